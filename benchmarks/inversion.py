@@ -31,11 +31,11 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.encoder import fit_encoder
 from transect.inversion.optimisation import Inverted, Search, invert
 from transect.inversion.protocol import Invertible, invertible
-from transect.jobs.verify.inversions import FIRST_FACE
 from transect.perceptual import features
 from transect.perceptual.distance import appearance_of
 from transect.perceptual.features import as_tensor
 
+FIRST_FACE = 950_000_000
 PENALTY, RATE = 0.1, 0.1
 SHARES = (0.5, 0.7, 1.0)
 """Of the peer's steps, those that are tried."""

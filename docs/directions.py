@@ -9,8 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
-
-from transect.jobs.verify.latent_directions import REPEATS, WAYS, Scored, score
+from latent_directions import REPEATS, WAYS, Scored, score
 
 PAGE = Path(__file__).parent / "explanation" / "directions.md"
 START, END = "<!-- table -->", "<!-- end of table -->"

@@ -178,17 +178,19 @@ def main() -> None:
 def of_view(path: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The table of FaceWorld's latent view."""
     del path
+    from inversion_sweeps import Sizes, sweep_latent_view
+
     from transect.generators.faceworld.world import FaceWorld
-    from transect.jobs.verify.inversions import Sizes, sweep_latent_view
 
     return sweep_latent_view(FaceWorld(image_size=64, threads=1), Sizes(**chosen))
 
 
 def of_generator(path: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The table of the generator in that file."""
+    from inversion_sweeps import Sizes, sweep_generator
+
     from transect.generators import load
     from transect.inversion.protocol import invertible
-    from transect.jobs.verify.inversions import Sizes, sweep_generator
 
     return sweep_generator(invertible(load(path)), Sizes(**chosen))
 

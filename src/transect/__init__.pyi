@@ -33,7 +33,6 @@ from .jobs.report.run import report as report
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions
-from .jobs.train.run import GanOptions as GanOptions
 from .jobs.train.run import train_classifier as train_classifier
 from .jobs.train.run import train_encoder as train_encoder
 from .jobs.train.run import train_gan as train_gan
@@ -46,5 +45,6 @@ from .records import Latents as Latents
 from .records import Predictions as Predictions
 from .records import Task as Task
 from .targets.limits import Limits as Limits
+from .training.options import GanOptions as GanOptions
 
 __version__: str

@@ -2,10 +2,10 @@
 
 import pytest
 
-from transect.annotation.places import line_of
 from transect.annotation.questions import SHIPPED, load, parse
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import attribute
+from transect.runs.toml_files import line_of
 
 ONE = '[[question]]\nname = "q"\ntext = "What?"\nlevels = ["a", "b"]\n'
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_raters import Psychometric, answers, even_thresholds, seed_of
 
-from transect.annotation.simulated import Psychometric, SimulatedRater, answers, even_thresholds, seed_of
 from transect.errors import BadInput
-from transect.records import Images, Question
-from transect.testing import check_rater
 
 
 def test_probabilities_by_hand():
@@ -45,15 +43,6 @@ def test_an_answer_depends_on_the_image_and_the_rater_alone():
     whole = answers(model, truth, seeds)
     assert [int(answers(model, [truth[i]], [seeds[i]])[0]) for i in range(20)] == whole.tolist()
     assert answers(model, truth, [seed_of("ben", i) for i in range(20)]).tolist() != whole.tolist()
-
-
-def test_it_is_a_rater():
-    rater = SimulatedRater("sim-1", {"light": Psychometric((0.5,))}, lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255)
-    images = Images(np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8))
-    question = Question("light", "Is it light?", ("no", "yes"))
-    check_rater(rater, images=images, question=question)
-    with pytest.raises(BadInput, match="question age: expected one of light"):
-        rater.rate(images, Question("age", "How old?"))
 
 
 @pytest.mark.parametrize("wrong", [{"thresholds": ()}, {"thresholds": (0.5, 0.4)}, {"noise": -1.0}, {"lapse": 1.5}])

@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from hyperplane_cells import at_decisions, project_cyclically
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SHARED
@@ -11,11 +12,9 @@ from places import SHARED
 from transect.controls.hyperplanes import (
     Hyperplanes,
     angles,
-    at_decisions,
     dual_directions,
     orthogonalize_as_published,
     project,
-    project_cyclically,
 )
 from transect.errors import BadInput
 

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from hyperplane_cells import at_decisions
 from safetensors.numpy import save_file
 
 from transect import generators
 from transect.controls.directions import fit_direction, hyperplanes
 from transect.controls.files import FittedDirections, read_directions, write_directions
-from transect.controls.hyperplanes import at_decisions
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_design, transect_latents
 from transect.errors import BadInput

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from transect.effects import standardised_differences
 from transect.effects.distributions import distributions, smd
 from transect.errors import BadInput
 
@@ -37,22 +36,12 @@ def test_a_group_of_missing_values_is_empty_not_absent():
 
 def test_the_standardised_difference_by_hand():
     # Means 1 and 4, variances 2 and 2: 3 / sqrt(2).
-    (one,) = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0, NAN]}, ["f", "f", "m", "m", "m"])
-    assert one.smd == pytest.approx(3 / np.sqrt(2))
-    assert (one.first, one.second, one.means, one.n) == ("f", "m", (1.0, 4.0), (2, 2))
+    assert smd([0.0, 2.0], [3.0, 5.0, NAN]) == pytest.approx(3 / np.sqrt(2))
 
 
-def test_every_group_is_compared_with_the_first():
-    made = standardised_differences({"hair": np.arange(6.0)}, ["b", "b", "a", "a", "c", "c"])
-    assert [(one.first, one.second) for one in made] == [("a", "b"), ("a", "c")]
-
-
-def test_what_cannot_be_compared_is_nan_with_its_reason():
-    (few,) = standardised_differences({"hair": [0.0, 2.0, 3.0]}, ["f", "f", "m"])
-    assert np.isnan(few.smd)
-    assert few.reason == "fewer than two images where the group is m"
-    (still,) = standardised_differences({"hair": [1.0, 1.0, 2.0, 2.0]}, ["f", "f", "m", "m"])
-    assert still.reason == "hair does not vary within the groups"
+def test_what_cannot_be_compared_is_nan():
+    assert np.isnan(smd([0.0, 2.0], [3.0]))
+    assert np.isnan(smd([1.0, 1.0], [2.0, 2.0]))
     assert np.isnan(smd([0.1 + 0.2, 0.3], [0.3, 0.3]))  # what rounding leaves is no spread
 
 

@@ -72,7 +72,7 @@ def test_other_files_are_refused_in_one_line(tmp_path, name, text, message):
 
 
 def test_a_file_that_is_not_there_and_an_unknown_attribute(tmp_path):
-    with pytest.raises(BadInput, match="expected a readable CSV or TOML file"):
+    with pytest.raises(BadInput, match="expected a CSV or TOML file of shares"):
         read_shares(tmp_path / "none.csv", KNOWN)
     with pytest.raises(UnknownName, match="unknown attribute 'hat'.*attributes that the design varies"):
         read_shares(written(tmp_path, "hat,share\n0,1\n", "a.csv"), KNOWN)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, roc_curve
 
-from transect.effects import at_thresholds, disaggregated, threshold_curves
+from transect.effects import at_thresholds, threshold_curves
 from transect.effects.intervals import wilson, wilson_clustered
 from transect.errors import BadInput
 
@@ -20,7 +20,7 @@ def answers(seed=0, n=200):
 
 def test_the_table_agrees_with_scikit_learn_group_by_group():
     scores, truth, groups = answers()
-    rows = {(row.group, row.measure): row for row in disaggregated(scores, truth, groups, threshold=0.6)}
+    rows = {(row.group, row.measure): row for row in at_thresholds(scores, truth, groups, thresholds=[0.6])}
     for group, mask in {"all": np.ones(200, bool), "old": groups == "old", "young": groups == "young"}.items():
         tn, fp, fn, tp = confusion_matrix(truth[mask], scores[mask] >= 0.6).ravel()
         assert rows[group, "fpr"].rate == pytest.approx(fp / (fp + tn))
@@ -35,14 +35,14 @@ def test_the_table_agrees_with_scikit_learn_group_by_group():
 
 def test_several_images_of_a_subject_count_by_their_design_effect():
     scores, truth = np.tile([0.9, 0.9, 0.2, 0.2], 10), np.ones(40)
-    rows = disaggregated(scores, truth, clusters=np.repeat(np.arange(20), 2))
+    rows = at_thresholds(scores, truth, thresholds=[0.5], clusters=np.repeat(np.arange(20), 2))
     fnr = next(row for row in rows if row.measure == "fnr")
     low, high = wilson_clustered(np.tile([[0.0], [2.0]], (10, 1)), np.full((20, 1), 2.0))
     assert (fnr.low, fnr.high, fnr.n_subjects) == (low[0], high[0], 20)
 
 
 def test_a_group_without_the_truth_is_nan_with_its_reason():
-    rows = disaggregated([0.9, 0.2], [1, 1], ["old", "old"])
+    rows = at_thresholds([0.9, 0.2], [1, 1], ["old", "old"], thresholds=[0.5])
     fpr = next(row for row in rows if row.group == "old" and row.measure == "fpr")
     assert np.isnan([fpr.rate, fpr.low, fpr.high]).all()
     assert fpr.reason == "no image where the truth is no"
@@ -76,7 +76,7 @@ def test_two_thresholds_as_published():
     best = threshold_curves(scores, truth, groups).best
     rows = at_thresholds(scores, truth, groups)
     assert list(dict.fromkeys(row.threshold for row in rows)) == [0.5, best]
-    assert rows[12:] == disaggregated(scores, truth, groups, threshold=best)
+    assert rows[12:] == at_thresholds(scores, truth, groups, thresholds=[best])
 
 
 def test_missing_scores_truths_and_groups():
@@ -90,6 +90,6 @@ def test_missing_scores_truths_and_groups():
 
 def test_bad_input_is_refused():
     with pytest.raises(BadInput, match="truth: expected 0 or 1, got 2"):
-        disaggregated([0.1], [2])
+        at_thresholds([0.1], [2])
     with pytest.raises(BadInput, match="groups: expected one per image, 1, got 2"):
-        disaggregated([0.1], [1], ["a", "b"])
+        at_thresholds([0.1], [1], ["a", "b"])

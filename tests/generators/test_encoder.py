@@ -34,29 +34,32 @@ def test_other_files_are_refused(tmp_path):
         Encoder.from_file(tmp_path / "e.safetensors")
     with pytest.raises(BadInput, match="which the file lacks"):
         Encoder({"stem.weight": torch.zeros(4, 3, 3, 3)}, "z", 16)
-    with pytest.raises(BadInput, match="expected an encoder for 32 pixels"):
+    with pytest.raises(BadInput, match="has head.weight of shape"):
         Encoder(tensors_of(), "z", 32)
 
 
 @pytest.mark.parametrize("size", ["", "8", "08", "24", "99999", "1e2", "\u0661\u0666", "-16"])
 def test_sizes_that_no_encoder_has_are_refused(tmp_path, size):
     save_file(tensors_of(), tmp_path / "e.safetensors", {"kind": "transect.encoder", "size": size})
-    with pytest.raises(BadInput, match="expected an encoder"):
+    with pytest.raises(BadInput, match="expected an encoder|has head.weight of shape"):
         Encoder.from_file(tmp_path / "e.safetensors")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t["stem.bias"].fill_(float("nan")), "stem.bias: expected finite weights"),
-        (lambda t: t["blocks.0.norm0.running_var"].fill_(float("inf")), "running_var: expected finite weights"),
+        (lambda t: t["stem.bias"].fill_(float("nan")), "NaN or infinity in stem.bias"),
+        (
+            lambda t: t["blocks.0.norm0.running_var"].fill_(float("inf")),
+            "NaN or infinity in blocks.0.norm0.running_var",
+        ),
         (lambda t: t.update({"head.bias": torch.zeros([])}), "head.bias: expected 1 axes"),
         (lambda t: t.update({"head.bias": torch.zeros(0)}), "head.bias: expected 1 axes"),
         (lambda t: t.update({"stem.weight": torch.zeros(4)}), "stem.weight: expected 4 axes"),
-        (lambda t: t.update({"more": torch.zeros(1)}), r"more: \[1\] in place of nothing"),
-        (lambda t: t.pop("stem.bias"), r"stem.bias: nothing in place of \[4\]"),
+        (lambda t: t.update({"more": torch.zeros(1)}), r"has an unexpected more"),
+        (lambda t: t.pop("stem.bias"), r"it lacks stem.bias"),
         # 4 MB of bias ask for a head of a million rows: refused by its shape, without making it
-        (lambda t: t.update({"head.bias": torch.zeros(1_000_000)}), r"in place of \[1000000\]|in place of \[1000000,"),
+        (lambda t: t.update({"head.bias": torch.zeros(1_000_000)}), r"has head.bias of shape|instead of \[1000000,"),
     ],
 )
 def test_weights_of_no_encoder_are_refused(change, message):

@@ -216,7 +216,7 @@ def test_the_noise_curve_ends_where_noise_does():
     [
         ({"seeds": []}, "seeds"),
         ({"attackers": []}, "attackers"),
-        ({"epochs": 3}, "epochs: Extra inputs"),
+        ({"epochs": 3}, "epochs: unknown key"),
         ({"mitigations": [{"kind": "magic", "name": "x"}]}, "mitigations.0"),
         (
             {"mitigations": [{"kind": "reweighed", "name": "x"}, {"kind": "balanced", "name": "x"}]},

@@ -16,6 +16,7 @@ from transect.jobs.annotate import rater_page
 from transect.ratings import seen as ratings
 from transect.ratings.seen import parse_rule
 from transect.records import Task
+from transect.reports import builder
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_galleries_without_room_are_counted(rated, monkeypatch):
     monkeypatch.setattr(rater_page, "LARGEST", 1)
     whole = rater_report.page(rater_report.from_stored(rated), resamples=0)
     page, addresses = rater_page.choose(whole, Pictures(rated).png)
-    text = rater_page.build(page, addresses)
+    text = builder.build(rater_page.page_of(page, addresses))
     assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
     assert "galleries do not fit on the page" in text
 

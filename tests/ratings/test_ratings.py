@@ -49,9 +49,9 @@ def test_ratings_that_do_not_fit_are_one_line_and_are_not_kept(folder, tmp_path,
 
 
 def test_files_that_are_no_tables(folder, tmp_path):
-    assert "expected a readable CSV or Parquet of ratings" in refusal(folder, tmp_path / "nowhere.csv")
+    assert "expected a file, found none" in refusal(folder, tmp_path / "nowhere.csv")
     (tmp_path / "seen.parquet").write_bytes(b"no parquet")
-    assert "expected a readable CSV or Parquet of ratings" in refusal(folder, tmp_path / "seen.parquet")
+    assert "expected a readable parquet file" in refusal(folder, tmp_path / "seen.parquet")
     (tmp_path / "twice.csv").write_text(f"id,age,age\n{IDS[0]},1,2\n")
     assert "each once, got id, age, age" in refusal(folder, tmp_path / "twice.csv")
 
@@ -134,7 +134,7 @@ def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
 
 def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(folder, tmp_path):
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"], "subjects": 3}
-    with pytest.raises(BadInput, match="expected a readable CSV or Parquet of ratings"):
+    with pytest.raises(BadInput, match="expected a file, found none"):
         auditing.audit(
             audited.brightness, vary=["glasses"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
         )

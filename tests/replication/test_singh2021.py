@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from places import SHARED
 
-from transect.effects.balance import balance, joint, joint_distance
+from transect.effects.balance import balance, joint
 from transect.effects.intervals import wilson
 
 DATA = SHARED
@@ -105,6 +105,11 @@ def test_reference_images_do_not_all_keep_the_stated_default(attributes):
     first = read("matches_gan_facerec06").iloc[:250]
     counts = [int(attributes["Eyeglasses"][first[f"gender_{g}_ref"]].sum()) for g in (0, 1)]
     assert counts == [3, 13]
+
+
+def joint_distance(cells):
+    """Total variation distance of the groups' joint distributions."""
+    return sum(abs(cell.treated - cell.control) for cell in cells) / 2
 
 
 def test_joint_distributions_come_nearer(celeba, attributes):

@@ -191,7 +191,7 @@ def test_toml_that_is_none(tmp_path):
     with pytest.raises(BadInput, match=r"model.toml: expected TOML: .*at line 2"):
         Preprocess.from_toml(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match=r"model\.toml: expected TOML"):
+    with pytest.raises(BadInput, match=r"model\.toml: expected a TOML file in UTF-8"):
         Preprocess.from_toml(path)
     with pytest.raises(
         BadInput, match=r"none.toml: cannot be read \(No such file or directory\): expected a TOML file"

@@ -153,7 +153,7 @@ def test_weights_of_another_kind(tmp_path, content, found):
     path.write_bytes(content)
     with pytest.raises(BadInput) as error:
         resolve(f"{MODULE}@{path}")
-    assert str(error.value).startswith(f"model file {path}: expected a state_dict or safetensors, found {found}")
+    assert str(error.value).startswith(f"{path}: expected a state_dict or safetensors, found {found}")
     with pytest.raises(BadInput) as error:
         resolve(f"torch:{path}")
     assert str(error.value).startswith(f"model file {path}: expected a TorchScript archive, found {found}")
@@ -181,17 +181,23 @@ def test_damaged_files(tmp_path, script):
         resolve(f"torch:{path}")
     save_file(STATE, path)
     path.write_bytes(path.read_bytes()[:-2])
-    with pytest.raises(BadInput, match=r"damaged.pt: damaged safetensors"):
+    with pytest.raises(BadInput, match=r"damaged.pt: expected a safetensors file, found a damaged one"):
         resolve(f"{MODULE}@{path}")
 
 
 @pytest.mark.parametrize(
     ("state", "fault"),
     [
-        ({"weight": torch.ones(())}, "does not fit Brightness: it lacks bias"),
-        ({**STATE, "extra": torch.ones(1)}, "does not fit Brightness: it has an unexpected extra"),
-        ({"extra": torch.ones(1)}, "does not fit Brightness: it lacks weight and 2 more differences"),
-        ({**STATE, "bias": torch.ones(2)}, "does not fit Brightness: it has bias of shape [2] instead of []"),
+        ({"weight": torch.ones(())}, "expected the weights of this network, but it lacks bias"),
+        ({**STATE, "extra": torch.ones(1)}, "expected the weights of this network, but it has an unexpected extra"),
+        (
+            {"extra": torch.ones(1)},
+            "expected the weights of this network, but it lacks weight and has 2 more differences",
+        ),
+        (
+            {**STATE, "bias": torch.ones(2)},
+            "expected the weights of this network, but it has bias of shape [2] instead of []",
+        ),
         ([torch.ones(1)], "expected a state_dict of tensors, found list"),
         ({"weight": 3.0}, "expected a state_dict of tensors, found dict"),
     ],
@@ -201,7 +207,7 @@ def test_weights_that_do_not_fit(tmp_path, state, fault):
     torch.save(state, path)
     with pytest.raises(BadInput) as error:
         resolve(f"{MODULE}@{path}")
-    assert str(error.value) == f"model file {path}: {fault}"
+    assert str(error.value).startswith(f"{path}: {fault}")
 
 
 def test_missing_files_and_folders(tmp_path):

@@ -14,13 +14,14 @@ from safetensors.torch import load_file, save_file
 from transect.datasets import open_dataset
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.records import Attribute, Images, Task
+from transect.runs.weights import read_weights
 from transect.targets import resolve
 from transect.testing import check_target
 from transect.training import classifier
 from transect.training.classifier import Examples, Plan, balanced, train
 from transect.training.labels import Label
 from transect.training.pictures import Pictures
-from transect.training.resnet import ResNet, new_resnet, start_from, weights_of
+from transect.training.resnet import ResNet, new_resnet, start_from
 from transect.training.schedules import SCHEDULES, Schedule, schedule
 
 TINY = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
@@ -84,7 +85,7 @@ def test_a_trained_network_can_be_started_from_and_another_is_refused(tmp_path):
             {**given_weights, "conv1.weight": torch.zeros(1)},
             r"has conv1\.weight of shape \[1\] instead of \[64, 3, 7, 7\]",
         ),
-        ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN in bn1\.weight"),
+        ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN or infinity in bn1\.weight"),
     ):
         with pytest.raises(BadInput, match=message):
             start_from(network, changed, tmp_path)
@@ -98,10 +99,10 @@ def test_weights_that_are_no_safetensors_are_never_unpickled(tmp_path):
     bad = tmp_path / "weights.pth"
     bad.write_bytes(pickle.dumps(Hostile(), 2))
     with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
-        weights_of(bad)
+        read_weights(bad)
     torch.save({"a": torch.zeros(1)}, bad)
     with pytest.raises(BadInput, match="expected safetensors, found a PyTorch checkpoint"):
-        weights_of(bad)
+        read_weights(bad)
     assert not (tmp_path / "ran").exists()
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from transect.records import Effect
 from transect.reports.results import EffectEntry
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
+from transect.runs.result import JobResult, Result
 
 PAGE = "report.html"
 HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
@@ -44,22 +44,11 @@ class AuditJson:
     cost: float | None = None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AuditResult(JobResult):
-    """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
+class FolderResult(Result):
+    """What a finished run folder, or one of several studies, holds: the page, results.json and effects.parquet."""
 
-    JOB: ClassVar[str] = "audit"
-    NUMBERS: ClassVar[type] = AuditJson
-
-    numbers: AuditNumbers
     folder: Path
-    results: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def effects(self) -> tuple[Effect, ...]:
-        """The effects as records, in the order of the table."""
-        return self.numbers.effects
+    results: Mapping[str, Any]
 
     @property
     def page(self) -> Path:
@@ -78,15 +67,32 @@ class AuditResult(JobResult):
 
     def headline(self) -> str:
         """How many effects there are, and the largest."""
-        alpha = self.results["family"]["alpha"]
-        significant = sum(effect.p_adjusted <= alpha for effect in self.effects)
-        count = f"{significant} of {len(self.effects)} effects significant after correction"
-        largest = [self.effects[index] for index in self.results["largest"][:1]]
-        return "; ".join([count, *(f"the largest: {effect.name}, {effect.estimate:+.3f}" for effect in largest)])
+        alpha, effects = self.results["family"]["alpha"], self.results["effects"]
+        significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
+        count = f"{significant} of {len(effects)} effects significant after correction"
+        largest = [effects[index] for index in self.results["largest"][:1]]
+        return "; ".join([count, *(f"the largest: {row['name']}, {row['estimate']:+.3f}" for row in largest)])
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""
-        return HEADINGS, [_row(effect) for effect in self.effects]
+        return HEADINGS, [_row(effect) for effect in self.results["effects"]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AuditResult(JobResult[AuditNumbers], FolderResult):
+    """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
+
+    JOB: ClassVar[str] = "audit"
+    NUMBERS: ClassVar[type] = AuditJson
+
+    folder: Path
+    results: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The effects as records, in the order of the table."""
+        return self.numbers.effects
 
     def to_json(self) -> dict[str, object]:
         """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets only."""
@@ -97,9 +103,10 @@ class AuditResult(JobResult):
         return {**paths, "effects": plain(self.results["effects"]), **metered}
 
 
-def _row(effect: Effect) -> list[str]:
-    if not effect.estimable:
-        return [effect.name, effect.target, effect.outcome, "not estimable", effect.reason, ""]
-    interval = f"{effect.low:+.3f} to {effect.high:+.3f}" if effect.low == effect.low else effect.reason
-    p = f"{effect.p_adjusted:.2g}" if effect.p_adjusted == effect.p_adjusted else ""
-    return [effect.name, effect.target, effect.outcome, f"{effect.estimate:+.3f}", interval, p]
+def _row(effect: Mapping[str, Any]) -> list[str]:
+    named = [effect["name"], effect["target"], effect["outcome"]]
+    if effect["estimate"] is None:
+        return [*named, "not estimable", effect["reason"], ""]
+    interval = effect["reason"] if effect["low"] is None else f"{effect['low']:+.3f} to {effect['high']:+.3f}"
+    p = "" if effect["p_adjusted"] is None else f"{effect['p_adjusted']:.2g}"
+    return [*named, f"{effect['estimate']:+.3f}", interval, p]

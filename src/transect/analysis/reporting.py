@@ -16,27 +16,28 @@ from transect.ratings.seen import attach
 from transect.records import Effect
 from transect.reports.records import Section
 from transect.runs import boundary, error_conditions
+from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import STUDIES, read_spec
+from transect.runs.inputs import TableLike
 
 
 def rate(
-    folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
+    folder: Path, perceived: TableLike | None = None, prune: Sequence[str] = (), ratings: TableLike | None = None
 ) -> None:
     """Store ratings of a finished run's images in its folder, and the rules by which images are left out.
 
-    perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
+    perceived: a table with one row per image: id, a column per attribute, and `study` where the folder holds
     several. ratings: people's single answers: the same columns, and a `rater` where it is known. Rows of no image
     of the run are reported on standard error. Raises as `ratings.attach`.
     """
-    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
-    for line in attach(folder, seen, prune, people):
+    for line in attach(folder, perceived, prune, ratings):
         print(line, file=sys.stderr)
 
 
 def report(
     folder: Path,
     *,
-    shares: Sequence[str | Path] = (),
+    shares: Sequence[TableLike] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
     band: tuple[float, float] | None = None,
@@ -44,11 +45,23 @@ def report(
 ) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
-    shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
+    shares: populations' shares to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
     "fractional". band: the scores between which a subject is near the decision boundary; by: attributes whose
     combinations errors are counted by; both are stored in the folder; default: the stored ones.
     """
+    with one_algebra_thread():
+        return _report(folder, shares, correction, models, band, by)
+
+
+def _report(
+    folder: Path,
+    shares: Sequence[TableLike],
+    correction: str,
+    models: Sequence[str],
+    band: tuple[float, float] | None,
+    by: Sequence[str],
+) -> AuditResult:
     interval = boundary.check(band) or boundary.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
@@ -63,7 +76,7 @@ def report(
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
-    populations = [read_shares(path, attributes) for path in shares]
+    populations = [read_shares(source, attributes, f"shares {n}") for n, source in enumerate(shares, start=1)]
     controls = [negative_control.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
     rated = [section for run, study in zip(runs, studies, strict=True) for section in _run_sections(run, study.effects)]

@@ -16,6 +16,7 @@ from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, matrix, rows
 from transect.annotation.schema import answers, items, raters, tasks
+from transect.runs.plain_json import plain
 
 _RECENT: Final = 600.0
 """Seconds that the current speed is measured over."""
@@ -115,8 +116,7 @@ def _agreement(given_rows: list[Row], question: RaterQuestion) -> dict[str, floa
     ratings = matrix(given_rows, question.name).ratings
     valued = valued_as(ratings, level_values(question))
     alpha = krippendorff_alpha(valued, question.scale, resamples=0).value
-    both = {"percent_agreement": percent_agreement(ratings), "alpha": alpha}
-    return {name: value if math.isfinite(value) else None for name, value in both.items()}
+    return dict(plain({"percent_agreement": percent_agreement(ratings), "alpha": alpha}))
 
 
 def _of_rater(given_rows: list[Row]) -> dict[str, Any]:

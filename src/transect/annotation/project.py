@@ -148,10 +148,3 @@ def _identity(pictures: Pictures) -> str:
     hashes = {study: run.spec_hash for study, run in pictures.runs.items()}
     listed = hashlib.sha256(canonical_json([list(picture) for picture in pictures.all]).encode()).hexdigest()
     return canonical_json({"specs": hashes, "images": listed})
-
-
-def settings_of(database: Database) -> dict[str, object]:
-    """All settings, by name."""
-    with database.reading() as connection:
-        rows = connection.execute(sa.select(schema.settings.c.name, schema.settings.c.value))
-        return {str(name): value for name, value in rows}

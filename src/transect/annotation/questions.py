@@ -8,9 +8,7 @@ Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, final
 
@@ -19,14 +17,13 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
-from transect.annotation.places import complaint
 from transect.errors import BadInput, UnknownName
 from transect.records import Question
+from transect.runs import toml_files
 
 SHIPPED: Final = ("paper", "monk", "pairs", "quality")
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
@@ -243,7 +240,7 @@ def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
     >>> [one.name for one in load(["monk", "quality"]).question]
     ['skin_tone', 'quality', 'condition']
     """
-    read = [_read(name) for name in names]
+    read = [toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__) for name in names]
     questionnaires = [parse(*pair) for pair in read]
     if len(questionnaires) == 1:
         return questionnaires[0]
@@ -279,24 +276,4 @@ def load_file(path: Path) -> Questionnaire:
 
 def parse(text: str, where: str) -> Questionnaire:
     """A questionnaire from its TOML. Raises BadInput in one line, with the line and the key."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML: {error}; fix that line") from None
-    try:
-        return Questionnaire.model_validate(content, context={_FILE: True})
-    except ValidationError as error:
-        raise BadInput(f"{where}{complaint(text, error, Questionnaire)}") from None
-
-
-def _read(name: str | Path) -> tuple[str, str]:
-    if str(name) in SHIPPED:
-        file = resources.files(__package__) / "shipped" / f"{name}.toml"
-        return file.read_text(encoding="utf-8"), f"questions {name}"
-    path = Path(name)
-    if not path.is_file():
-        raise UnknownName("questions", str(name), SHIPPED, "or give the path of a TOML file")
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; fix the file") from None
+    return toml_files.checked(Questionnaire, toml_files.parse(text, where), where, text, context={_FILE: True})

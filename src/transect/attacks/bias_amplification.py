@@ -84,24 +84,6 @@ def directional_label(
     return _mean(100 * np.where(toward, predicted_rates - true_rates, true_rates - predicted_rates), true_rates.size)
 
 
-def directional_protected(
-    labels: Bits, protected: Int[np.ndarray, " n"], predicted_protected: Int[np.ndarray, " n"], n_classes: int
-) -> Amplification:
-    """BiasAmp T→A: does knowing the label change a model's guess of the class more than it changes the class?
-
-    D = P(Â=a | T=t) - P(A=a | T=t), signed as in `directional_label`; labels that never occur do not count.
-    """
-    true_shares, predicted_shares = (
-        _shares(labels, protected, n_classes),
-        _shares(labels, predicted_protected, n_classes),
-    )
-    known = np.isfinite(true_shares).all(axis=1)
-    signed = np.where(
-        _together(labels, protected, n_classes), predicted_shares - true_shares, true_shares - predicted_shares
-    )
-    return _mean(100 * np.where(known[:, None], signed, 0.0), int(known.sum()) * n_classes)
-
-
 def multi_attribute(
     train: Bits, train_protected: Int[np.ndarray, " n"], labels: Bool[np.ndarray, "m k"],
     predicted: Bool[np.ndarray, "m k"], protected: Int[np.ndarray, " m"], n_classes: int, smallest: int = 1,

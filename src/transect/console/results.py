@@ -9,7 +9,7 @@ from transect.runs.plain_json import dumps
 from transect.runs.result import JobResult
 
 
-def show(result: JobResult, as_json: bool, page: Path | None = None) -> None:
+def show(result: JobResult[object], as_json: bool, page: Path | None = None) -> None:
     """The result as a short table and where its page is, or as JSON."""
     if as_json:
         print(dumps(result.to_json()))

@@ -17,7 +17,7 @@ TAILS: Final = (5.0, 95.0)
 """Percentiles of a continuous attribute's labels that the two ends reach."""
 _FEWEST: Final = 10
 _PENALTY: Final = 0.01
-_STEPS: Final = 50
+_TOLERANCE: Final = 1e-10
 
 
 def shown_range(
@@ -52,16 +52,9 @@ def shown_range(
 
 
 def _logistic(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Slope and offset, with a slight penalty on the slope per standard deviation, so that parted classes have one."""
+    """Slope and offset; a slight penalty on the slope per standard deviation, so that separated classes have one."""
+    from sklearn.linear_model import LogisticRegression
+
     scale = float(x.std()) or 1.0
-    design = np.column_stack([x / scale, np.ones(len(x))])
-    penalty = np.diag([_PENALTY, 0.0])
-    weights = np.zeros(2)
-    for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-        curvature = design.T @ (design * np.maximum(p * (1 - p), 1e-9)[:, None]) + penalty
-        step = np.linalg.solve(curvature, design.T @ (y - p) - penalty @ weights)
-        weights = weights + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-10:
-            break
-    return float(weights[0] / scale), float(weights[1])
+    model = LogisticRegression(C=1 / _PENALTY, solver="newton-cholesky", tol=_TOLERANCE).fit((x / scale)[:, None], y)
+    return float(model.coef_[0, 0] / scale), float(model.intercept_[0])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from transect.controls.calibration import shown_range
 from transect.controls.hyperplanes import Hyperplanes
@@ -88,11 +88,9 @@ def fit_direction(
     another method.
     """
     fit_method = _method(name, kind, method)
-    placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
-    missing = int((np.isfinite(labels) & ~placed).sum())
-    labelled = np.isfinite(labels) & placed
+    labelled, missing = labelled_rows(latents, labels)
     z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
-    check_labels(name, y, kind, f" ({missing:,} more have no finite latents)" if missing else "")
+    check_labels(name, y, kind, missing)
     cells = {other: np.asarray(values)[labelled] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
@@ -102,8 +100,7 @@ def fit_direction(
     mean = 0.0 if kind == "binary" else float(y[train].mean())
     measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
     origin = {"labels": source, "method": fit_method, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
-    if missing:
-        origin["without_latents"] = missing
+    origin |= {"without_latents": missing} if missing else {}
     length = float(np.linalg.norm(normal))
     if not length > 0:
         raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
@@ -145,8 +142,20 @@ def _method(name: str, kind: str, method: str | None) -> Method:
     return next(name_of_fit for name_of_fit in _FITS if name_of_fit == (method or allowed[0]))
 
 
-def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str = "") -> None:
-    """Raise BadInput for too few labels, of a class too, and for ones that do not differ. lost: what was left out."""
+def labelled_rows(
+    latents: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
+) -> tuple[Bool[np.ndarray, " n"], int]:
+    """Which rows have a label and a finite latent, and how many labels lack the latent."""
+    placed, known = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1), np.isfinite(labels)
+    return known & placed, int((known & ~placed).sum())
+
+
+def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int = 0) -> None:
+    """Raise BadInput for too few labels, of a class too, and for ones that do not differ.
+
+    missing: labels that were left out since they have no finite latent.
+    """
+    lost = f" ({missing:,} more have no finite latents)" if missing else ""
     if len(y) < FEWEST_LABELS:
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")
     if kind != "binary":
@@ -261,17 +270,6 @@ def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarra
 def _balanced_accuracy(y: np.ndarray, decisions: np.ndarray, weights: np.ndarray) -> float:
     right = (decisions > 0) == (y == 1)
     return float(np.mean([np.average(right[y == value], weights=weights[y == value]) for value in (0, 1)]))
-
-
-def from_a_model(direction: Direction) -> bool:
-    """Whether the labels are a model's answers, whose biases the direction then has.
-
-    >>> known = {"kind": "binary", "offset": 0.0, "slope": 1.0, "mean": 0.0, "low": -1.0, "high": 1.0, "quality": 1.0}
-    >>> known |= {"quality_measure": "balanced accuracy", "labels": 100, "held_out": 20, "normal": np.ones(1)}
-    >>> from_a_model(Direction("smile", origin={"labels": "target:smile.onnx"}, **known))
-    True
-    """
-    return labelled_by_a_model(direction.origin)
 
 
 def labelled_by_a_model(origin: Mapping[str, object]) -> bool:

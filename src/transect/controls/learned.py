@@ -13,7 +13,8 @@ from jaxtyping import Float
 from transect.controls.directions import Direction, hyperplanes
 from transect.controls.hyperplanes import dual_directions
 from transect.controls.layers import layered
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
+from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Attribute, Latents
 
@@ -74,17 +75,12 @@ class LearnedControls:
         hold: named attributes stay; they do anyway. Raises UnknownName (attribute) and BadInput (range, held and set
         at once, latents of another space).
         """
-        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        for name in (*requested, *hold):
-            if name not in self.directions:
-                raise UnknownName("attribute", name, self.directions)
-        if both := [name for name in hold if name in requested]:
-            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
+        requested = requested_columns(self.attributes, values, hold, len(latents))
         now = self._values(latents)
         layers = self._layers(latents)
         for number, name in enumerate(self.directions):
             if name in requested:
-                change = self._check_values(name, requested[name], len(latents)) - now[name]
+                change = requested[name] - now[name]
                 layers = layers + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
         return replace(latents, values=layers.reshape(np.shape(latents.values)))
 
@@ -106,15 +102,6 @@ class LearnedControls:
 
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, self._planes.normals.shape[1])
-
-    def _check_values(self, name: str, values: object, rows: int) -> Float[np.ndarray, " n"]:
-        attribute = _attribute(self.directions[name])
-        column = np.asarray(values, dtype=np.float64)
-        if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
-            raise BadInput(f"{name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")
-        for value in np.unique(column):
-            attribute.check(float(value))
-        return np.broadcast_to(column, (rows,))
 
 
 def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[float, ...]:

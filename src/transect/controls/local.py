@@ -17,10 +17,11 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.controls.calibration import shown_range
-from transect.controls.directions import HELD_OUT, check_labels
+from transect.controls.directions import HELD_OUT, check_labels, labelled_rows
 from transect.controls.layers import layered
 from transect.controls.learned import evenly
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
+from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Attribute, Latents
 
@@ -96,12 +97,10 @@ def fit_model(
     finite are left out and counted in the origin. Raises BadInput for fewer than 50 labels, or than 20 of a class, and
     for labels (or held-out ones) that do not differ.
     """
-    placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
-    missing = int((np.isfinite(labels) & ~placed).sum())
-    labelled = np.isfinite(labels) & placed
+    labelled, missing = labelled_rows(latents, labels)
     z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
     kind = "binary" if np.isin(y, (0, 1)).all() else "continuous"
-    check_labels(name, y, kind, f" ({missing:,} more have no finite latents)" if missing else "")
+    check_labels(name, y, kind, missing)
     order = np.random.default_rng(seed).permutation(len(y))
     count = round(HELD_OUT * len(y))
     test, train = order[:count], order[count:]
@@ -117,8 +116,7 @@ def fit_model(
     residual = ((y[test] - predictions) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
     low, high = (float(end) for end in np.percentile(fit.predict(z), (0.5, 99.5)))
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
-    if missing:
-        origin["without_latents"] = missing
+    origin |= {"without_latents": missing} if missing else {}
     shown = shown_range(predictions, y[test], kind, (low, high))
     return AttributeModel(
         name, fit.constant, fit.slopes, centers, fit.weights, gamma,
@@ -216,17 +214,11 @@ class LocalControls:
         Raises UnknownName (attribute), BadInput (range, held and set at once, latents of another space, gradients that
         are collinear on the way).
         """
-        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        for name in (*requested, *hold):
-            if name not in self.models:
-                raise UnknownName("attribute", name, self.models)
-            if name in hold and name in requested:
-                raise BadInput(f"{name}: expected to be set or held, got both; drop one")
         rows = self._rows(latents)
-        aim = self._values(rows)
-        for number, (name, model) in enumerate(self.models.items()):
+        requested, aim = requested_columns(self.attributes, values, hold, len(rows)), self._values(rows)
+        for number, name in enumerate(self.models):
             if name in requested:
-                aim[:, number] = _check_values(model, requested[name], len(rows))
+                aim[:, number] = requested[name]
         moved = np.array([self._walk(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
         # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])
@@ -262,15 +254,6 @@ class LocalControls:
 
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
-
-
-def _check_values(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
-    column = np.asarray(values, dtype=np.float64)
-    if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
-        raise BadInput(f"{model.name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")
-    for value in np.unique(column):
-        _attribute(model).check(float(value))
-    return np.asarray(np.broadcast_to(column, (rows,)))
 
 
 def _attribute(model: AttributeModel) -> Attribute:

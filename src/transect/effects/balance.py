@@ -183,11 +183,6 @@ def joint(
     return cells
 
 
-def joint_distance(cells: Sequence[Cell]) -> float:
-    """Total variation distance of the groups' joint distributions: half the sum of absolute differences, 0 to 1."""
-    return sum(abs(cell.treated - cell.control) for cell in cells) / 2
-
-
 _Weighted = tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]
 """Values and their weights, which sum to 1."""
 

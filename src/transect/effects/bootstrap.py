@@ -23,6 +23,8 @@ SOURCE: Final = (
 
 _ROUNDING: Final = 1e-12
 _DRAWS_AT_ONCE = 1 << 22  # bounds the memory of one block of counts at 32 MiB; the stream of draws is the same
+_DRAWS_IN_CACHE = 1 << 16
+_EXACT_IN_FLOAT32: Final = 1 << 24
 
 
 def bca(
@@ -51,6 +53,23 @@ def bca(
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
     estimate, influence = ratio(totals, counts)
+    return bca_of_ratio(
+        totals, counts, estimate, influence, confidence=confidence, resamples=resamples, seed=seed, expand=expand
+    )
+
+
+def bca_of_ratio(
+    totals: Float[np.ndarray, "n k"],
+    counts: Float[np.ndarray, "n k"],
+    estimate: Float[np.ndarray, " k"],
+    influence: Float[np.ndarray, "n k"],
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    expand: bool = True,
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """`bca` with counts, where the `ratio` is known."""
     replicates = _ratios(totals, counts, resamples, seed)
     n = (counts > 0).sum(axis=0)
     low, high = bca_interval(estimate, replicates, influence, confidence, n if expand else None)
@@ -127,14 +146,20 @@ def resample_counts(
     array([4., 4., 4.])
     """
     rng = np.random.Generator(np.random.Philox(seed))
-    block, width = max(1, _DRAWS_AT_ONCE // max(n, 1)), n if cells is None else n_cells
+    width = n if cells is None else n_cells
+    block, piece = (max(1, draws // max(n, 1)) for draws in (_DRAWS_AT_ONCE, _DRAWS_IN_CACHE))
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
-        draws = rng.integers(0, n, size=(rows, n))
-        if cells is not None:
-            draws = cells[draws]
-        draws += width * np.arange(rows)[:, None]
-        yield np.bincount(draws.ravel(), minlength=rows * width).reshape(rows, width).astype(np.float64)
+        counts = np.empty((rows, width))
+        for first in range(0, rows, piece):
+            some = min(piece, rows - first)
+            draws = rng.integers(0, n, size=(some, n))
+            if cells is not None:
+                draws = cells[draws]
+            draws += width * np.arange(some)[:, None]
+            counted = np.bincount(draws.ravel(), minlength=some * width)
+            counts[first : first + some] = counted.reshape(some, width)
+        yield counts
 
 
 def resampled_sums(
@@ -163,10 +188,13 @@ def _ratios(
     if n == 0:
         return np.full((resamples, k), np.nan)
     complete = bool((counts == counts[:1]).all())  # equal counts cancel: every resample holds the same number of images
+    # Sums of whole numbers below 2^24 are exact in float32, whose product takes half the time.
+    whole = n * counts.max(initial=0.0) < _EXACT_IN_FLOAT32 and bool((counts == np.rint(counts)).all())
+    images = counts.astype(np.float32 if whole else np.float64)
     ratios = []
     for weights in resample_counts(n, resamples, seed):
         above = weights @ totals
-        below = n * np.broadcast_to(counts[:1], above.shape) if complete else weights @ counts
+        below = n * np.broadcast_to(counts[:1], above.shape) if complete else weights.astype(images.dtype) @ images
         ratios.append(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
     return np.concatenate(ratios)
 

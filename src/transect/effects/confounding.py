@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
-from scipy.stats import binom, rankdata
 
 from transect.effects import linear, regression
 from transect.effects.samples import Columns, Labels, Sample, complete
@@ -147,6 +146,8 @@ def rosenbaum_bounds(
     >>> result.largest_p.round(4), result.method  # 2 P(Bin(30, 1/2) >= 25), 2 P(Bin(30, 2/3) >= 25)
     (array([0.0003, 0.0709]), 'exact binomial')
     """
+    from scipy.stats import rankdata
+
     d = np.asarray(differences, dtype=np.float64)
     grid = np.asarray(gammas, dtype=np.float64)
     if d.ndim != 1 or grid.ndim != 1 or not (grid >= 1).all():
@@ -168,6 +169,8 @@ def rosenbaum_bounds(
 
 def _upper_tail(statistic: float, ranks: Float[np.ndarray, " n"], chance: float, method: str) -> float:
     """P(sum of the ranks that are drawn >= statistic), each drawn with this chance."""
+    from scipy.stats import binom
+
     if method == "exact binomial":
         return float(binom.sf(round(statistic / ranks[0]) - 1, len(ranks), chance))
     if method == "exact signed rank":

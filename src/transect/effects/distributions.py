@@ -1,4 +1,4 @@
-"""Do attributes come together? Distributions by group, and associations of pairs with standardised differences.
+"""Do attributes vary together? Distributions by group, and standardised differences of two groups.
 
 In photographs as sampled, hair length goes with gender and both with age; transects are made so that they do not
 (Balakrishnan et al. 2020, Fig. 11 and 12). A standardised mean difference compares two groups in units of their SD:
@@ -41,23 +41,6 @@ class Distribution:
     missing: int
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How far two groups differ in an attribute: (mean of `second` - mean of `first`) / pooled SD.
-
-    smd is NaN with the reason where a group is empty or the attribute does not vary within the groups.
-    """
-
-    attribute: str
-    first: str
-    second: str
-    smd: float
-    means: tuple[float, float]
-    n: tuple[int, int]
-    reason: str = ""
-
-
 def distributions(
     columns: Columns, groups: Sequence[str] | np.ndarray | None = None, bins: int = BINS
 ) -> tuple[Distribution, ...]:
@@ -84,25 +67,6 @@ def distributions(
     return tuple(rows)
 
 
-def standardised_differences(columns: Columns, groups: Sequence[str] | np.ndarray) -> tuple[Difference, ...]:
-    """Standardised mean difference of each attribute between every group and the first, groups in sorted order.
-
-    The SD is the root of the mean of the two groups' variances. Austin 2009, Eq. 1.
-
-    >>> result = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0]}, ["f", "f", "m", "m"])
-    >>> round(result[0].smd, 4)  # 3 / sqrt(2)
-    2.1213
-    """
-    names, values = read_columns(columns)
-    texts = _groups(groups, len(values))
-    chosen = sorted({text for text in texts.tolist() if text})
-    return tuple(
-        _difference(name, chosen[0], second, column[texts == chosen[0]], column[texts == second])
-        for name, column in zip(names, values.T, strict=True)
-        for second in chosen[1:]
-    )
-
-
 def smd(first: ArrayLike, second: ArrayLike) -> float:
     """(mean of second - mean of first) / root of the mean variance; NaN where that is 0 or a group has fewer than 2.
 
@@ -116,18 +80,6 @@ def smd(first: ArrayLike, second: ArrayLike) -> float:
     spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
     size = max(np.abs(a).max(), np.abs(b).max())
     return float((b.mean() - a.mean()) / spread) if spread > 1e-12 * size else float("nan")
-
-
-def _difference(
-    name: str, first: str, second: str, a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"]
-) -> Difference:
-    a, b = a[np.isfinite(a)], b[np.isfinite(b)]
-    few = next((group for group, part in ((first, a), (second, b)) if len(part) < 2), "")
-    value = smd(a, b)
-    reason = f"fewer than two images where the group is {few}" if few else ""
-    still = "" if np.isfinite(value) or few else f"{name} does not vary within the groups"
-    means = (float(a.mean()) if len(a) else np.nan, float(b.mean()) if len(b) else np.nan)
-    return Difference(name, first, second, value, means, (len(a), len(b)), reason or still)
 
 
 def _distribution(

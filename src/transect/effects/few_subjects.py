@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 FEW: Final = 10
 """Errors are bias-reduced below this number of equally large subjects in an arm."""
@@ -30,10 +30,10 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
     >>> smaller_arm(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 1, 2, 2]))
     (1, 1.0)
     """
-    levels = np.unique(column)
-    if len(levels) != 2:
+    arms = _arms(column)
+    if arms is None:
         return None
-    return min((len(np.unique(groups[column == level])), float(level)) for level in levels)
+    return min((int(np.count_nonzero(np.bincount(groups[arm]))), float(column[arm][0])) for arm in arms)
 
 
 def effective_subjects(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> float:
@@ -45,10 +45,17 @@ def effective_subjects(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, 
     >>> effective_subjects(np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 2, 3]))  # (2 + 1)² / (4 + 1)
     1.8
     """
-    levels = np.unique(column)
-    arms = [groups[column == level] for level in levels] if len(levels) == 2 else [groups]
-    sizes = [np.unique(arm, return_counts=True)[1].astype(np.float64) for arm in arms]
+    sizes = [np.bincount(groups[arm]).astype(np.float64) for arm in _arms(column) or (slice(None),)]
     return min(float(size.sum() ** 2 / (size**2).sum()) for size in sizes)
+
+
+def _arms(column: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]] | None:
+    """The rows of the lower and of the higher value of a column of two values; None for other columns."""
+    if not len(column):
+        return None
+    low = column == column.min()
+    high = column == column.max()
+    return (low, high) if bool((low ^ high).all()) else None
 
 
 def bias_reduced(

@@ -176,23 +176,6 @@ def _with_enough_events(estimate: Estimate, events: int) -> Estimate:
     return Estimate(estimate.estimate, p=estimate.p, test_method=estimate.test_method, reason=few)
 
 
-def slope_bootstrap(
-    y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"], *, resamples: int, seed: int
-) -> tuple[Float[np.ndarray, "b k"], Float[np.ndarray, "n k"]]:
-    """Replicates of the least-squares slope of each column of y on x (of mean 0), and each image's influence on it.
-
-    All columns are on the same resamples; a replicate is NaN where the resample holds one value of x only. Influences
-    are up to a constant factor.
-
-    >>> replicates, influence = slope_bootstrap(np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 0.0, 1.0]),
-    ...                                         resamples=50, seed=0)
-    >>> bool(np.allclose(replicates[np.isfinite(replicates)], 1)), np.abs(influence).max()  # three points on a line
-    (True, np.float64(0.0))
-    """
-    (sums,) = bootstrap.resampled_sums([_slope_columns(y, x)], resamples, seed)
-    return _slope_replicates(sums, x), _slope_influence(y, x)
-
-
 def _slope_columns(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n c"]:
     """The columns whose sums a resampled slope is made of."""
     return np.hstack([np.stack([np.ones_like(x), x, x * x], axis=1), y, x[:, None] * y])

@@ -13,15 +13,13 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtr
-from scipy.stats import mannwhitneyu
 
-from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson, wilson_clustered
+from transect.effects.intervals import wilson, wilson_clustered
 from transect.errors import BadInput
 
 SOURCE: Final = (
     "Singh et al. 2021, Matched sample selection with GANs for mitigating attribute confounding, arXiv:2103.13455"
 )
-CITED: Final = (SOURCE, SOURCES[WILSON], SOURCES[WILSON_CLUSTERED])
 ALL: Final = "all"
 PUBLISHED_CONFIDENCE: Final = float(2 * ndtr(1.0) - 1)
 """What the intervals of the published table hold, though it says 95 %: one standard error to either side."""
@@ -130,6 +128,8 @@ def against_distance(
     >>> round(result.same, 2), result.other, result.n_same
     (0.3, 0.9, 2)
     """
+    from scipy.stats import mannwhitneyu
+
     known = np.isfinite(same)
     yes = np.bincount(pair[known], weights=same[known], minlength=len(distance))
     n = np.bincount(pair[known], minlength=len(distance))

@@ -12,7 +12,6 @@ from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import stats
 
 from transect.effects.intervals import wilson_clustered
 from transect.errors import BadInput
@@ -190,6 +189,8 @@ def _group(
 
 def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray, " n"]) -> EqualQuality:
     """One-way analysis of variance of images' mean quality, and the same by ranks."""
+    from scipy import stats
+
     known = np.isfinite(quality) & np.isfinite(column)
     parts = [quality[known & (column == level)] for level in np.unique(column[known])]
     parts = [part for part in parts if len(part) > 1]

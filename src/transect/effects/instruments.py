@@ -14,7 +14,6 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.special import fdtrc
 
 from transect.effects import anderson_rubin, regression
 from transect.effects.linear import no_fit
@@ -22,6 +21,7 @@ from transect.effects.regression import Fit
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
 from transect.records import Effect
+from transect.runs.plain_json import plain
 
 SOURCE: Final = (
     "Angrist, Imbens and Rubin 1996, Identification of causal effects using instrumental variables, "
@@ -94,7 +94,7 @@ def instrumental(
     effects = []
     for place, name in enumerate(parted.names):
         details = {
-            "first_stage_f": _number(strengths[place]),
+            "first_stage_f": plain(strengths[place]),
             "instruments": list(parted.instrument_names),
             "endogenous": list(parted.names),
         }
@@ -229,7 +229,7 @@ def _with_robust(
         return effect
     reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
     robust = anderson_rubin.confidence_set(reduced, place, fit.coefficients[: len(parted.names)], confidence)
-    spec = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
+    spec = {**effect.spec, "anderson_rubin": plain([robust.low, robust.high])}
     effect = replace(effect, spec=spec)
     if interval == "automatic" and bool((strengths >= STRONG).all()):
         return effect
@@ -243,20 +243,3 @@ def _with_robust(
         test_method=anderson_rubin.METHOD if np.isfinite(robust.p) else "",
         sources=(*effect.sources, anderson_rubin.SOURCE),
     )
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def overidentification_p(parted: Instruments, fit: Fit) -> float:
-    """Chance p under the hypothesis that all instruments agree; NaN with no spare one.
-
-    Where instruments disagree, one of them changes the answer in another way than through the attributes.
-    """
-    spare = len(parted.instrument_names) - len(parted.names)
-    if spare < 1:
-        return float("nan")
-    reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
-    statistic = reduced.statistic(fit.coefficients[: len(parted.names)])
-    return float(fdtrc(spare, parted.sample.n_groups - 1, statistic * reduced.freedom / spare))

@@ -207,18 +207,23 @@ def mean_interval(
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
     few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
-    low, high = bootstrap.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
-    t_low, t_high = _student(totals, counts, confidence)
+    mean, residual = bootstrap.ratio(totals, counts)
+    low, high = bootstrap.bca_of_ratio(
+        totals, counts, mean, residual, confidence=confidence, resamples=resamples, seed=seed
+    )
+    t_low, t_high = _student(mean, residual, counts, confidence)
     low, high = np.where(few, t_low, low), np.where(few, t_high, high)
     names = np.where(np.isfinite(low), np.where(few, STUDENT, bootstrap.METHOD), NO_INTERVAL)
     return Intervals(low, high, tuple(names.tolist()))
 
 
 def _student(
-    totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float
+    mean: Float[np.ndarray, " k"],
+    residual: Float[np.ndarray, "n k"],
+    counts: Float[np.ndarray, "n k"],
+    confidence: float,
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """The mean ∓ t sd / sqrt(n) of the n subjects' linearized residuals; NaN where they do not vary."""
-    mean, residual = bootstrap.ratio(totals, counts)
     n, images = (counts > 0).sum(axis=0), counts.sum(axis=0)
     squares = (residual**2).sum(axis=0)
     freedom = np.maximum(n - 1.0, 1.0)

@@ -2,6 +2,8 @@
 
 Where some combination of the columns says the outcome without error ("separation"), the likelihood keeps growing and
 no estimate exists; a linear program finds such combinations (Albert and Anderson 1984; Konis 2007).
+
+scikit-learn has neither: its logistic regression takes no shares as outcomes and gives no inverse Hessian.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from transect.records import Effect
 SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
-NO_ERROR_DRAWN: Final = "resample without both outcomes"
 PERCENTILE: Final = {"subject": "percentile bootstrap by subject", "image": "percentile bootstrap by image"}
 
 _STEP: Final = 1e-8

@@ -128,15 +128,6 @@ class AdjustedPairs:
     reason: str = ""
 
 
-ADJUSTED: Final = "least squares on differences within pairs, HC3 errors by pair"
-ADJUSTED_SOURCES: Final = (
-    "Rubin 1973, The use of matched sampling and regression adjustment to remove bias in observational studies, "
-    "doi:10.2307/2529685",
-    "Long and Ervin 2000, Using heteroscedasticity consistent standard errors in the linear regression model, "
-    "doi:10.1080/00031305.2000.10474549",
-)
-
-
 def adjusted_pair_outcome(
     values: Float[np.ndarray, " n"],
     covariates: Mapping[str, Float[np.ndarray, " _"]],

@@ -17,7 +17,6 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri, stdtrit
-from scipy.stats import binom, nct
 
 from transect.errors import BadInput
 
@@ -225,6 +224,8 @@ def _given_factor(
 
 def _mcnemar_power(n: int, up: float, down: float, alpha: float) -> float:
     """Summed over the number of discordant pairs, and over the splits that the exact test rejects."""
+    from scipy.stats import binom
+
     discordant = up + down
     if discordant <= 0:
         return 0.0
@@ -251,6 +252,8 @@ def _mean_power(effect: float, deviation: float, n: int, alpha: float) -> float:
 
     Where all flips together are too few for p <= alpha there is none.
     """
+    from scipy.stats import nct
+
     if 2.0 ** (1 - n) > alpha:
         return 0.0
     shift = abs(effect) * math.sqrt(n) / max(deviation, 1e-300)

@@ -28,7 +28,7 @@ LARGEST_DENOMINATOR: Final = 840  # lowest common multiple of 1 to 8
 MOST_ADDITIONS: Final = 200_000_000  # of the exact distribution: under a second
 FLIPS: Final = 9999
 _SIGNS_AT_ONCE = 1 << 22
-_SHUFFLED_AT_ONCE = 1 << 17  # a block of shuffles stays in a core's cache; the stream of draws is the same
+_SHUFFLED_AT_ONCE = 1 << 16  # a block of shuffles stays in a core's cache; the stream of draws is the same
 _TIE = 1e-9
 _WORTH_MOVING = 2
 
@@ -162,19 +162,24 @@ def _extremes(
     least = np.array([_least(values, c, weights) for (values, weights), c in zip(tests, centered, strict=True)])
     by_values, by_weights = _batches([c.tobytes() for c in centered], [weights.tobytes() for _, weights in tests])
     rng, extreme = np.random.Generator(np.random.Philox(seed)), np.zeros(len(tests), dtype=np.int64)
-    block = max(1, _SHUFFLED_AT_ONCE // n)
-    order = np.arange(n)
+    block = min(resamples, max(1, _SHUFFLED_AT_ONCE // n))
+    alone = len(by_values) == 1 and not by_weights  # then the values themselves are shuffled
+    unshuffled = centered[by_values[0][0]] if alone else np.arange(n)
+    # All blocks use the same memory: to get and return it block by block took longer than moving values in it.
+    drawn, room = np.empty((block, n), dtype=unshuffled.dtype), np.empty((block, n))
+    of_values = [(group, np.stack([tests[place][1] for place in group], axis=1)) for group in by_values]
+    of_weights = [(group, np.stack([centered[place] for place in group], axis=1)) for group in by_weights]
     for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        shuffles = rng.permuted(np.broadcast_to(order, (rows, n)), axis=1)
-        for places in by_values:
-            sums = centered[places[0]].take(shuffles) @ np.stack([tests[place][1] for place in places], axis=1)
-            extreme[places] += (np.abs(sums) >= least[places]).sum(axis=0)
-        for places in by_weights:
-            moved = np.empty((rows, n))
-            np.put_along_axis(moved, shuffles, tests[places[0]][1][None, :], axis=1)
-            sums = moved @ np.stack([centered[place] for place in places], axis=1)
-            extreme[places] += (np.abs(sums) >= least[places]).sum(axis=0)
+        rows = slice(min(block, resamples - start))
+        shuffles, moved = drawn[rows], room[rows]
+        shuffles[:] = unshuffled
+        rng.permuted(shuffles, axis=1, out=shuffles)
+        for group, weights in of_values:
+            sums = (shuffles if alone else centered[group[0]].take(shuffles, out=moved, mode="clip")) @ weights
+            extreme[group] += (np.abs(sums) >= least[group]).sum(axis=0)
+        for group, values in of_weights:
+            np.put_along_axis(moved, shuffles, tests[group[0]][1][None, :], axis=1)
+            extreme[group] += (np.abs(moved @ values) >= least[group]).sum(axis=0)
     return extreme
 
 

@@ -97,13 +97,14 @@ def independent(x: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " r"]:
     array([0, 2])
     """
     chosen: list[int] = []
-    basis = np.zeros((x.shape[0], 0))
+    basis = np.empty(x.shape[::-1])
     for place, column in enumerate(x.T):
-        rest = column - basis @ (basis.T @ column)
-        rest -= basis @ (basis.T @ rest)
+        known = basis[: len(chosen)]
+        rest = column - (known @ column) @ known
+        rest -= (known @ rest) @ known
         if float(np.linalg.norm(rest)) > _DEPENDENT * max(float(np.linalg.norm(column)), 1e-300):
+            basis[len(chosen)] = rest / np.linalg.norm(rest)
             chosen.append(place)
-            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
     return np.array(chosen, dtype=np.int64)
 
 

@@ -1,6 +1,6 @@
 """Instrumental variables for yes-or-no outcomes: what the first stage leaves over enters a probit or logit.
 
-The residual of the perceived value after the intended ones stands for what else goes along with it; given it, the
+The residual of the perceived value after the intended ones stands for what else varies with it; given it, the
 perceived value's coefficient is causal, if the residual enters as the model says (Rivers and Vuong 1988; Terza, Basu
 and Rathouz 2008). Effects are average partial effects: the mean change of the probability per unit of the attribute.
 """
@@ -180,7 +180,7 @@ def _probit_score(y: np.ndarray, eta: np.ndarray) -> np.ndarray:
 
 
 def _probit_maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Newton's method; the probit log-likelihood is concave."""
+    """Newton's method, as neither scikit-learn nor SciPy has a probit; its log-likelihood is concave."""
     beta = np.zeros(x.shape[1])
     for _ in range(100):
         eta = x @ beta

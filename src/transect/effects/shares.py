@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,8 @@ from jaxtyping import Float
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
+from transect.runs import toml_files
+from transect.runs.inputs import TableLike, as_table
 
 _SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
 _SHARE: Final = "share"
@@ -38,28 +39,29 @@ class PopulationShares:
     independent: bool = False
 
 
-def read_shares(path: str | Path, attributes: Mapping[str, Attribute]) -> PopulationShares:
-    """The shares in a file of the user's: `.csv`, one row per combination, or TOML.
+def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: str = "shares") -> PopulationShares:
+    """The shares of a population: a `.csv` or TOML file, an Arrow table, a data frame, or columns by name.
 
-    CSV: a column per attribute, with the names or numbers of levels, and a column `share`. TOML: `[[cells]]` tables
-    like such rows, or `[shares.ATTRIBUTE]` tables of level = share, which are taken as independent; `name` and `source`
-    if you like. Shares may be counts' shares rounded to three decimals: they are divided by their sum.
+    name: of what is no file. Tables have one row per combination of levels: a column per attribute, with the names or
+    numbers of levels, and a column `share`. TOML: `[[cells]]` tables like such rows, or `[shares.ATTRIBUTE]` tables of
+    level = share, which are taken as independent; `name` and `source` if you like. Shares may be counts' shares rounded
+    to three decimals: they are divided by their sum.
 
     Raises BadInput (naming file and place) for anything else: shares that do not sum to 1, a combination given twice, a
     level that the attribute does not have; UnknownName for an attribute that the design does not vary.
     """
-    where = Path(path)
-    try:
-        text = where.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{where}: expected a readable CSV or TOML file of shares, got {error}; fix the path") from None
+    if not isinstance(source, str | Path):
+        rows = as_table(source, name).to_pylist()
+        return _of_rows(name, name, rows, attributes, "")
+    where = Path(source)
+    text = toml_files.read_text(where, "a CSV or TOML file of shares")
     if where.suffix.lower() == ".csv":
         return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
-    content = _toml(str(where), text)
-    name, source = str(content.get("name", where.stem)), str(content.get("source", ""))
+    content = toml_files.parse(text, str(where))
+    called, cited = str(content.get("name", where.stem)), str(content.get("source", ""))
     if "cells" in content:
-        return _of_rows(str(where), name, content["cells"], attributes, source)
-    return _of_margins(str(where), name, content.get("shares"), attributes, source)
+        return _of_rows(str(where), called, content["cells"], attributes, cited)
+    return _of_margins(str(where), called, content.get("shares"), attributes, cited)
 
 
 def shares_of(
@@ -79,13 +81,6 @@ def shares_of(
     ]
     cells, counts = np.unique(np.stack(nearest, axis=1), axis=0, return_counts=True)
     return PopulationShares(name, tuple(levels), cells.astype(np.float64), counts / counts.sum(), source)
-
-
-def _toml(where: str, text: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML (or a name that ends in .csv), got {error}; fix the file") from None
 
 
 def _csv_rows(where: str, text: str) -> list[dict[str, str]]:

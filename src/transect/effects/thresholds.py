@@ -66,30 +66,6 @@ class ThresholdCurves:
     reason: str = ""
 
 
-def disaggregated(
-    scores: ArrayLike,
-    truth: ArrayLike,
-    groups: Sequence[str] | np.ndarray | None = None,
-    *,
-    threshold: float = 0.5,
-    clusters: ArrayLike | None = None,
-    confidence: float = 0.95,
-) -> tuple[GroupRate, ...]:
-    """Accuracy, error, FPR and FNR over all images and in each group, at one threshold.
-
-    scores: of yes [n]; truth: 0 or 1 [n]; groups: a text per image, "" for none (default: all images are one).
-
-    Returns all measures of "all", then of each group in sorted order.
-
-    Raises BadInput where lengths differ or a truth is neither 0 nor 1.
-
-    >>> rows = disaggregated([0.9, 0.2, 0.6, 0.4], [1, 1, 0, 0], ["old", "old", "young", "young"])
-    >>> [(row.group, row.measure, row.rate) for row in rows if row.measure == "fnr"]
-    [('all', 'fnr', 0.5), ('old', 'fnr', 0.5), ('young', 'fnr', nan)]
-    """
-    return _table(_Scored.of(scores, truth, groups, clusters), threshold, confidence)
-
-
 def at_thresholds(
     scores: ArrayLike,
     truth: ArrayLike,
@@ -99,7 +75,14 @@ def at_thresholds(
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> tuple[GroupRate, ...]:
-    """The same table at two thresholds or more: by default 0.5 and the one that errs least (Fig. 16).
+    """Accuracy, error, FPR and FNR over all images and in each group, at thresholds.
+
+    scores: of yes [n]; truth: 0 or 1 [n]; groups: a text per image, "" for none (default: all images are one);
+    thresholds: by default 0.5 and the one that errs least (Fig. 16).
+
+    Returns, for each threshold, all measures of "all", then of each group in sorted order.
+
+    Raises BadInput where lengths differ or a truth is neither 0 nor 1.
 
     The rates at the best threshold are those of the images that chose it, which flatters them a little.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transect.designs import transect_latents
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.protocols import Controls, Generator, World
 from transect.records import Attribute, Design
 from transect.runs import capabilities
@@ -98,15 +97,3 @@ def check_hold(world: World, design: Design) -> None:
     for name in design.hold:
         if free[name].equals(unvaried[name]):
             raise BadInput(f"--hold {name}: no varied attribute changes {name}; drop it")
-
-
-def compared_of(compare: Sequence[str], world: World) -> tuple[str, ...]:
-    """The attributes and nuisances of a world to compare its images by, once each.
-
-    Raises UnknownName for another name.
-    """
-    known = [attribute.name for attribute in world.attributes]
-    for name in compare:
-        if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    return tuple(dict.fromkeys(compare))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import final
 
@@ -17,6 +17,7 @@ from torch.nn import functional
 from transect.errors import BadInput
 from transect.records import Images, Latents
 from transect.runs import model_files
+from transect.runs.weights import check_weights
 
 KIND = "transect.encoder"
 SPACES = ("z", "w")
@@ -81,7 +82,7 @@ class Encoder:
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self.network = Network(size, widths, len(tensors["head.bias"]))
         expected = self.network.state_dict()
-        _check(tensors, expected, size, name)
+        check_weights(tensors, expected, name)
         weights = {key: value.to(self.device, expected[key].dtype, copy=True) for key, value in tensors.items()}
         self.network.load_state_dict(weights, assign=True)
         self.network.requires_grad_(False).eval()
@@ -129,14 +130,3 @@ def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
         raise BadInput(
             f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found {size}"
         )
-
-
-def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], size: int, name: str) -> None:
-    """Checks that every tensor is present, of its shape and finite, and that there is no other."""
-    for key in sorted({*tensors, *expected}):
-        shapes = [list(side[key].shape) if key in side else "nothing" for side in (expected, tensors)]
-        if shapes[0] != shapes[1]:
-            line = f"{key[:_SHOWN]}: {shapes[1]} in place of {shapes[0]}"
-            raise BadInput(f"{name}: expected an encoder for {size} pixels, found other weights ({line}); train one")
-        if tensors[key].is_complex() or not bool(torch.isfinite(tensors[key]).all()):
-            raise BadInput(f"{name}: {key}: expected finite weights, found NaN or infinity; the training failed")

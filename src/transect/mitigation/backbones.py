@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transect.errors import BadInput, UnknownName
-from transect.training.resnet import LAYERS, new_resnet, start_from, weights_of
+from transect.runs.weights import read_weights
+from transect.training.resnet import LAYERS, new_resnet, start_from
 
 MEAN: Final = (0.485, 0.456, 0.406)
 SPREAD: Final = (0.229, 0.224, 0.225)
@@ -98,7 +99,7 @@ def _pooled(output: Any) -> Tensor:
 def _resnet(name: str, outputs: int, seed: int, weights: Path | None) -> Backbone:
     network = new_resnet(name, 1000, seed)
     if weights is not None:
-        start_from(network, weights_of(weights), weights)
+        start_from(network, read_weights(weights), weights)
     network.fc = nn.Identity()  # type: ignore[assignment]
     return Backbone(network, outputs)
 
@@ -109,7 +110,7 @@ def _timm(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Ba
         body = timm.create_model(name, pretrained=False, num_classes=0)
         facts = dict(body.pretrained_cfg)
         if pretrained or weights is not None:
-            tensors = weights_of(weights or _fetched(facts.get("hf_hub_id"), f"timm:{name}"))
+            tensors = read_weights(weights or _fetched(facts.get("hf_hub_id"), f"timm:{name}"))
             options = {"state_dict": tensors, "custom_load": False}
             body = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=options, num_classes=0)
     side = int(facts["input_size"][-1]) if facts.get("fixed_input_size") else None
@@ -126,7 +127,7 @@ def _transformers(name: str, outputs: int, pretrained: bool, weights: Path | Non
             model = transformers.AutoModel.from_config(settings, trust_remote_code=False)
         body = getattr(model, "vision_model", model)  # of a network of pictures and texts its first half
         if weights is not None:
-            body.load_state_dict(weights_of(weights))
+            body.load_state_dict(read_weights(weights))
     side = getattr(body.config, "image_size", None)
     mean, spread = _normalising(name)
     return Backbone(body, outputs, mean, spread, side if isinstance(side, int) else None)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from transect.errors import BadInput
+from transect.runs import toml_files
 
 PLAIN: Final = "plain"
 _PROTECTED: Final = "face_shape>0.43"
@@ -206,24 +206,13 @@ def as_config(source: Config | Mapping[str, Any] | str | Path) -> Config:
 
 def read_config(path: Path) -> Config:
     """The configuration of a file. Raises BadInput that names the file and the key."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a readable TOML file, got {error}; name another") from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: expected TOML, got {error}; fix the file") from None
-    return parse_config(content, str(path))
+    text = toml_files.read_text(path)
+    return _checked(toml_files.checked(Config, toml_files.parse(text, str(path)), str(path), text), str(path))
 
 
 def parse_config(content: Mapping[str, Any], where: str) -> Config:
     """The checked request of nested mappings. Raises BadInput that names the key."""
-    try:
-        config = Config.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{where}: {key}: {first['msg']}, got {str(first['input'])[:80]!r}; fix this key") from None
-    return _checked(config, where)
+    return _checked(toml_files.checked(Config, content, where), where)
 
 
 def _checked(config: Config, where: str) -> Config:

@@ -64,10 +64,6 @@ class Bench:
         """The same tasks on other pictures of the same rows."""
         return replace(self, data=replace(self.data, pictures=pictures))
 
-    def taught_by(self, rows: Int[np.ndarray, " a"]) -> Bench:
-        """The same bench with other rows to learn from."""
-        return replace(self, train=rows)
-
 
 def tasks(
     pictures: Pixels,

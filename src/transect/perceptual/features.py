@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.perceptual.lessons import OUTPUTS, answers
+from transect.perceptual.answers import OUTPUTS, answers
 from transect.perceptual.network import FEATURES, FeatureNetwork
 from transect.records import Images
 from transect.runs.tensor_files import Arrays, Facts, read_content
@@ -38,7 +38,7 @@ class Taught(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
-    """The network of a file that `python -m transect.perceptual.train` wrote; by default the one that ships.
+    """The network of a file that docs/feature_network.py wrote; by default the one that ships.
 
     Raises BadInput for other files.
     """
@@ -46,7 +46,7 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
         path,
         {KIND: _parse},
         expected="a feature network's file",
-        remedy="make one: python -m transect.perceptual.train",
+        remedy="leave the path out to take the one that ships",
     )
     return taught._replace(network=taught.network.to(device))
 

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from transect.errors import BadInput
 from transect.perceptual.network import resized
-from transect.runs import model_files
+from transect.runs.weights import read_weights
 
 STAGES = ((0, 2), (5, 7), (10, 12, 14), (17, 19, 21), (24, 26, 28))
 """Numbers of the convolutions in torchvision's `features`; a stage is the output of its last rectifier."""
@@ -55,12 +55,12 @@ def load(path: Path | None, device: str = "cpu") -> VGG16:
     """VGG16 of a file with torchvision's names. Raises BadInput for none or another."""
     if path is None:
         raise BadInput("vgg16: expected a file of its weights, got none; give torchvision's vgg16 with --weights")
-    return VGG16(_tensors(path), str(path), device)
+    return VGG16(read_weights(path, pytorch=True), str(path), device)
 
 
 def load_heads(path: Path, device: str = "cpu") -> list[Tensor]:
     """The linear heads of LPIPS for VGG16 from a file with its names (lin0.model.1.weight ...), five of [c]."""
-    tensors, heads = _tensors(path), []
+    tensors, heads = read_weights(path, pytorch=True), []
     for index, channels in enumerate(CHANNELS):
         name = f"lin{index}.model.1.weight"
         head = tensors.get(name)
@@ -93,21 +93,3 @@ def _convolutions(
             pair.append(tensor.float().to(device).requires_grad_(False))
         convolutions.append((pair[0], pair[1]))
     return convolutions
-
-
-def _tensors(path: Path) -> dict[str, Tensor]:
-    """Tensors by name, of safetensors or of PyTorch's file through its loader of weights alone."""
-    model_files.check_readable(path)
-    try:
-        if model_files.kind_of(path) == "a safetensors file":
-            from safetensors.torch import load_file
-
-            return dict(load_file(path))
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
-        # PyTorch's own unpickler fails with any exception on damaged or hostile files.
-        first = (str(error).splitlines() or [""])[0][:200]
-        raise BadInput(f"{path}: expected weights alone, found content that is not read safely ({first})") from None
-    if not isinstance(content, Mapping):
-        raise BadInput(f"{path}: expected a dictionary of weights, found {type(content).__name__}")
-    return {str(name): value for name, value in content.items() if isinstance(value, Tensor)}

@@ -34,12 +34,12 @@ from transect.ratings.tables import (
     STUDY,
     Columns,
     aligned,
-    check_columns,
     read_table,
     single_answers,
 )
 from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically
+from transect.runs.inputs import TableLike
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.runs.tables import LEFT_OUT
 
@@ -184,13 +184,15 @@ def parse_rules(texts: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
     return parsed
 
 
-def check(perceived: str | Path | None, rules: Sequence[str], people: str | Path | None = None) -> None:
-    """Raises BadInput for files that cannot be read or rules that say nothing, before anything is made."""
+def check(perceived: TableLike | None, rules: Sequence[str], people: TableLike | None = None) -> None:
+    """Raises BadInput for tables that cannot be read or rules that say nothing, before anything is made."""
     parse_rules(rules)
-    _given(None if perceived is None else Path(perceived), None if people is None else Path(people))
+    _given(perceived, people)
 
 
-def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: Path | None = None) -> list[str]:
+def attach(
+    folder: Path, perceived: TableLike | None, rules: Sequence[str], people: TableLike | None = None
+) -> list[str]:
     """Store ratings and rules in the folder of a run, or of each study, after checking that they fit.
 
     perceived: one row per image; people: one row per image and rater. Nothing is written where they do not fit.
@@ -243,22 +245,20 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
     return _pruned(ratings, rules)
 
 
-_Files = dict[str, tuple[pa.Table, Path]]
-"""Tables by the file of the run folder that they are kept in, and where each was read."""
+_Files = dict[str, tuple[pa.Table, str]]
+"""Tables by the file of the run folder that they are kept in, and what messages call each: its path, or its role."""
 
 
-def _given(perceived: Path | None, people: Path | None) -> _Files:
-    """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
-    paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {
-        name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path is not None
-    }
+def _given(perceived: TableLike | None, people: TableLike | None) -> _Files:
+    """The user's own tables. Raises BadInput for one that cannot be read, or lacks a column."""
+    sources = {PERCEIVED: (perceived, "perceived"), PEOPLE: (people, "ratings")}
+    return {name: read_table(source, role, name) for name, (source, role) in sources.items() if source is not None}
 
 
 def _attached(folder: Path) -> _Files:
     """The files that a run's folder holds already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: read_table(path, name, name) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:
@@ -288,7 +288,7 @@ def _fitting(
             yield run, files, _pruned(ratings, parsed or stored_rules(run))
 
 
-def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: Path) -> Iterator[tuple[Path, pa.Table]]:
+def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: str) -> Iterator[tuple[Path, pa.Table]]:
     """Runs and the rows of the table that are theirs."""
     if STUDY not in table.column_names:
         if len(runs) > 1:

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from transect.effects.samples import read_columns
 from transect.errors import BadInput
 from transect.records import Annotations, Question
+from transect.runs.inputs import TableLike, as_table
 
 PERCEIVED: Final = "perceived.parquet"
 PEOPLE: Final = "ratings.parquet"
@@ -23,23 +24,16 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 """Values by attribute, in the order of a run's images."""
 
 
-def read_table(path: Path) -> pa.Table:
-    """The table in a CSV or Parquet file. Raises BadInput for one that cannot be read."""
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
+def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
+    """A table of ratings, and what messages call it: a file's path, or its role.
 
-            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
+    Raises BadInput for another source, and for a table without ids or columns, or with a name twice.
+    """
+    where = str(source) if isinstance(source, str | Path) else role
+    return _checked(as_table(source, role, text=(ID, STUDY, RATER)), where, kept_as), where
 
 
-def check_columns(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
-    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
+def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
@@ -50,7 +44,7 @@ def check_columns(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
     return table
 
 
-def aligned(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
+def aligned(table: pa.Table, path: str, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
     """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     if len(set(named)) < len(named):
@@ -65,7 +59,7 @@ def aligned(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[Columns, t
     return {name: ratings[:, column] for column, name in enumerate(attributes)}, unknown
 
 
-def single_answers(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+def single_answers(table: pa.Table, path: str, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
     """People's answers by attribute, of the places of their images among the ids; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     image, unknown = _images_of(named, ids, path)
@@ -84,7 +78,7 @@ def single_answers(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dic
     return answers, unknown
 
 
-def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
+def _images_of(named: Sequence[str], ids: Sequence[str], path: str) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
     """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
     places = {image: place for place, image in enumerate(ids)}
     rows = np.array([places.get(image, -1) for image in named], dtype=np.int64)

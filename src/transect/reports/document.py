@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from transect.reports.models import JsonObject
 from transect.reports.results import Results, tree
@@ -95,6 +95,16 @@ class Printer(ABC):
         """What stands at a place of `results.json`."""
         return follow(self.tree, place)
 
+    def places(self, place: str) -> list[str]:
+        """The places of the items of a list, or of the values of an object."""
+        items = self.value(place)
+        keys = items if isinstance(items, dict) else range(len(items))
+        return [place + pointer(key) for key in keys]
+
+    def listed(self, place: str, separator: str = ", ") -> Markup:
+        """The texts of a list, one after the other."""
+        return escape(separator).join(self.text(item) for item in self.places(place))
+
     def number(
         self,
         place: str,
@@ -119,6 +129,33 @@ class Printer(ABC):
         return Markup('<data value="{}" data-source="{}"{}>{}{}</data>').format(
             json_number(value), place, mark, plus, text
         )
+
+    def interval(
+        self,
+        place: str,
+        key: str = "estimate",
+        style: Style = "fixed",
+        unit: str = "",
+        level: str = "",
+        *,
+        signed: bool = False,
+    ) -> Markup:
+        """An estimate and its interval: `key`, `low` and `high` of a place; the reason where it has none.
+
+        unit: after the estimate. level: of the interval, such as 95%, where nothing else says it.
+        """
+        entry = self.value(place)
+        if entry[key] is None:
+            reason = Markup(": {}").format(self.text(f"{place}/reason")) if entry.get("reason") else Markup()
+            return Markup('<span class="none">{}</span>{}').format(NOT_ESTIMABLE, reason)
+        estimate = Markup('<b class="estimate">{}{}</b>').format(
+            self.number(f"{place}/{key}", style, signed=signed), unit
+        )
+        if entry["low"] is None:
+            return estimate
+        low, high = (self.number(f"{place}/{end}", style, signed=signed) for end in ("low", "high"))
+        words = f", {level} interval" if level else ""
+        return Markup('{} <span class="range">({} to {}{})</span>').format(estimate, low, high, words)
 
     def key(self, place: str) -> Markup:
         """The name of a place: the last key of its pointer, verbatim and escaped."""

@@ -9,14 +9,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from transect import __version__
 from transect.reports.document import pointer
-from transect.reports.drawing import crossed, levels, sections, svg
+from transect.reports.drawing import crossed, levels, sections, shades, svg
 from transect.reports.drawing.intersections import MANY_TABLES
 from transect.reports.wording import (
     ATTRIBUTE_NOTE,
     correction_name,
-    counted,
     effect_style,
     level,
     outcome_words,
@@ -37,6 +38,11 @@ def render(template: str, /, **content: object) -> str:
     return environment().get_template(f"{template}.html.j2").render(content)
 
 
+def fragment(template: str, /, **content: object) -> Markup:
+    """A part of a page from a template, which escapes what it fills in."""
+    return Markup(render(template, **content))  # noqa: S704 - escaped by the template
+
+
 def decimals(value: float | None, digits: int = 3) -> str:
     """A number with this many decimals, a true minus sign, "unknown" for None and NaN.
 
@@ -49,12 +55,14 @@ def decimals(value: float | None, digits: int = 3) -> str:
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with this many significant digits, a true minus sign, "unknown" for None.
+    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN.
 
     >>> significant(-0.12345)
     '−0.123'
     """
-    return "unknown" if value is None else f"{value:.{digits}g}".replace("-", "−")
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"{value:.{digits}g}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:
@@ -93,14 +101,6 @@ def environment() -> Environment:
         "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
         "address": lambda url: quote(url, safe=_OF_ADDRESSES),
         "effect_place": lambda index: pointer("effects", index),
-        "decimals": decimals,
-        "significant": significant,
-        "percent": lambda value: decimals(100 * value, 1) if value is not None else "unknown",
-        "significant_percent": lambda value: significant(None if value is None else 100 * value),
-        "probability": probability,
-        "count": lambda value: f"{value:,}",
-        "counted": counted,
-        "data_address": data_address,
     }
     environment.tests["web_address"] = lambda url: url.startswith(("https://", "http://"))
     environment.globals |= {
@@ -110,7 +110,7 @@ def environment() -> Environment:
         "draw_scatter": crossed.draw,
         "draw_panel": sections.draw,
         "draw_row": sections.draw_row,
-        "Interval": svg.Interval,
+        "draw_share": shades.share_bar,
         "attribute_note": ATTRIBUTE_NOTE,
         "pointer": pointer,
         "effect_style": effect_style,

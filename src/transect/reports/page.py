@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from transect.reports import album
-from transect.reports.document import Document, pointer
+from markupsafe import Markup
+
+from transect.reports import album, builder
+from transect.reports.blocks import Page, Paragraph, Part
+from transect.reports.document import Document, Printer, pointer
+from transect.reports.drawing import svg
 from transect.reports.drawing.crossed import Crossing, crossings
 from transect.reports.drawing.forest import Forest, forests
 from transect.reports.drawing.intersections import Sheet, sheets
 from transect.reports.drawing.levels import Panel, panels
-from transect.reports.drawing.sections import sections
-from transect.reports.environment import render
+from transect.reports.drawing.sections import SectionView, sections
+from transect.reports.environment import fragment
 from transect.reports.further_views import Further, further
 from transect.reports.models import JsonObject
 from transect.reports.records import Gallery
@@ -106,21 +110,71 @@ def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
 
 
 def _render(document: Document, shown: Gallery) -> str:
-    studies = [_study(document, index, shown) for index in range(len(document.results.studies))]
-    return render(
-        "report",
-        doc=document,
-        results=document.results,
-        summary=summarize(document),
-        world=describe_world(document),
-        studies=studies,
-        sections=sections(document.results.sections),
-        flips=album.flip_rows(document, shown),
-        faces=album.mean_faces(shown),
-        correction=correction(document),
-        methods=_methods(document),
-        reduced=album.any_reduced(shown),
+    results = document.results
+    studies = [_study(document, index, shown) for index in range(len(results.studies))]
+    summary = summarize(document)
+    content: dict[str, object] = {"doc": document, "results": results, "studies": studies, "summary": summary}
+    content |= {
+        "world": describe_world(document),
+        "flips": album.flip_rows(document, shown),
+        "faces": album.mean_faces(shown),
+        "correction": correction(document),
+        "methods": _methods(document),
+        "reduced": album.any_reduced(shown),
+    }
+    cautions = [Paragraph(summary.notice, "notice")] if summary.notice else []
+    alarms = [svg.tag("p", alarm, class_="notice alarm", role="alert") for alarm in summary.alarms]
+    page = Page(
+        results.title,
+        (
+            Part("summary", "Summary", (fragment("summary", **content),)),
+            *(_study_part(document, view, content) for view in studies),
+            *section_parts(document, sections(results.sections), content),
+            Part("world", "The world that generated these images", (fragment("world", **content),), "World"),
+            Part("methods", "Methods", (fragment("methods", **content),)),
+            Part("exclusions", "Exclusions and failures", (fragment("exclusions", **content),), "Exclusions"),
+            Part("specification", "Full specification", (fragment("specification", **content),), "Specification"),
+        ),
+        document.text("/title"),
+        document.text("/question"),
+        (*cautions, *alarms),
     )
+    return builder.build(page)
+
+
+def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[str, object]) -> tuple[Part, ...]:
+    """A part per section. content: the pictures of the run that belong to sections, as flips and faces."""
+    return tuple(
+        Part(
+            f"section-{view.index}",
+            doc.text(f"{view.place}/title"),
+            (fragment("section", **{**content, "doc": doc, "section": view}),),
+            view.entry.title,
+            study=True,
+        )
+        for view in views
+    )
+
+
+def _study_part(document: Document, view: StudyView, content: Mapping[str, object]) -> Part:
+    name, further = f"study-{view.index}", view.further
+    places = {
+        "effects": ("Effects", view.forests),
+        "levels": ("Rates by level", view.curves),
+        "intersections": ("Intersections", view.sheets),
+        "interactions": ("Interactions", further.interactions or further.variance),
+        "projection": ("In a population", further.projections),
+        "control": ("Negative control", further.controls),
+        "plan": ("Power", further.plans),
+        "strips": ("Examples", view.strips),
+        "failures": ("Failures", view.failures),
+    }
+    within = [(f"{name}-{place}", words) for place, (words, shown) in places.items() if shown]
+    title, contents = Markup("Findings"), "Findings"
+    if len(document.results.studies) > 1:
+        title = Markup("Study: {}").format(document.text(f"{view.place}/name"))
+        contents = view.entry.name
+    return Part(name, title, (fragment("study", **content, study=view),), contents, within, study=True)
 
 
 def _study(document: Document, index: int, shown: Gallery) -> StudyView:

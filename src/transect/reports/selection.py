@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.records import Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
+from transect.runs.png import packed
 
 MAXIMUM_FAILURES = 24
 MAXIMUM_STRIPS_PER_TARGET = 6
@@ -180,10 +181,10 @@ def _strip(name: str, rows: Int[np.ndarray, "s c k"], where: tuple[int, int], wh
 
 
 def stored_images(read_part: Callable[[int], pa.Table], rows_per_part: int, rows: Sequence[int]) -> dict[int, bytes]:
-    """The PNGs of some rows, reading each part once."""
+    """The PNGs of some rows, packed, reading each part once."""
     pictures: dict[int, bytes] = {}
     for part in sorted({row // rows_per_part for row in rows}):
         images = read_part(part)["image"]
         wanted = [row for row in rows if row // rows_per_part == part]
-        pictures |= {row: images[row - part * rows_per_part].as_py() for row in wanted}
+        pictures |= {row: packed(images[row - part * rows_per_part].as_py()) for row in wanted}
     return pictures

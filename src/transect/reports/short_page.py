@@ -1,52 +1,45 @@
-"""A short page for jobs whose answer is a sentence, a table and a picture: one HTML text without scripts or network."""
+"""A short page, for jobs whose answer is a sentence, a table and a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import ClassVar
 
-from transect.reports.environment import data_address, render
-from transect.runs.folder import write_atomically
-
-_NAME: Final = "report.html"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ShortTable:
-    """A table of texts under a heading."""
-
-    title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
+from transect.reports import builder
+from transect.reports.blocks import Answer, Page, Part, Picture, TextTable, summary
+from transect.runs.result import JobResult, Numbers_co
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A PNG with what it shows in words."""
+class ShortPageResult(JobResult[Numbers_co]):
+    """A result whose page is short. TITLE: of the page; TABLE: of its table, which has the rows of `rows`."""
 
-    png: bytes
-    caption: str
+    TITLE: ClassVar[str]
+    TABLE: ClassVar[str]
 
-    @property
-    def address(self) -> str:
-        """The picture as a data URI."""
-        return data_address(self.png)
+    def title(self) -> str:
+        """The title of the page."""
+        return self.TITLE
 
+    def tables(self) -> Sequence[TextTable]:
+        """The tables of the page."""
+        return [TextTable(self.TABLE, *self.rows())]
 
-def write_short_page(
-    folder: str | Path,
-    title: str,
-    answer: str,
-    tables: Sequence[ShortTable],
-    pictures: Sequence[Picture] = (),
-    notes: Sequence[str] = (),
-) -> Path:
-    """Write `report.html` into a folder and return its path; the same content gives the same bytes."""
-    page = render("short", title=title, answer=answer, tables=tables, pictures=pictures, notes=notes)
-    path = Path(folder) / _NAME
-    write_atomically(path, page.encode())
-    return path
+    def pictures(self) -> Sequence[Picture]:
+        """The pictures of the page; none by default."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """Lines below the answer; none by default."""
+        return ()
+
+    def page(self) -> Page:
+        """What the page shows."""
+        parts = [Part(f"table-{number}", table.title, (table,)) for number, table in enumerate(self.tables())]
+        if pictures := self.pictures():
+            parts.append(Part("pictures", "Pictures", pictures))
+        return Page(self.title(), (summary(Answer((self.headline(),), self.notes())), *parts))
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` into the folder `path`, and return its path."""
+        return builder.write(self.page(), Path(path) / "report.html")

@@ -1,7 +1,8 @@
-"""PNG of pictures, lossless: each row less the row above it, run lengths and Huffman codes.
+"""PNG of pictures, lossless, with one fixed filter: each row less the row above it. Pillow reads the files.
 
-Pillow tries five filters on every row, which takes longer than the rest of a picture's way into its table; one fixed
-filter takes a third of the time and, on photographs, as many bytes. Pillow reads the files.
+In a table pictures are not compressed: the table compresses its columns with Zstandard, which takes a quarter of the
+time of PNG's own compression and as many bytes. `packed` compresses a picture that leaves its table, for a page or a
+download: run lengths and Huffman codes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,19 @@ import numpy as np
 from jaxtyping import UInt8
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_CONTENT: Final = 41
+"""Where the content of the second chunk begins: after the signature, 25 bytes of header, its length and kind."""
+_COMPRESSED: Final = 0b110
+"""Of the third byte of a zlib stream: whether its first block is compressed."""
 _GRAY, _RGB = 0, 2
 _LESS_ABOVE: Final = 2
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(content, zlib.crc32(kind)))
+
+
+_END: Final = _chunk(b"IEND", b"")
 
 
 def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
@@ -32,11 +44,19 @@ def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
     filtered[:, 0] = _LESS_ABOVE
     filtered[0, 1:] = rows[0]
     np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
-    packer = zlib.compressobj(1, strategy=zlib.Z_RLE)
-    packed = packer.compress(filtered.data) + packer.flush()
     header = struct.pack(">IIBBBBB", width, height, 8, _RGB if pixels.ndim == 3 else _GRAY, 0, 0, 0)
-    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(filtered.data, 0)) + _END
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(content, zlib.crc32(kind)))
+def packed(picture: bytes) -> bytes:
+    """A PNG as short as run lengths and Huffman codes make it; one that `png` did not write stays as it is.
+
+    >>> flat = png(np.zeros((64, 64), dtype=np.uint8))
+    >>> len(flat), len(packed(flat))
+    (4228, 158)
+    """
+    header, content = picture[: _CONTENT - 8], picture[_CONTENT : -len(_END) - 4]
+    if picture[len(header) :] != _chunk(b"IDAT", content) + _END or content[2] & _COMPRESSED:
+        return picture
+    packer = zlib.compressobj(1, strategy=zlib.Z_RLE)
+    return header + _chunk(b"IDAT", packer.compress(zlib.decompress(content)) + packer.flush()) + _END

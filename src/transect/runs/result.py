@@ -1,31 +1,24 @@
-"""What every job returns: numbers as records, rows as an Arrow table, a page, and a view for notebooks."""
+"""What public functions return: rows as an Arrow table, a page, a view for notebooks, and of a job its numbers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import pyarrow as pa
 
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
 
+Numbers_co = TypeVar("Numbers_co", covariant=True)
 
-class JobResult(ABC):
-    """A frozen result. Subclasses are frozen dataclasses with a field `numbers`, a record of type `NUMBERS`.
 
-    JOB: the job's name, as "match". VERSION: of the JSON that `to_json` makes. NUMBERS: the record type behind it.
-    """
-
-    JOB: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    NUMBERS: ClassVar[type]
-
-    numbers: Any
-    """The numbers, as a record of type `NUMBERS`."""
+class Result(ABC):
+    """A frozen result of a public function."""
 
     @property
     @abstractmethod
@@ -34,7 +27,7 @@ class JobResult(ABC):
 
     @abstractmethod
     def report(self, path: str | Path) -> Path:
-        """Write the page at `path`, a folder, and return the page's own path."""
+        """Write the page into the folder `path`, and return the page's own path."""
 
     @abstractmethod
     def headline(self) -> str:
@@ -44,6 +37,33 @@ class JobResult(ABC):
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings and rows of the short table that a terminal or a notebook shows."""
 
+    def _repr_html_(self) -> str:
+        headings, rows = self.rows()
+        head = "".join(f"<th>{escape(text)}</th>" for text in headings)
+        body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+        return f"<p>{escape(self.headline())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class JobResult(Result, Generic[Numbers_co]):
+    """The result of a job. Subclasses are frozen dataclasses that name the type of their numbers, a record.
+
+    JOB: the job's name, as "match". VERSION: of the JSON that `to_json` makes. NUMBERS: the type that the JSON Schema
+    describes, by default that of `numbers`.
+    """
+
+    JOB: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    NUMBERS: ClassVar[Any]
+
+    numbers: Numbers_co
+    """The numbers, as a record."""
+
+    def __init_subclass__(cls) -> None:
+        types = [kind for base in getattr(cls, "__orig_bases__", ()) for kind in get_args(base)]
+        if types and not isinstance(types[0], TypeVar) and "NUMBERS" not in cls.__dict__:
+            cls.NUMBERS = types[0]
+
     def to_json(self) -> dict[str, Any]:
         """The numbers in JSON's types, as `--json` prints them and the job's JSON Schema describes them."""
         return dict(plain(self.numbers))
@@ -52,9 +72,3 @@ class JobResult(ABC):
     def schema(cls) -> dict[str, object]:
         """The JSON Schema of `to_json`."""
         return json_schema(cls.NUMBERS, cls.JOB, cls.VERSION)
-
-    def _repr_html_(self) -> str:
-        headings, rows = self.rows()
-        head = "".join(f"<th>{escape(text)}</th>" for text in headings)
-        body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-        return f"<p>{escape(self.headline())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

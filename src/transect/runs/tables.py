@@ -93,7 +93,7 @@ def data_set_table(
 
 
 def encode(pixels: UInt8[np.ndarray, "n h w 3"] | UInt8[np.ndarray, "n h w"]) -> list[bytes]:
-    """Each image, of three channels or one, as PNG, lossless."""
+    """Each image, of three channels or one, as PNG, lossless; the table that holds them compresses them."""
     return [png(image) for image in pixels]
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.runs import model_files
+from transect.runs import model_files, toml_files
+from transect.runs.weights import read_weights
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.training.classifier import CARD
-from transect.training.resnet import ResNet, start_from, weights_of
+from transect.training.resnet import ResNet, start_from
 
 
 class Card(BaseModel):
@@ -47,7 +47,7 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:
         raise BadInput(f"{place}: weights: expected a file next to the card, got {card.weights!r}; put it there")
-    weights = weights_of(file)
+    weights = read_weights(file)
     if (sha256 := model_files.sha256(file)) != card.weights_sha256:
         raise BadInput(
             f"{file}: expected the weights that {place.name} names, found others ({sha256[:12]}…); train again"
@@ -74,15 +74,4 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
 
 
 def _card(path: Path) -> Card:
-    try:
-        return Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise BadInput(
-            f"{path}: expected a classifier's card or its folder ({error.strerror}); check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected TOML: {error}") from None
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise BadInput(f"{path}: {place}: {fault['msg'][0].lower()}{fault['msg'][1:]}; train it again") from None
+    return toml_files.checked(Card, toml_files.read(path, "a classifier's card or its folder"), str(path))

@@ -9,10 +9,12 @@ from typing import Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import expit, softmax
 
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Predictions, Task
+from transect.targets.capabilities import labels_of, threshold_of
 from transect.targets.validation import PROBABILITIES, box_fault, score_fault
 
 Boxes = Float[np.ndarray, "_ 5"]
@@ -104,7 +106,7 @@ class OutputSpec:
 
     def _probabilities(self, scores: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         if self.scale == "logit":
-            return _softmax(scores) if self.task is Task.MULTICLASS else _logistic(scores)
+            return np.asarray(softmax(scores, axis=1) if self.task is Task.MULTICLASS else expit(scores))
         return scores
 
     def _detections(self, raw: object, n: int) -> Predictions:
@@ -126,10 +128,10 @@ def as_predictions(answer: object, target: Target, n: int) -> object:
     """
     if isinstance(answer, Predictions) or not (isinstance(answer, list | np.ndarray) or hasattr(answer, "detach")):
         return answer
-    task, labels = Task(target.task), tuple(getattr(target, "labels", ()))
+    task, labels = Task(target.task), labels_of(target)
     if task is Task.BINARY and isinstance(answer, np.ndarray) and answer.shape == (n, 2):
         answer, labels = answer[:, 1], ()
-    return OutputSpec(task, labels=labels, threshold=getattr(target, "threshold", None)).read(answer, n)
+    return OutputSpec(task, labels=labels, threshold=threshold_of(target)).read(answer, n)
 
 
 def detections(boxes: Sequence[Boxes], failures: tuple[str, ...] = ()) -> Predictions:
@@ -182,13 +184,3 @@ def _best(boxes: Boxes) -> float:
     if len(boxes) and not len(known):
         return math.nan
     return float(known.max(initial=0.0))
-
-
-def _softmax(logits: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
-def _logistic(logits: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-    """exp(-log(1 + exp(-x))): no overflow at either end."""
-    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -20,6 +19,7 @@ from jaxtyping import Float, Float32, UInt8
 from PIL import Image
 
 from transect.errors import BadInput
+from transect.runs import toml_files
 
 _Table = Mapping[str, Any]
 """Settings as TOML holds them, before they are checked."""
@@ -65,13 +65,7 @@ class Preprocess:
     @classmethod
     def from_toml(cls, path: str | Path) -> Preprocess:
         """Read from the keys of a TOML file, or from its table [preprocess]. Raises BadInput naming file and key."""
-        try:
-            with Path(path).open("rb") as file:
-                table = tomllib.load(file)
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be read ({error.strerror}): expected a TOML file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path}: expected TOML: {error}") from None
+        table = toml_files.read(Path(path))
         inner = table.get("preprocess", table)
         if not isinstance(inner, dict):
             raise BadInput(f"{path}: preprocess: expected a table [preprocess], got {inner!r}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.runs import model_files
+from transect.runs.weights import check_weights, read_weights
 from transect.targets.fingerprint import fingerprint
 from transect.targets.model import ModelTarget, Run
 from transect.targets.objects import import_object
@@ -44,7 +45,7 @@ def load(
     if not at:
         return of_module(module, name, output, preprocess, device, {"code_sha256": fingerprint(module)})
     path = model_files.check_readable(Path(weights))
-    _fit(module, _state(path), path)
+    _fit(module, read_weights(path, pytorch=True), path)
     facts = {**_file_facts(path), "code_sha256": fingerprint(module)}
     return of_module(module, name, output, preprocess, device, facts)
 
@@ -112,57 +113,10 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     return module
 
 
-def _state(path: Path) -> dict[str, torch.Tensor]:
-    kind = model_files.kind_of(path)
-    if kind == "a safetensors file":
-        return _safetensors(path)
-    if kind not in ("a PyTorch checkpoint (state_dict or pickled module)", "a Python pickle"):
-        raise BadInput(f"model file {path}: expected a state_dict or safetensors, found {kind}")
-    return _state_dict(path)
-
-
-def _safetensors(path: Path) -> dict[str, torch.Tensor]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return dict(load_file(path))
-    except SafetensorError as error:
-        raise BadInput(f"model file {path}: damaged safetensors: {_first_line(error)}") from None
-
-
-def _state_dict(path: Path) -> dict[str, torch.Tensor]:
-    import torch
-
-    try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
-            state = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file makes the reader fail in any way
-        raise BadInput(
-            f"model file {path}: holds more than tensors, or is damaged ({_first_line(error)}): "
-            "save model.state_dict(), or use safetensors"
-        ) from None
-    state = state.get("state_dict", state) if isinstance(state, Mapping) else state
-    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
-        raise BadInput(f"model file {path}: expected a state_dict of tensors, found {type(state).__name__}")
-    return {str(key): value for key, value in state.items()}
-
-
 def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) -> None:
     if state and all(key.startswith("module.") for key in state):  # as DataParallel saves it
         state = {key.removeprefix("module."): value for key, value in state.items()}
-    wanted = module.state_dict()
-    faults = [f"lacks {key}" for key in wanted if key not in state]
-    faults += [f"has an unexpected {key}" for key in state if key not in wanted]
-    faults += [
-        f"has {key} of shape {list(state[key].shape)} instead of {list(wanted[key].shape)}"
-        for key in wanted
-        if key in state and state[key].shape != wanted[key].shape
-    ]
-    if faults:
-        more = f" and {len(faults) - 1} more differences" if len(faults) > 1 else ""
-        raise BadInput(f"model file {path}: does not fit {type(module).__name__}: it {faults[0]}{more}")
+    check_weights(state, module.state_dict(), str(path), finite=False)
     module.load_state_dict(state)
 
 

@@ -26,9 +26,10 @@ from transect.runs import model_files
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
+from transect.runs.weights import read_weights
 from transect.training.labels import Label
 from transect.training.pictures import Pictures
-from transect.training.resnet import ResNet, new_resnet, start_from, weights_of
+from transect.training.resnet import ResNet, new_resnet, start_from
 from transect.training.schedules import Schedule
 from transect.training.state import load_state, save_state
 
@@ -127,7 +128,7 @@ def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path
         data.prepare()
         network = new_resnet(plan.schedule.architecture, plan.outputs, plan.seed)
         if plan.weights is not None:
-            start_from(network, weights_of(plan.weights), plan.weights)
+            start_from(network, read_weights(plan.weights), plan.weights)
         network = network.to(plan.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = torch.optim.AdamW(
             network.parameters(), lr=plan.schedule.rate(0), weight_decay=plan.schedule.decay, foreach=False

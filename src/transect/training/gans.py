@@ -18,6 +18,7 @@ from transect.training import progressive, stylegan2
 from transect.training.conditions import Balanced, Condition, levels_of, parse
 from transect.training.growth import Growth, even
 from transect.training.loop import Data, Run, check_folder, claim, train
+from transect.training.options import GanOptions
 from transect.training.pictures import Pictures
 from transect.training.processes import Processes
 from transect.training.recipe import Recipe
@@ -41,29 +42,12 @@ _RANGES: Final = {  # lowest and highest value, and whether they are allowed
 
 @final
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is trained, and for how long. z_dim: None for the published one; grow, fade: see `growth_of`.
-
-    channels: at size s a block has channels / s of them, at most max_channels. r1: None for the architecture's own.
-    """
+class Plan(GanOptions):
+    """What is trained, and for how long, with the options. Raises BadInput or UnknownName for what does not fit."""
 
     arch: str
     images: int
-    batch: int = 16
     seed: int = 0
-    z_dim: int | None = None
-    channels: int = 16_384
-    max_channels: int = 512
-    mapping_layers: int = 8
-    precision: str = "full"
-    grow: str | None = None
-    fade: int | None = None
-    rate: float | None = None
-    r1: float | None = None
-    path: float = 2.0
-    mixing: float = 0.9
-    half_life: float = 10_000.0
-    mirror: bool = False
     conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -93,7 +77,7 @@ def _words(low: float, high: float, inclusive: bool) -> str:
     return f"at least {low:g}" if inclusive else f"a number above {low:g}"
 
 
-def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
+def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool = False) -> Path:
     """Train as planned on those pictures; the path of the averaged generator. Call again to
     resume. Everything that can be refused is checked before anything is rendered or written.
 
@@ -102,7 +86,7 @@ def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 
     """
     crew.check(plan.batch)
     spec = _spec(plan, data)
-    run = Run(plan.images, plan.batch, out, spec, every, plan.seed, crew.device, plan.mirror, quiet=quiet)
+    run = Run(plan.images, plan.batch, out, spec, plan.every, plan.seed, crew.device, plan.mirror, quiet=quiet)
     check_folder(run)
     chosen: Data = data
     conditions: list[Condition] = []
@@ -121,7 +105,7 @@ def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
 
     Settings at their default are left out, so that a folder stays usable when options are added.
     """
-    settings = {name: value for name, value in asdict(plan).items() if value is not None}
+    settings = {name: value for name, value in asdict(plan).items() if value is not None and name != "every"}
     settings["conditions"] = list(plan.conditions)
     if plan.grow is not None or plan.arch == "stylegan2":
         del settings["images"]

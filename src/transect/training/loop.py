@@ -23,6 +23,7 @@ from torch import Tensor
 from transect.errors import BadInput, RunFolderError
 from transect.runs.folder import differing_keys, disk_errors, write_atomically
 from transect.runs.model_files import in_order
+from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
@@ -187,9 +188,8 @@ def claim(run: Run) -> None:
 
 def _write_down(run: Run, crew: Processes, figures: dict[str, float]) -> None:
     if crew.first:
-        finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
         with disk_errors(run.out / METRICS), (run.out / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(finite) + "\n")
+            file.write(dumps(figures, indent=None) + "\n")
 
 
 def _cut(metrics: Path, size: int) -> None:

@@ -13,8 +13,8 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from transect.errors import BadInput, UnknownName
-from transect.runs import model_files
+from transect.errors import UnknownName
+from transect.runs.weights import check_weights
 
 LAYERS: Final = {"resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3), "resnet50": (3, 4, 6, 3)}
 """Blocks of the four stages, by architecture."""
@@ -108,20 +108,6 @@ def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
         return ResNet(architecture, outputs)
 
 
-def weights_of(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file. Raises BadInput for another file, or a damaged one."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    if (kind := model_files.kind_of(model_files.check_readable(path))) != "a safetensors file":
-        advice = "load it where you trust it, and save its state_dict with safetensors.torch.save_file"
-        raise BadInput(f"{path}: expected safetensors, found {kind}; {advice}")
-    try:
-        return dict(load_file(path))
-    except SafetensorError as error:
-        raise BadInput(f"{path}: damaged safetensors: {(str(error).splitlines() or [''])[0][:160]}") from None
-
-
 def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> None:
     """Put a trained network's weights in; a last layer of other classes is left unchanged.
 
@@ -129,20 +115,10 @@ def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> No
     """
     current = network.state_dict()
     fitting = {
-        name: value for name, value in weights.items() if not name.startswith("fc.") or _same(value, current[name])
+        name: value
+        for name, value in weights.items()
+        if not name.startswith("fc.") or value.shape == current[name].shape
     }
-    faults = [f"lacks {name}" for name in current if name not in fitting and not name.startswith("fc.")]
-    faults += [f"has an unexpected {name}" for name in fitting if name not in current]
-    faults += [
-        f"has {name} of shape {list(fitting[name].shape)} instead of {list(current[name].shape)}"
-        for name in current.keys() & fitting.keys()
-        if not _same(fitting[name], current[name])
-    ]
-    faults += [f"has NaN in {name}" for name, value in fitting.items() if not torch.isfinite(value).all()]
-    if faults:
-        raise BadInput(f"{path}: does not fit the architecture: it {faults[0]}; choose another --arch or file")
+    body = {name: value for name, value in current.items() if name in fitting or not name.startswith("fc.")}
+    check_weights(fitting, body, str(path))
     network.load_state_dict({**current, **fitting})
-
-
-def _same(first: Tensor, other: Tensor) -> bool:
-    return first.shape == other.shape

@@ -4,12 +4,12 @@ import json
 
 import audited
 import auditing
-import jsonschema
 import pytest
+from published import fits
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.annotate.run import AgreementResult, SamePersonResult, ValidationResult, same_person
+from transect.jobs.annotate.run import same_person
 
 pytest.importorskip("sqlalchemy")
 
@@ -52,7 +52,7 @@ def test_agreement_is_a_record_with_a_table(project):
     assert len(result.table) == 4
     assert result.headline() == "24 answers; Krippendorff's alpha of quality: 1.000"
     assert "<td>condition</td>" in result._repr_html_()
-    jsonschema.validate(result.to_json(), AgreementResult.schema())
+    fits(result)
 
 
 def test_validation_is_what_the_command_writes(project, run):
@@ -62,14 +62,22 @@ def test_validation_is_what_the_command_writes(project, run):
     assert (study.groups[0].judged, study.groups[0].differing, result.passed) == (6, 0, False)
     assert result.table["attribute"].to_pylist() == ["", "face_shape", "face_shape"]
     assert result.headline().startswith("audit: 0 of 6 images (0.00 %) seen as another")
-    jsonschema.validate(result.to_json(), ValidationResult.schema())
+    fits(result)
 
 
 def test_the_page_the_answers_and_invitations(project, tmp_path):
-    assert project.report(tmp_path / "page", resamples=0).path.name == "raters.html"
+    assert project.raters_page(tmp_path / "page", resamples=0).path.name == "raters.html"
     assert project.export(tmp_path / "answers.parquet")["rows"] == 24
     (invitation,) = project.invite(url="https://rate.example")
     assert (invitation.rater, invitation.link[:28]) == ("rater-0003", "https://rate.example/invite/")
+
+
+def test_a_project_is_a_result(project, tmp_path):
+    assert project.table.num_rows == 24
+    assert project.headline().startswith("24 answers of ")
+    assert "<td>quality</td><td>12</td>" in project._repr_html_()
+    assert project.report(tmp_path).name == "raters.html"
+    assert project.import_answers(project.table).duplicates == 24
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
@@ -83,4 +91,13 @@ def test_pairs_in_python(tmp_path):
     result = same_person(tmp_path / "answers.csv", tmp_path / "pairs.csv")
     assert (result.numbers.rows[0].kind, result.numbers.rows[0].share) == ("real", 1.0)
     assert result.table["kind"].to_pylist() == [row.kind for row in result.numbers.rows]
-    jsonschema.validate(result.to_json(), SamePersonResult.schema())
+    fits(result)
+    answers = {
+        "id": ["a"],
+        "second": ["b"],
+        "question": ["same"],
+        "rater": ["r1"],
+        "answer": ["same person"],
+        "level": [0],
+    }
+    assert same_person(answers, {"first": ["a"], "second": ["b"], "kind": ["real"]}).numbers == result.numbers

@@ -1,6 +1,7 @@
 """One request for Python, the command line and a TOML file: every option in each, and what a file gets wrong."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import audited
 import auditing
@@ -79,7 +80,7 @@ def typed(settings):
 def requested(monkeypatch):
     """The request that the command passes on."""
     seen = []
-    monkeypatch.setattr(run, "audit_cost", lambda target, request: seen.append(request))
+    monkeypatch.setattr(run, "audit_cost", lambda target, request: SimpleNamespace(numbers=seen.append(request)))
     monkeypatch.setattr("transect.experiment.costs.show", lambda cost, as_json: None)
 
     def request(*words):
@@ -141,7 +142,7 @@ def test_the_command_line_overrides_the_file(requested, tmp_path):
         ("vary = 'glasses'", "vary: expected an array, got 'glasses'"),
         ("[report]\nboundary = [0.1]", "report.boundary: Field required"),
         ("[limits]\nbatch = 0", "a batch of at least 1"),
-        ("subjects =", "expected TOML, got: Invalid value"),
+        ("subjects =", "expected TOML: Invalid value"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused_in_one_line(text, message, tmp_path):
@@ -153,7 +154,9 @@ def test_a_file_that_does_not_fit_is_refused_in_one_line(text, message, tmp_path
 
 
 def test_a_file_that_is_not_there():
-    assert "expected a TOML file, got: No such file" in refused_here("audit", "--config", "nowhere.toml")
+    assert "cannot be read (No such file or directory): expected a TOML file" in refused_here(
+        "audit", "--config", "nowhere.toml"
+    )
 
 
 def test_levels_may_be_a_table_of_the_file(tmp_path):
@@ -185,7 +188,10 @@ def test_what_python_refuses():
 
 
 def test_the_cost_of_a_request():
-    cost = transect.audit_cost(
+    result = transect.audit_cost(
         audited.brightness, auditing.request(vary=["glasses"], subjects=3, observe=4, image_size=32)
     )
+    cost = result.numbers
+    assert result.headline() == "10 images; at most 0 metered calls; cost 0"
+    assert result.table["target"].to_pylist() == ["brightness"]
     assert (cost.images, cost.calls, cost.targets[0].target) == (10, 0, "brightness")

@@ -3,10 +3,10 @@
 import hashlib
 import json
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from published import fits
 
 import transect
 from transect import generators
@@ -15,8 +15,6 @@ from transect.errors import BadInput
 from transect.jobs.directions.labels import from_truth
 from transect.jobs.directions.run import DirectionsOptions
 from transect.targets import as_target
-
-QUIET = DirectionsOptions(quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +47,7 @@ def test_numbers_are_records_and_fit_their_schema(result):
     assert age.quality == result.fitted.linear[0].quality
     assert (age.constant, age.centers) == (None, None)
     assert result.numbers.condition_number == pytest.approx(1)
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     assert result.table.column("name").to_pylist() == ["age"]
     assert result.headline() == "1 direction in space z of faceworld-latent"
 
@@ -69,7 +67,7 @@ def test_the_page_shows_figures_and_warnings(view, tmp_path):
     labels = {"seed": np.arange(300), "coin": coin}
     result = transect.fit_directions(view, labels, options=DirectionsOptions(labelled_by="model:<coin>"))
     page = result.report(tmp_path).read_text()
-    assert "<td>coin</td>" in page
+    assert '<th scope="row">coin</th>' in page
     assert "Warning: coin: labels are a model&#39;s (model:&lt;coin&gt;)" in page
     assert "held-out balanced accuracy is" in page
 
@@ -77,7 +75,7 @@ def test_the_page_shows_figures_and_warnings(view, tmp_path):
 def test_a_target_object_and_labels_that_are_read_already(view):
     """The target answers each image's brightness; labels of the same subjects, read before, give the same fit."""
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    result = transect.fit_directions(view, target, ["bright"], subjects=80, options=QUIET)
+    result = transect.fit_directions(view, target, ["bright"], subjects=80, quiet=True)
     assert result.numbers.attributes[0].of_a_model
     assert result.numbers.origin["source"] == "target:brightness"
     rows = view.sample(range(80))
@@ -94,6 +92,6 @@ def test_local_directions_have_no_condition_number(view):
     assert result.numbers.condition_number is None
     assert result.numbers.attributes[0].centers > 0
     assert json.loads(json.dumps(result.to_json(), allow_nan=False))["attributes"][0]["offset"] is None
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     with pytest.raises(BadInput, match="--local: expected neither"):
         transect.fit_directions(view, "truth", ["age"], local=True, method="svm")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from leaky_data import planted, planted_bits
+from published import fits
 
 import transect
 from transect.errors import BadInput
@@ -64,10 +65,10 @@ def test_a_path_arrow_a_data_frame_and_arrays_give_the_same_numbers(result, tmp_
 def test_json_fits_the_schema_and_a_text_in_place_of_a_number_does_not(result):
     schema = result.schema()
     assert schema["$id"] == "transect/leakage/1"
-    jsonschema.validate(result.to_json(), schema)
+    fits(result)
     bare = transect.leakage(columns(), "gender", "verb", **{**QUICK, "options": LeakageOptions(permutations=0)})
     assert bare.to_json()["null"] == {"low": None, "high": None}
-    jsonschema.validate(bare.to_json(), schema)
+    fits(bare)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**result.to_json(), "chance": "even"}, schema)
 

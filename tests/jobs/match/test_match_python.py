@@ -11,6 +11,7 @@ import pytest
 from arrow_streams import Stream
 from commands import printed
 from match_tables import arguments, write_population
+from published import fits
 
 import transect
 from transect.errors import BadInput, UnknownName
@@ -68,7 +69,7 @@ def test_the_json_fits_the_schema(folder, more, options):
     result = transect.match(
         folder / "w.npy", "male", folder / "t.parquet", **more, options=MatchOptions(layers="average", **options)
     )
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**result.to_json(), "pairs": "many"}, result.schema())
 
@@ -78,7 +79,7 @@ def test_several_groups_and_doses_fit_the_schema_too(folder):
     sets = transect.match(folder / "w.npy", "tri", table, covariates="young")
     doses = transect.match(folder / "w.npy", "dose", table, covariates="young", options=MatchOptions(dose_gap=1.0))
     for result in (sets, doses):
-        jsonschema.validate(result.to_json(), result.schema())
+        fits(result)
     assert sets.table.column_names == ["a", "b", "distance", "set", "group"]
     assert (sets.numbers.dose_gap, doses.numbers.dose_gap) == (None, 1.0)
 

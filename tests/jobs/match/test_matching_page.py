@@ -12,10 +12,12 @@ from PIL import Image
 
 from transect.effects.balance import balance
 from transect.errors import BadInput
-from transect.jobs.match.figures import build, love_rows, overlap_histograms
+from transect.jobs.match.content import content_of
+from transect.jobs.match.figures import love_rows, overlap_histograms
 from transect.jobs.match.options import MatchOptions
 from transect.jobs.match.page import page_of
 from transect.jobs.match.run import match
+from transect.reports.builder import build
 
 
 def png(shade):
@@ -59,7 +61,7 @@ def test_the_page_is_valid_and_stands_alone(matched):
 
 def test_numbers_of_the_page_are_those_of_the_summary(matched):
     made, _ = matched
-    text = build(page_of(made))
+    text = build(page_of(content_of(made)))
     for row in made.numbers.balance:
         assert f"{row.before:.3f}".replace("-", "−") in text
         assert f"{row.after:.3f}".replace("-", "−") in text
@@ -70,10 +72,10 @@ def test_numbers_of_the_page_are_those_of_the_summary(matched):
 
 def test_pictures_by_path_and_bad_ones(matched):
     made, folder = matched
-    page = page_of(made, "path")
+    page = content_of(made, "path")
     assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
     with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
-        page_of(made, "text")
+        content_of(made, "text")
 
 
 @pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
@@ -88,22 +90,22 @@ def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
     table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
     pq.write_table(table, folder / "t.parquet")
     with pytest.raises(BadInput, match="expected a file below"):
-        page_of(matched_again(folder), "elsewhere")
+        content_of(matched_again(folder), "elsewhere")
 
 
 def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
     """Of many pairs some in equal steps of rank, both ends among them; of many refusals the nearest of each reason."""
     made, _ = matched
-    monkeypatch.setattr("transect.jobs.match.page.MOST_PAIRS", 5)
-    monkeypatch.setattr("transect.jobs.match.page.MOST_REFUSED", 4)
+    monkeypatch.setattr("transect.jobs.match.content.MOST_PAIRS", 5)
+    monkeypatch.setattr("transect.jobs.match.content.MOST_REFUSED", 4)
     distances = np.sort(made.table["distance"].to_numpy())
     n = len(distances)
-    shown = [card.distance for card in page_of(made).pairs]
+    shown = [card.distance for card in content_of(made).pairs]
     assert n > 5
     assert shown == pytest.approx([distances[round(k * (n - 1) / 4)] for k in range(5)])
     assert len(set(made.matched.pairs.refused.values())) > 1
     near = made.matched.pairs.near
-    cards = page_of(made).refused
+    cards = content_of(made).refused
     assert {card.reason for card in cards} == set(made.matched.pairs.refused.values())
     for reason in {card.reason for card in cards}:
         of_reason = [row for row, why in made.matched.pairs.refused.items() if why == reason and row in near]
@@ -116,7 +118,7 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
     groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
     pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
     made = matched_again(folder, "place", 0.6)
-    page = page_of(made, "face")
+    page = content_of(made, "face")
     assert page.groups == ("other groups", "out")
     assert made.numbers.sets + sum(made.numbers.refused.values()) == 30
     assert "caliper (with in)" in made.numbers.refused
@@ -127,7 +129,7 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
         assert card.distance == pytest.approx(np.linalg.norm(x[card.a] - x[card.b]))
         assert (card.b < 45) == card.reason.endswith("(with in)")
         assert card.picture_b == png(card.b)
-    text = build(page)
+    text = build(page_of(page))
     html5lib.HTMLParser(strict=True).parse(text)
     assert "caliper (with in)</label>" in text
 
@@ -139,12 +141,12 @@ def test_distances_of_reference_images_stand_on_the_page(matched):
     male = np.repeat(np.arange(60) % 2, 2)
     pq.write_table(table.set_column(0, "male", pa.array(male)), folder / "t.parquet")
     made = matched_again(folder, caliper=None, identity="person", options=MatchOptions(references=True))
-    page = page_of(made)
+    page = content_of(made)
     treated, control = page.references["Matched images"]
     assert treated.mean() == pytest.approx(made.numbers.references.mean_treated)
     assert len(treated) == len(control) == made.numbers.pairs
-    text = build(page)
-    assert '<section id="references">' in text
+    text = build(page_of(page))
+    assert '<section id="references"' in text
     assert f"{made.numbers.references.ks:.3f}" in text
     html5lib.HTMLParser(strict=True).parse(text)
 

@@ -3,7 +3,6 @@
 import json
 
 import html5lib
-import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from arrow_streams import Stream
 from commands import printed
+from published import fits
 
 import transect
 from transect.errors import BadInput, UnknownName
@@ -42,7 +42,7 @@ def test_every_kind_of_table_gives_the_commands_numbers(tmp_path, kind):
 
 def test_table_json_and_page(tmp_path):
     result = transect.neighbours([NEAR, FAR], COLUMNS, identity="who", k=1, second=FAR, second_threshold=2.0)
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     assert [row.distance for row in result.numbers.distances] == [
         "features 1",
         "features 1, second < 2",

@@ -1,6 +1,6 @@
 """A study plan as a Python call."""
 
-import jsonschema
+from published import fits
 
 import transect
 from transect.effects.planning import plan
@@ -12,4 +12,4 @@ def test_a_plan_is_that_of_the_estimator(tmp_path):
     assert result.table.num_rows == 1
     assert f"{expected.subjects:,} subjects detect an effect of 0.05" in result.headline()
     assert "tests that share it" in result.report(tmp_path).read_text()
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)

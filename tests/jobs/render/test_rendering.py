@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from published import fits
 
 from transect.errors import FolderOfAnotherSpec
 from transect.generators.faceworld.world import FaceWorld
@@ -17,7 +18,7 @@ def test_render_sheet_has_a_row_a_subject(tmp_path):
 
     result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses"])
     assert result.table["intended.glasses"].to_pylist() == [0.0, 1.0] * 2
-    assert result.to_json() == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
+    assert fits(result) == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
     assert "4 images of 2 subjects" in result._repr_html_()
     assert "data:image/png" in result.report(tmp_path / "page").read_text()
     with Image.open(tmp_path / "sheet.png") as picture:

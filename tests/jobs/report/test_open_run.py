@@ -3,12 +3,14 @@
 import json
 
 import audited
-import jsonschema
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from published import fits
 
 import transect
 from transect.errors import BadInput
+from transect.reports.document import follow
 
 
 @pytest.fixture(scope="module")
@@ -29,24 +31,78 @@ def test_a_finished_run_reads_back(result):
     assert set(run.predictions["target"].to_pylist()) == {"brightness", "audited:brightness"}
     assert run.effects.equals(result.table)
     assert run.results == result.results
+    assert run.table.equals(run.effects)
+    assert run.headline() == result.headline()
+    assert run._repr_html_() == result._repr_html_()
 
 
 def test_the_result_of_an_audit(result, tmp_path):
     assert len(result.effects) == result.table.num_rows == 4
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     assert result.to_json()["effects"] == result.results["effects"]
     assert result.report(tmp_path / "copy").read_bytes() == result.page.read_bytes()
     assert "0 of 4 effects significant" in result.headline()
     assert "glasses: off to on" in result._repr_html_()
 
 
+KEYS = {
+    "": "schema_version transect_version title question studies effects rates largest family world limits citations "
+    "sections gallery interactions variance_shares projections negative_controls plans families",
+    "/studies/0": "name spec spec_hash basis subjects images hold population truth seed attributes targets outcomes "
+    "cells_left_out",
+    "/studies/0/targets/0": "name slug task description n_images n_failed failure_reasons found_rule",
+    "/effects/0": "study name attribute outcome target kind from to estimate low high p p_adjusted unit n_subjects n_images "
+    "excluded basis reason interval_method test_method sources spec",
+    "/rates/0": "study target outcome cell order rate low high n_subjects n_images excluded method unit",
+    "/family": "size method alpha confidence significant not_estimable",
+    "/plans/0": "study target outcome name unit n_subjects power found wanted subjects_wanted",
+    "/families/0": "name method alpha size significant members",
+}
+"""Keys of results.json in their order; whoever changes them raises the version of its schema."""
+
+
+@pytest.mark.parametrize("place", KEYS)
+def test_results_keep_their_keys(result, place):
+    assert list(follow(json.loads((result.folder / "results.json").read_text()), place)) == KEYS[place].split()
+
+
 def test_a_report_is_made_again(result):
     before = result.page.read_bytes()
     again = transect.report(result.folder)
+    fits(again)
     assert again.effects == result.effects
     assert again.page.read_bytes() == before
     assert transect.report(result.folder, correction="max-t").results["family"]["method"] == "max-t"
     transect.report(result.folder)
+
+
+IDS = [f"{subject}-000{cell}" for subject in range(5) for cell in (0, 1)]
+
+
+class Frame:
+    """A data frame that pyarrow reads through the Arrow PyCapsule interface."""
+
+    def __init__(self, columns):
+        self.table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
+    request = transect.AuditRequest(
+        control=False, ratings=transect.RatingSettings(perceived=Frame({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))
+    )
+    result = transect.audit(
+        audited.brightness, request, vary=["glasses"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
+    )
+    assert pq.read_table(tmp_path / "run" / "perceived.parquet")["id"].to_pylist() == IDS
+    answers = pa.table({"id": IDS[:4], "rater": ["a", "a", "b", "b"], "age": [0.2] * 4})
+    shares = Frame({"glasses": ["off", "on"], "share": [0.25, 0.75]})
+    again = transect.report(result.folder, ratings=answers, prune=["age<0.3"], shares=[shares], quiet=True)
+    assert again.results["projections"][0]["population"] == "shares 1"
+    with pytest.raises(BadInput, match="^perceived: expected a column id and one per attribute"):
+        transect.report(result.folder, perceived={"age": [1.0]}, quiet=True)
 
 
 def test_what_is_no_finished_run_is_refused(result, tmp_path):

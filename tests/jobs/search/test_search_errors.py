@@ -17,6 +17,7 @@ from transect.jobs.search import page as search_page
 from transect.jobs.search.errors import conditions_of, error_tables, mean_faces
 from transect.jobs.search.results import summary
 from transect.records import Attribute
+from transect.reports import builder
 from transect.runs.plain_json import dumps, plain
 from transect.targets import as_target
 
@@ -130,7 +131,7 @@ def test_the_page_shows_the_table_and_the_faces():
     assert set(tables.shown) == {"skin_tone", "glasses"}
     faces = mean_faces(FakeSearch(), asked, tables.shown, 2, pictures)
     found = replace(summary(FakeSearch(), asked, (10, 0.0)), errors=tables)
-    page = search_page.build(found, faces)
+    page = builder.build(search_page.page_of(found, faces))
     assert json.loads(dumps(found))["errors"] == plain(tables)
     assert 'data-source="/errors/samples/1/rows/0/rate"' in page
     assert page.count("all, weighted equally</th>") == 2

@@ -11,6 +11,7 @@ from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
 from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, summary
 from transect.records import Attribute
+from transect.reports import builder
 from transect.runs.plain_json import dumps, plain
 from transect.targets import as_target
 
@@ -84,10 +85,10 @@ def test_rules_stand_on_the_map_and_in_the_progress():
 
 def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     search, asked = searched()
-    page = search_page.build(summary(search, asked, (200, 0.25)))
+    page = builder.build(search_page.page_of(summary(search, asked, (200, 0.25))))
     assert "reader &lt;b&gt;" in page
     assert "<b> fail" not in page
-    assert page.count('class="box"') == 1
+    assert page.count('class="map-frame"') == 1
     assert 'id="maps"' in page
     assert f"with {100 * CONFIDENCE:.0f}% intervals (calls stop" in page
     summed_up = page[page.index('id="summary"') : page.index('id="regions"')]
@@ -103,7 +104,7 @@ def test_a_page_without_failures_regions_or_pairs():
     asked = Random(0).suggest(History.empty(1), 40)
     asked = History.empty(1).with_answers(asked, np.zeros(40))
     found = summary(FakeSearch(ConfirmedSearch(0, 40), space=space), asked, (0, 0.0))
-    page = search_page.build(found)
+    page = builder.build(search_page.page_of(found))
     assert "there is no pair to draw" in page
     assert "No failure was found" in page
     assert NO_REGION in page

@@ -2,10 +2,10 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
+from published import fits
 
 import transect
 from transect.analysis import reporting
@@ -277,7 +277,7 @@ class TestThePythonFunction:
         assert page.read_text() == (result.folder / "search.html").read_text()
 
     def test_the_json_follows_the_schema(self, result):
-        jsonschema.validate(result.to_json(), transect.jobs.search.run.SearchResult.schema())
+        fits(result)
 
     def test_it_takes_a_function_and_options(self, tmp_path):
         options = SearchOptions(space="conditions", limits=request.Limits(max_failures=1.0), target={"name": "dark"})

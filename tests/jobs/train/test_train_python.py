@@ -3,15 +3,16 @@
 import dataclasses
 import json
 
-import jsonschema
 import numpy as np
 import pytest
+from published import fits
 
 import transect
 from transect.errors import BadInput
 from transect.generators import load
-from transect.jobs.train.run import ClassifierOptions, GanOptions
+from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
+from transect.training.options import GanOptions
 from transect.training.schedules import Schedule
 
 TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)
@@ -35,11 +36,11 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
     generator = load(gan.model)
     assert (generator.image_size, generator.latent_dim) == (32, 8)
     assert (gan.numbers.images, gan.numbers.steps) == (32, 2)
-    assert gan.history["step"].to_pylist() == [1, 2]
+    assert gan.table["step"].to_pylist() == [1, 2]
     lines = [json.loads(line) for line in (gan.folder / "metrics.jsonl").read_text().splitlines()]
     last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
     assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
-    jsonschema.validate(gan.to_json(), gan.schema())
+    fits(gan)
     page = gan.report(tmp_path).read_text()
     assert "Samples after 32 images" in page
     assert "Generator trained on 32 images" in gan._repr_html_()
@@ -48,8 +49,8 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
     result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
     assert result.numbers.steps == 2
-    assert result.numbers.held_out_distance == result.history["held_out_distance"].to_pylist()[-1]
-    jsonschema.validate(result.to_json(), result.schema())
+    assert result.numbers.held_out_distance == result.table["held_out_distance"].to_pylist()[-1]
+    fits(result)
     again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
     assert again == result
 
@@ -59,13 +60,13 @@ def test_a_classifier_of_pixels_and_classes(pixels, tmp_path):
     options = ClassifierOptions(held_out=0.3)
     result = transect.train_classifier(pixels, classes, tmp_path / "c", schedule=SCHEDULE, quiet=True, options=options)
     assert result.numbers.epoch == 2
-    assert result.numbers.accuracy == result.history["accuracy"].to_pylist()[-1]
+    assert result.numbers.accuracy == result.table["accuracy"].to_pylist()[-1]
     assert resolve(f"classifier:{tmp_path / 'c'}").name == "classifier:c"
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     shorter = transect.train_classifier(
         pixels, classes, tmp_path / "s", schedule=SCHEDULE, quiet=True, options=dataclasses.replace(options, batch=8)
     )
-    assert shorter.history.num_rows == 2
+    assert shorter.table.num_rows == 2
 
 
 def test_pixels_that_do_not_fit_are_refused(pixels, tmp_path):

@@ -1,7 +1,7 @@
 """`transect.verify`: records that fit their JSON Schema, a table, a page, and one line for another check."""
 
-import jsonschema
 import pytest
+from published import fits
 
 import transect
 from transect.errors import UnknownName
@@ -16,8 +16,7 @@ def world(tmp_path_factory):
 
 
 def test_the_world_is_a_record_that_fits_its_schema(world):
-    figures = world.to_json()
-    jsonschema.validate(figures, world.schema())
+    figures = fits(world)
     assert figures["check"] == "world"
     assert len(figures["world"]["photometry"]) == world.table.num_rows == 90
     assert figures["world"]["attributes"] == []
@@ -33,7 +32,7 @@ def test_the_world_has_a_page_with_its_tables(world, tmp_path):
 
 def test_images_are_records_too(tmp_path):
     result = transect.verify("images", quick=True, out=tmp_path, quiet=True)
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     assert result.table.num_rows == len(result.numbers.images.rows)
     assert {row.method for row in result.numbers.images.overall} >= {"transects"}
 
@@ -44,7 +43,7 @@ def test_estimators_are_rows(monkeypatch):
     chosen = [claim for claim in claims.CLAIMS if claim.world == claims.WORLDS[0].name]
     monkeypatch.setattr(estimators, "CLAIMS", chosen)
     result = transect.verify("estimators", seeds=20, quiet=True)
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     assert [row.method for row in result.numbers.estimators] == [claim.method for claim in chosen]
     assert len(result.rows()[1]) == len(chosen)
 

@@ -25,7 +25,7 @@ score = "score"
         ("[request]", "[request", "expected TOML: "),
         ("url", "urll", ", line 3: request.urll: unknown key: did you mean url?"),
         ("binary", "bin", ", line 1: task: input should be 'binary', 'multiclass',"),
-        ('task = "binary"', "", ": task: expected it in the file, found none: add it (one of binary, "),
+        ('task = "binary"', "", ": task: expected it, found none: add it (one of binary, "),
         ("bytes", "byte", ", line 4: request.body: input should be 'json', 'multipart'"),
         ("http://127.0.0.1:1/x", "127.0.0.1", ", line 3: request.url: expected an address such as 'https://"),
         ("http://127.0.0.1:1/x", "http://me:pw@localhost/", ", line 3: request.url: expected no user or password"),

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from transect.errors import BadInput
-
-COHEN: Final = (
-    "Cohen 1960, A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104; weighted: Cohen 1968, "
-    "doi:10.1037/h0026256"
-)
-FLEISS: Final = "Fleiss 1971, Measuring nominal scale agreement among many raters, doi:10.1037/h0031619"
 
 
 def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from transect.annotation.exchange.casting import read_typed, seconds_of
 from transect.annotation.exchange.incoming import Incoming
 from transect.annotation.questions import Questionnaire
 from transect.errors import BadInput, UnknownName
+from transect.runs.inputs import TableLike
 
 _NEEDED: Final = ("id", "question", "rater", "answer")
 _UNUSED: Final = ("level", "value", "known", "place")
@@ -20,15 +20,16 @@ _UNUSED: Final = ("level", "value", "known", "place")
 _READ: Final = pa.schema([field for field in SCHEMA if field.name not in _UNUSED])
 
 
-def read_answers(path: Path, questionnaire: Questionnaire) -> list[Incoming]:
-    """Answers in a file as `export` writes it: columns id, question, rater, answer, the others where they are known.
+def read_answers(source: TableLike, questionnaire: Questionnaire) -> list[Incoming]:
+    """Answers in a file or table as `export` writes it: columns id, question, rater, answer, the others where they are
+    known.
 
     Raises BadInput in one line with the row for a file that cannot be read, a column that is missing, or an answer that
     is no level; UnknownName for a question that is not asked. Answers of excluded raters (column `excluded`)
     are marked as left out. Columns have the types that `export` gives them, or such as can be cast to these; times
     without a zone are in UTC.
     """
-    table = read_typed(path, _READ)
+    table, path = read_typed(source, _READ, "answers")
     if missing := [name for name in _NEEDED if name not in table.column_names]:
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")
     return [

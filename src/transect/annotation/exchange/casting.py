@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput
+from transect.runs.inputs import TableLike, as_table
 
 _CALLED: Final = {
     pa.string(): "text",
@@ -20,17 +21,22 @@ _CALLED: Final = {
 }
 
 
-def read_typed(path: Path, schema: pa.Schema) -> pa.Table:
-    """A CSV or Parquet file, its columns of the schema cast to their types; the others as they are.
+def read_typed(source: TableLike, schema: pa.Schema, role: str) -> tuple[pa.Table, str]:
+    """A table, its columns of the schema cast to their types, the others as they are; and what messages call it.
+
+    source: a CSV or Parquet file, an Arrow table, a data frame or columns by name; role: the name of what is no file.
 
     Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`). Raises BadInput for a
     file that cannot be read, or a column that cannot be cast.
     """
-    table = _read(path, schema)
+    if isinstance(source, str | Path):
+        table, called = _read(Path(source), schema), str(source)
+    else:
+        table, called = as_table(source, role), role
     for place, name in enumerate(table.column_names):
         if name in schema.names:
-            table = table.set_column(place, name, _cast(table.column(place), schema.field(name), path))
-    return table
+            table = table.set_column(place, name, _cast(table.column(place), schema.field(name), called))
+    return table, called
 
 
 def seconds_of(text: str, where: str) -> float:
@@ -49,6 +55,7 @@ def seconds_of(text: str, where: str) -> float:
 
 
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    """As `runs.inputs.read_table`, but that only an empty field is missing: "NA" may be the name of a level."""
     try:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv
@@ -64,7 +71,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; fix the file") from None
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, field: pa.Field, path: str) -> pa.ChunkedArray:
     kind = column.type
     try:
         if pa.types.is_dictionary(kind):

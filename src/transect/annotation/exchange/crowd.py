@@ -32,6 +32,7 @@ from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
 from transect.errors import BadInput
 from transect.runs.folder import write_atomically
+from transect.runs.png import packed
 
 CANNOT_TELL: Final = "cannot tell"
 FOLLOW_UP: Final = "_follow_up"
@@ -264,7 +265,7 @@ def _pictures(project: Project, listed: list[Item], out: Path) -> int:
     for study, image in sorted(wanted):
         path = out / "images" / name_of(study, image)
         if not path.exists():
-            write_atomically(path, project.pictures.png(study, image))
+            write_atomically(path, packed(project.pictures.png(study, image)))
     return len(wanted)
 
 

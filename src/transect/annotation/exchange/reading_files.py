@@ -15,6 +15,7 @@ from transect.annotation.exchange.incoming import Incoming, anonymous, worker_ke
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, UnknownName
+from transect.runs.inputs import TableLike
 
 _UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _LONGEST_FIELD: Final = 1 << 20
@@ -22,10 +23,12 @@ _OURS: Final = ("rater-", "worker-")
 """The prefix of raters' numbers; every other name belongs to a person."""
 
 
-def read(path: Path, kind: str, project: Project) -> list[Incoming]:
-    """Answers of a file of one kind. Raises UnknownName for another kind, BadInput with the row for a wrong file."""
+def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
+    """Answers of a file of one kind; of the kind "answers" also those of a table in memory. Raises UnknownName for
+    another kind, BadInput with the row for a wrong file.
+    """
     if kind == "answers":
-        return read_answers(path, project.questionnaire)
+        return read_answers(source, project.questionnaire)
     readers: Mapping[str, Callable[[Path, Project], list[Incoming]]] = {
         "mturk": _mturk,
         "ground-truth": _ground_truth,
@@ -33,6 +36,9 @@ def read(path: Path, kind: str, project: Project) -> list[Incoming]:
     }
     if kind not in readers:
         raise UnknownName("format", kind, ["answers", *readers])
+    if not isinstance(source, str | Path):
+        raise BadInput(f"answers of {kind}: expected a file, got {type(source).__name__}; give its path")
+    path = Path(source)
     try:
         return readers[kind](path, project)
     except _UNREADABLE as error:

@@ -19,6 +19,7 @@ from transect.annotation.raters import by_token, consent
 from transect.annotation.schema import items, tasks
 from transect.annotation.server.forms import form_of
 from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf
+from transect.runs.png import packed
 
 router: Final = APIRouter()
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
@@ -180,7 +181,7 @@ def picture(
     pictures = service.project.pictures
     if row is None or not image or pictures.digest(row.study, image) != digest:
         raise HTTPException(404, "no picture of yours")
-    return Response(pictures.png(row.study, image), media_type="image/png", headers=_KEPT)
+    return Response(packed(pictures.png(row.study, image)), media_type="image/png", headers=_KEPT)
 
 
 @router.get(

@@ -13,7 +13,6 @@ from transect.errors import BadInput
 Layers = Literal["flatten", "average"]
 Metric = Literal["euclidean", "standardized", "mahalanobis"]
 
-MAHALANOBIS_SOURCE: Final = "Rubin 1980, Bias reduction using Mahalanobis-metric matching, doi:10.2307/2529981"
 _MOST_COLUMNS: Final = 4096
 _ROUNDING: Final = 1e-10
 

@@ -13,7 +13,6 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.stats import ks_2samp
 
 from transect.designs.matching.sample import MISSING, NO_REFERENCE, Matching, Sample
 from transect.designs.matching.search import distances
@@ -43,6 +42,8 @@ class References:
     @property
     def difficulty(self) -> Difficulty:
         """Difficulty of both groups (Fig. C2 of Singh et al. 2021); raises ValueError without any pair."""
+        from scipy.stats import ks_2samp
+
         return Difficulty(
             mean_treated=float(self.difficulty_a.mean()),
             mean_control=float(self.difficulty_b.mean()),

@@ -64,7 +64,10 @@ def entropy_weights(
 
 
 def _exponential_tilt(x: Float[np.ndarray, "m k"]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " k"]]:
-    """Weights ∝ exp(x λ) with the mean of x at 0 by Newton steps on the dual; and how far each mean stays from 0."""
+    """Weights ∝ exp(x λ) with the mean of x at 0 by Newton steps on the dual; and how far each mean stays from 0.
+
+    SciPy's trust-exact takes as long and stops at a larger gradient.
+    """
     dual = np.zeros(x.shape[1])
     weight = np.full(len(x), 1 / len(x))
     for _ in range(_STEPS):

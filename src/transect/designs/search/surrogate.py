@@ -1,7 +1,8 @@
 """How likely is a failure at a point? A Gaussian process for answers of yes or no, small enough for one core.
 
 Laplace's approximation with the logistic likelihood: Rasmussen and Williams 2006, Gaussian Processes for Machine
-Learning, algorithms 3.1 (mode), 3.2 (prediction) and 5.1 (marginal likelihood and its gradient).
+Learning, algorithms 3.1 (mode), 3.2 (prediction) and 5.1 (marginal likelihood and its gradient). scikit-learn's
+GaussianProcessClassifier has neither a mean other than 0 nor a prior of the length scales.
 
 The kernel is a product of rational quadratics, one per attribute: k(x, x') = s² Π_j 1 / (1 + (x_j - x'_j)² / (2 l_j²)).
 Each is a squared exponential whose length scale is uncertain, so that a long step along one attribute, which most often

@@ -9,7 +9,7 @@ share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Sever
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import final
@@ -21,10 +21,11 @@ from jaxtyping import Float, Int, UInt8
 from scipy.special import ndtr
 
 from transect.datasets import LabelledImages, open_dataset
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.generators.diffusion.pipelines import check_prompts, facts_of, open_pipeline, own_size
 from transect.generators.diffusion.settings import Settings, read_settings
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
+from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 
@@ -87,16 +88,11 @@ class DiffusionGenerator:
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): noise, photograph and all other words stay. Raises UnknownName, BadInput (range, kind, hold)."""
-        columns = _columns(values)
-        attributes = {attribute.name: attribute for attribute in self.attributes}
-        for name in (*columns, *hold):
-            if name not in attributes:
-                raise UnknownName("attribute", name, attributes, f"of {self.path.name}")
-        if both := [name for name in hold if name in columns]:
-            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
-        settings = {
-            name: self._check_values(attributes[name], column, len(latents)) for name, column in columns.items()
-        }
+        settings = requested_columns(self.attributes, values, hold, len(latents), f"of {self.path.name}")
+        least = 1 / self.settings.steps
+        for name, column in settings.items():
+            if self.settings.mode == "edit" and (small := column[(column > 0) & (column < least)]).size:
+                raise BadInput(f"{name}: expected 0 or at least {least:.3g}, one of the steps, got {small[0]:g}")
         return replace(latents, settings={**latents.settings, **settings})
 
     def render(self, latents: Latents) -> Images:
@@ -166,18 +162,6 @@ class DiffusionGenerator:
             columns[attribute.name] = np.where(np.isnan(setting), column, setting)
         return columns
 
-    def _check_values(self, attribute: Attribute, values: object, rows: int) -> Float[np.ndarray, " n"]:
-        column = np.asarray(values, dtype=np.float64)
-        if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
-            name, shape = attribute.name, list(column.shape)
-            raise BadInput(f"{name}: expected one value or {rows}, got {shape}; give one for each row")
-        for value in np.unique(column):
-            attribute.check(float(value))
-            if self.settings.mode == "edit" and 0 < value < 1 / self.settings.steps:
-                least = 1 / self.settings.steps
-                raise BadInput(f"{attribute.name}: expected 0 or at least {least:.3g}, one of the steps, got {value:g}")
-        return np.broadcast_to(column, (rows,)).copy()
-
     def _render_prompt(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
         arguments = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
         return self._run(arguments, seed, 0)
@@ -214,7 +198,3 @@ class DiffusionGenerator:
         if not np.isfinite(output).all():
             raise BadInput(f"{self.name}: the pipeline made no image (NaN) for seed {seed}; use full precision")
         return np.asarray(np.rint(np.clip(output, 0, 1) * 255), dtype=np.uint8)
-
-
-def _columns(values: Table) -> Mapping[str, object]:
-    return {name: values[name].to_numpy() for name in values.column_names} if isinstance(values, pa.Table) else values

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.runs import toml_files
 
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 SMALLEST, LARGEST = 8, 4096
@@ -77,27 +77,11 @@ class Settings(BaseModel):
 
 def read_settings(path: str | Path) -> Settings:
     """The settings of a TOML file. Raises BadInput naming file and key."""
-    try:
-        with Path(path).open("rb") as file:
-            table = tomllib.load(file)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}): expected a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected TOML: {error}") from None
-    try:
-        settings = Settings.model_validate(table)
-    except ValidationError as error:
-        raise BadInput(f"{path}: {_first(error)}") from None
+    text = toml_files.read_text(Path(path))
+    settings = toml_files.checked(Settings, toml_files.parse(text, str(path)), str(path), text)
     if fault := _fault(settings):
         raise BadInput(f"{path}: {fault}")
     return settings
-
-
-def _first(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    place = ".".join(map(str, fault["loc"]))
-    got = "" if fault["type"] == "missing" else f", got {str(fault['input'])[:60]!r}"
-    return f"{place}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}; correct it"
 
 
 def _fault(settings: Settings) -> str:

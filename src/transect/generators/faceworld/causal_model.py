@@ -10,18 +10,19 @@ chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, attribute
 from transect.generators.faceworld.exposure import metered_exposure
 from transect.generators.faceworld.population import Population
+from transect.generators.requests import requested_columns
+from transect.protocols import Table
 from transect.records import Latents
 
 LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES)
@@ -51,22 +52,15 @@ class CausalModel:
             values[name] = _apply_setting(value, latents.settings.get(name))
         return {name: values[name] for name in NAMES}
 
-    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, object], hold: Sequence[str] = ()) -> Latents:
+    def intervene(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the same rows with these values set; `hold` pins attributes to their values from before.
 
         Raises UnknownName (attribute), BadInput (value out of range, wrong number of values, held and set at once).
         """
         check_latents(latents)
-        settings = dict(latents.settings)
+        columns = requested_columns(ATTRIBUTES, values, hold, len(latents), "see: transect attributes")
         before = self.solve(latents) if hold else {}
-        for name in hold:
-            attribute(name)
-            if name in _names(values):
-                raise BadInput(f"{name}: expected either a value or hold, got both; leave one out")
-            settings[name] = before[name]
-        for name in _names(values):
-            settings[name] = _column(name, values[name], len(latents))
-        return replace(latents, settings=settings)
+        return replace(latents, settings={**latents.settings, **{name: before[name] for name in hold}, **columns})
 
 
 def check_latents(latents: Latents) -> None:
@@ -79,23 +73,5 @@ def check_latents(latents: Latents) -> None:
         )
 
 
-def _names(values: pa.Table | Mapping[str, object]) -> list[str]:
-    return list(values.column_names) if isinstance(values, pa.Table) else list(values)
-
-
 def _apply_setting(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
     return value if setting is None else np.where(np.isnan(setting), value, setting)
-
-
-def _column(name: str, values: object, n: int) -> Float[np.ndarray, " n"]:
-    """One checked float64 value per row, from a column or from one value for all rows."""
-    definition = attribute(name)
-    try:
-        numbers = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name}: expected numbers, got {values!r}; give a number or one per row") from None
-    if numbers.ndim > 1 or (numbers.ndim == 1 and len(numbers) != n):
-        raise BadInput(f"{name}: expected one value or {n} values, got shape {list(numbers.shape)}; match the latents")
-    for value in np.unique(numbers):
-        definition.check(float(value))
-    return np.array(np.broadcast_to(numbers, (n,)))

@@ -26,7 +26,6 @@ from transect.generators.faceworld.lighting import illuminate, light_color
 from transect.generators.faceworld.rows import Pick, Rows, put, some
 
 _EDGE_Y = -0.50
-_PEAK_DEPTH = 0.95
 NO_LIMIT = 1e3
 """Half width to which hair without a hat is pressed."""
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.generators.faceworld.attributes import NAMES
 from transect.generators.faceworld.copula import CommonCause, Correlation, cholesky, correlation_matrix
 from transect.generators.faceworld.marginals import AnyMarginal, Marginal, Strict, check_support, fill
 from transect.generators.faceworld.mechanisms import Mechanism, check_mechanism, solving_order
+from transect.runs import toml_files
 
 SHIPPED = ("balanced", "celebrity-like", "parliament-like")
 _SHIPPED_AS = "population "
@@ -87,7 +86,7 @@ def load_population(name_or_path: str | Path) -> Population:
     >>> load_population("celebrity-like").name
     'celebrity-like'
     """
-    return _build(*_read(name_or_path))
+    return _build(*toml_files.shipped_or_file(name_or_path, SHIPPED, "population", "populations", __package__))
 
 
 @functools.lru_cache(maxsize=32)
@@ -111,33 +110,11 @@ def _build(text: str, where: str) -> Population:
     )
 
 
-def _read(name_or_path: str | Path) -> tuple[str, str]:
-    if str(name_or_path) in SHIPPED:
-        file = resources.files(__package__) / "populations" / f"{name_or_path}.toml"
-        return file.read_text(encoding="utf-8"), f"{_SHIPPED_AS}{name_or_path}"
-    path = Path(name_or_path)
-    if not path.is_file():
-        raise UnknownName("population", str(name_or_path), SHIPPED, "or give the path of a population's TOML file")
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; correct the file") from None
-
-
 def _parse(text: str, where: str) -> _File:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML, got {error}; correct the file") from None
+    content = toml_files.parse(text, where)
     for name, marginal in (content.get("marginals") or {}).items():
         fill(where, name, marginal)
-    try:
-        parsed = _File.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        value = first["input"] if not isinstance(first["input"], dict) else sorted(first["input"])
-        raise BadInput(f"{where}: {key}: {first['msg']}, got {value!r}; correct this key") from None
+    parsed = toml_files.checked(_File, content, where, text)
     for name, marginal in parsed.marginals.items():
         check_support(where, name, marginal)
     for name, mechanism in parsed.mechanisms.items():

@@ -18,12 +18,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.progressive.network import Network, Shape
+from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Attribute, Images, Kind, Latents
 from transect.runs import model_files
+from transect.runs.weights import check_weights
 
 ARCHITECTURE = "progressive"
 SPACE = "z"
@@ -56,7 +58,7 @@ class Progressive:
         self.shape = _shape(tensors, classes, name)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self._network = Network(self.shape)
-        _check(tensors, self._network.state_dict(), name)
+        check_weights(tensors, self._network.state_dict(), name)
         weights = {key: value.to(self.device, torch.float32, copy=True) for key, value in tensors.items()}
         self._network.load_state_dict(weights, assign=True)
         self._network.requires_grad_(False).eval()
@@ -104,17 +106,10 @@ class Progressive:
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The same z under other conditions. Raises UnknownName, and BadInput for what is no level or held and set."""
-        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        names = [attribute.name for attribute in self.attributes]
-        for name in (*requested, *hold):
-            if name not in names:
-                raise UnknownName("attribute", name, names)
-        if both := [name for name in hold if name in requested]:
-            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
         values_by_row = self._rows(latents).copy()
-        for name, column in requested.items():
-            place = names.index(name)
-            values_by_row[:, self.shape.z_dim + place] = _column(column, len(values_by_row), self.attributes[place])
+        names = [attribute.name for attribute in self.attributes]
+        for name, column in requested_columns(self.attributes, values, hold, len(values_by_row)).items():
+            values_by_row[:, self.shape.z_dim + names.index(name)] = column
         return replace(latents, values=values_by_row)
 
     def render(self, latents: Latents) -> Images:
@@ -181,23 +176,6 @@ def _conditions(text: str) -> list[tuple[str, list[str]]]:
     return conditions
 
 
-def _column(column: object, count: int, attribute: Attribute) -> Float[np.ndarray, "*n"]:
-    """The levels that a condition is set to: one, or one a row."""
-    try:
-        values = np.asarray(column, dtype=np.float64)
-    except (ValueError, TypeError):
-        raise BadInput(
-            f"{attribute.name}: expected numbers of levels, got {str(column)[:_SHOWN]!r}; count from 0"
-        ) from None
-    if values.shape not in ((), (count,)):
-        raise BadInput(
-            f"{attribute.name}: expected one value or {count}, got shape {list(values.shape)}; give one a row"
-        )
-    for value in np.unique(values):
-        attribute.check(float(value))
-    return values
-
-
 def _attribute(name: str, levels: Sequence[str]) -> Attribute:
     kind: Kind = "binary" if len(levels) == 2 else "categorical"
     meaning, source = f"{name}, as the network was asked for", "the condition that the network was trained with"
@@ -218,17 +196,3 @@ def _shape(tensors: Mapping[str, Tensor], classes: int, source: str) -> Shape:
     if not classes < width:
         raise BadInput(f"{source}: expected a latent wider than its {classes} classes, found {width}; it is damaged")
     return Shape(width - classes, classes, {size: len(bias) for size, bias in biases.items()})
-
-
-def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> None:
-    if missing := [name for name in expected if name not in tensors]:
-        raise BadInput(f"{source}: expected {', '.join(missing[:4])}, which the file lacks; it is incomplete")
-    for name, value in tensors.items():
-        if name not in expected or expected[name].shape != value.shape:
-            shape = list(expected[name].shape) if name in expected else "nothing of this name"
-            shown = name[:_SHOWN]
-            raise BadInput(f"{source}: {shown}: expected {shape}, got {list(value.shape)}; it is of another network")
-        if not value.is_floating_point():
-            raise BadInput(f"{source}: {name}: expected floating-point weights, got {value.dtype}; it is damaged")
-        if not bool(torch.isfinite(value).all()):
-            raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from transect.errors import BadInput
 from transect.generators.stylegan2.network import Configuration
+from transect.runs.weights import check_weights
 
 _AVERAGE = "mapping.w_avg"
 
@@ -42,19 +42,15 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
     )
 
 
-def check_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
+def fitting_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
     """The tensors that a network of that shape takes. Raises BadInput for missing, misshapen or unsound ones.
 
     w_avg may be missing, since it can be estimated, and the filters, which are the paper's then.
     """
-    _need(tensors, source, *(n for n in expected if n != _AVERAGE and not n.endswith("resample_filter")))
-    for name, place in expected.items():
-        if name in tensors and tensors[name].shape != place.shape:
-            shapes = f"{list(place.shape)}, got {list(tensors[name].shape)}"
-            raise BadInput(f"{source}: {name}: expected shape {shapes}; the layers do not fit together")
-        if name in tensors and not bool(torch.isfinite(tensors[name]).all()):
-            raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")
-    return {name: tensors[name] for name in expected if name in tensors}
+    known = {name: tensors[name] for name in expected if name in tensors}
+    optional = {name for name in expected if name == _AVERAGE or name.endswith("resample_filter")}
+    check_weights(known, {n: place for n, place in expected.items() if n in known or n not in optional}, source)
+    return known
 
 
 def _check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:

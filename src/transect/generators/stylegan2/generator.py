@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transect.errors import BadInput
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
-from transect.generators.stylegan2.configuration import check_weights, configuration_of
+from transect.generators.stylegan2.configuration import configuration_of, fitting_weights
 from transect.generators.stylegan2.layouts import Weights
 from transect.generators.stylegan2.network import Network, Noise
 from transect.generators.stylegan2.reading import read_safetensors
@@ -67,7 +67,7 @@ class StyleGAN2:
         self.device = torch.device(device)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             expected = Network(self.shape).state_dict()
-        fitting = check_weights(weights.tensors, expected, name)
+        fitting = fitting_weights(weights.tensors, expected, name)
         self._network = Network(self.shape)
         self._network.load_state_dict(fitting, strict=False)
         self._network.requires_grad_(False).to(self.device).eval()

@@ -197,7 +197,7 @@ def report(
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
-    page = _project(run, database).report(out, scale, prune or (), resamples)
+    page = _project(run, database).raters_page(out, scale, prune or (), resamples)
     _print_fields({"report": str(page.path), **page.facts}, json)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from transect.annotation.exchange.casting import read_typed
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.errors import BadInput, UnknownName
+from transect.runs.inputs import TableLike, as_table
 
 Unanswered = Literal["left out", "same"]
 _NEEDED: Final = ("id", "second", "answer")
@@ -37,11 +38,15 @@ class SamePersonNumbers:
 
 
 def numbers_of(
-    answers: Path, pairs: Path, unanswered: Unanswered = "left out", question: str | None = None
+    answers_source: TableLike,
+    pairs_source: TableLike,
+    unanswered: Unanswered = "left out",
+    question: str | None = None,
 ) -> SamePersonNumbers:
-    """The shares from files; see `run.same_person`."""
-    listed = _listed(pairs)
-    rows = _of_question(_rows(answers), question, answers)
+    """The shares; see `run.same_person`."""
+    listed, pairs = _listed(pairs_source)
+    every_row, answers = _rows(answers_source)
+    rows = _of_question(every_row, question, answers)
     studies = {str(row["study"]) for row in rows if row.get("study")}
     if len(studies) > 1 and not any(pair.study for pair in listed):
         names = ", ".join(sorted(studies))
@@ -97,21 +102,36 @@ class _Pair(NamedTuple):
     distance: float
 
 
-def _listed(path: Path) -> list[_Pair]:
-    """The pairs of a CSV, read line by line: messages name the line, and every entry has to be a number or empty."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; fix it") from None
+def _listed(source: TableLike) -> tuple[list[_Pair], str]:
+    """The pairs, and what messages call their table."""
+    if isinstance(source, str | Path):
+        rows, path = _csv_lines(Path(source)), str(source)
+    else:
+        rows, path = _table_lines(source), "pairs"
     if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
         columns = ", ".join(rows[0][1]) if rows else "no row"
         raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
-    return [_pair(row, line, path) for line, row in rows]
+    return [_pair(row, line, path) for line, row in rows], path
 
 
-def _pair(row: Mapping[str, str | None], line: int, path: Path) -> _Pair:
+def _csv_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a CSV by their line: every entry is a text."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            return [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; fix it") from None
+
+
+def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table in memory as those of a CSV, whose first row has line 2."""
+    rows = as_table(source, "pairs").to_pylist()
+    texts = ({name: "" if value is None else str(value) for name, value in row.items()} for row in rows)
+    return list(enumerate(texts, start=2))
+
+
+def _pair(row: Mapping[str, str | None], line: int, path: str) -> _Pair:
     text = {name: (row.get(name) or "").strip() for name in ("study", "first", "second", "kind", "group", "distance")}
     if not text["kind"]:
         raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none; fix it")
@@ -125,7 +145,7 @@ def _pair(row: Mapping[str, str | None], line: int, path: Path) -> _Pair:
     return _Pair(line, text["study"], text["first"], text["second"], text["kind"], text["group"], distance)
 
 
-def _once(listed: Sequence[_Pair], path: Path) -> dict[tuple[str, str, str], _Pair]:
+def _once(listed: Sequence[_Pair], path: str) -> dict[tuple[str, str, str], _Pair]:
     """Each pair by study and images. Raises BadInput where one is listed with two kinds, groups or distances."""
     pairs: dict[tuple[str, str, str], _Pair] = {}
     for pair in listed:
@@ -138,7 +158,7 @@ def _once(listed: Sequence[_Pair], path: Path) -> dict[tuple[str, str, str], _Pa
     return pairs
 
 
-def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -> list[dict[str, Any]]:
+def _of_question(rows: list[dict[str, Any]], question: str | None, path: str) -> list[dict[str, Any]]:
     """The answers to one question; all where the table does not state the question."""
     questions = sorted({str(row["question"]) for row in rows if row.get("question")})
     if question is None and len(questions) > 1:
@@ -149,13 +169,15 @@ def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -
     return [row for row in rows if question is None or row.get("question") in (None, question)]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    """Answers about pairs that count: no repeats, no excluded raters."""
-    rows: list[dict[str, Any]] = read_typed(path, _ANSWERS).to_pylist()
+def _rows(source: TableLike) -> tuple[list[dict[str, Any]], str]:
+    """Answers about pairs that count (no repeats, no excluded raters), and what messages call their table."""
+    table, path = read_typed(source, _ANSWERS, "answers")
+    rows: list[dict[str, Any]] = table.to_pylist()
     if rows and (missing := [name for name in (*_NEEDED, "level") if name not in rows[0]]):
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
-    return [
+    counted = [
         {**row, "id": str(row["id"]), "second": str(row["second"])}
         for row in rows
         if row["second"] and not row.get("repeat") and not row.get("excluded")
     ]
+    return counted, path

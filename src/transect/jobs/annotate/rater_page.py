@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from transect.reports.document import WrittenDocument
+from markupsafe import Markup
+
+from transect.reports import builder
+from transect.reports.blocks import Facts, Page, Paragraph, Part
+from transect.reports.document import WrittenDocument, pointer
 from transect.reports.drawing.sections import sections
-from transect.reports.environment import data_address, render
-from transect.reports.records import RaterPage
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps, plain
+from transect.reports.drawing.svg import joined, tag
+from transect.reports.environment import data_address
+from transect.reports.page import section_parts
+from transect.reports.records import PictureGallery, RatedPicture, RaterPage
+from transect.reports.wording import ATTRIBUTE_NOTE
+from transect.runs.plain_json import plain
 
 SIDE: Final = 88
 """Pixels of a picture's longer side; larger ones are reduced, and the page says so."""
@@ -26,22 +32,62 @@ Pictures = Callable[[str, str], bytes]
 
 def write(page: RaterPage, pictures: Pictures, folder: Path) -> Path:
     """Write `raters.html` and `raters.json` into a folder, which is made if missing; return the page's path."""
-    page, addresses = choose(page, pictures)
-    write_atomically(folder / "raters.json", (dumps(page, indent=1) + "\n").encode())
-    write_atomically(folder / "raters.html", build(page, addresses).encode())
-    return folder / "raters.html"
+    shown, addresses = choose(page, pictures)
+    return builder.write(page_of(shown, addresses), folder / "raters.html", shown)
 
 
-def build(page: RaterPage, addresses: Mapping[tuple[str, str], str]) -> str:
-    """The page as one HTML text: no network, no script, no other file. addresses: of its pictures, as data."""
-    return render(
-        "raters",
-        doc=WrittenDocument(plain(page)),
-        found=page,
-        sections=sections(page.sections),
-        shown=addresses,
-        flips=(),
+def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
+    """What the page shows. addresses: of its pictures, as data."""
+    doc = WrittenDocument(plain(shown))
+    facts = [(name, doc.number(f"/facts{pointer(name)}", "count", none="not known")) for name in shown.facts]
+    content = {"flips": (), "faces": ()}
+    footer = Markup("Pictures are reduced to at most {} pixels. {}All numbers on this page are in raters.json.")
+    return Page(
+        f"What raters saw: {shown.title}",
+        (
+            Part("summary", "Summary", (Facts(facts), Paragraph(ATTRIBUTE_NOTE, "note"))),
+            *section_parts(doc, sections(shown.sections), content),
+            *(_gallery(doc, number, gallery, addresses) for number, gallery in enumerate(shown.galleries)),
+        ),
+        Markup("What raters saw: {}").format(doc.text("/title")),
+        footer=footer.format(SIDE, _left_out(doc, shown.galleries_left_out)),
     )
+
+
+def _left_out(doc: WrittenDocument, count: int) -> Markup:
+    if not count:
+        return Markup()
+    words = "gallery does" if count == 1 else "galleries do"
+    return Markup("{} {} not fit on the page. ").format(doc.number("/galleries_left_out", "count"), words)
+
+
+def _gallery(
+    doc: WrittenDocument, number: int, gallery: PictureGallery, addresses: Mapping[tuple[str, str], str]
+) -> Part:
+    at = f"/galleries/{number}"
+    groups = [
+        _group(doc, f"{at}/groups/{place}", group.pictures, addresses) for place, group in enumerate(gallery.groups)
+    ]
+    scrolls = {"role": "region", "tabindex": 0, "aria_label": gallery.title} if gallery.layout == "by-score" else {}
+    shown = tag("div", joined(groups), class_=gallery.layout, **scrolls)
+    title = doc.text(f"{at}/title")
+    return Part(f"gallery-{number}", title, (Paragraph(doc.text(f"{at}/text")), shown), gallery.title, study=True)
+
+
+def _group(
+    doc: WrittenDocument, at: str, pictures: Sequence[RatedPicture], addresses: Mapping[tuple[str, str], str]
+) -> Markup:
+    shown = [_picture(doc, f"{at}/pictures/{place}", one, addresses) for place, one in enumerate(pictures)]
+    return tag("div", tag("p", doc.text(f"{at}/label"), class_="fine") + joined(shown), class_="bin")
+
+
+def _picture(doc: WrittenDocument, at: str, picture: RatedPicture, addresses: Mapping[tuple[str, str], str]) -> Markup:
+    words, caption, css = f"Image {picture.id}: {picture.said}", doc.text(f"{at}/said"), "rated"
+    if picture.left_out:
+        words, css = f"{words}, left out", "rated cut"
+        caption += " " + tag("span", doc.text(f"{at}/left_out"), class_="why")
+    image = tag("img", src=addresses[picture.study, picture.id], alt=words)
+    return tag("figure", image + tag("figcaption", caption), class_=css)
 
 
 def choose(page: RaterPage, pictures: Pictures) -> tuple[RaterPage, dict[tuple[str, str], str]]:

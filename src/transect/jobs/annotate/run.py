@@ -20,8 +20,9 @@ from transect.jobs.annotate import rater_page, validation
 from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
+from transect.runs.inputs import TableLike
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
+from transect.runs.result import JobResult, Result
 
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
@@ -50,7 +51,7 @@ class RaterReport:
 
 @final
 @dataclass(frozen=True)
-class AnnotationProject:
+class AnnotationProject(Result):
     """The annotation of one run: a database of questions, raters and answers, which every method opens and closes.
 
     run: a run folder, or a folder of studies. questions: names of shipped questions or TOML files; they are fixed when
@@ -71,18 +72,44 @@ class AnnotationProject:
 
         return open_project(self.run, self.database, self.questions, begin=begin)
 
-    def import_answers(self, path: str | Path, kind: str = "answers") -> Imported:
-        """Import answers from a file: all or none, and none twice.
+    @property
+    def table(self) -> pa.Table:
+        """Every answer, a row each, as `export` writes them; no row before the first answer."""
+        from transect.annotation.exchange.answers_table import SCHEMA, answers_table
 
-        kind: answers (.csv or .parquet), mturk, ground-truth or label-studio. Raises BadInput, with the row, for a file
-        that does not fit; nothing is imported then.
+        if not self._begun:
+            return SCHEMA.empty_table()
+        project = self.open(begin=False)
+        with closing(project.database):
+            return answers_table(project)
+
+    @property
+    def _begun(self) -> bool:
+        return self.database is not None or (self.run / DATABASE).exists()
+
+    def headline(self) -> str:
+        """How many answers there are."""
+        table = self.table
+        return f"{table.num_rows:,} answers of {len(table['rater'].unique()):,} raters about {self.run.name}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per question."""
+        counts = self.table.group_by("question").aggregate([("answer", "count"), ("rater", "count_distinct")])
+        return ("question", "answers", "raters"), [[str(value) for value in row.values()] for row in counts.to_pylist()]
+
+    def import_answers(self, source: TableLike, kind: str = "answers") -> Imported:
+        """Import answers: all or none, and none twice.
+
+        source: a file; answers may also be an Arrow table, a data frame or columns by name. kind: answers, mturk,
+        ground-truth or label-studio. Raises BadInput, with the row, for a file that does not fit; nothing is imported
+        then.
         """
         import transect.annotation.database  # noqa: F401  (as above)
         from transect.annotation.exchange import incoming, reading_files
         from transect.annotation.project import change
 
         def work(project: Project) -> Imported:
-            return incoming.take_in(project, reading_files.read(Path(path), kind, project), time.time())
+            return incoming.take_in(project, reading_files.read(source, kind, project), time.time())
 
         return change(self.run, self.database, self.questions, work)
 
@@ -144,7 +171,11 @@ class AnnotationProject:
             base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
         return tuple(Invitation(rater.name, f"{base}/invite/{rater.token}") for rater in invited)
 
-    def report(
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write the page on the raters with its usual settings, by default into RUN/annotations; see `raters_page`."""
+        return self.raters_page(path).path
+
+    def raters_page(
         self,
         out: str | Path | None = None,
         scale: str = "attribute",
@@ -172,7 +203,7 @@ class AnnotationProject:
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
         """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
-        if self.database is None and not (self.run / DATABASE).exists():
+        if not self._begun:
             return rater_report.from_stored(self.run)
         project = self.open(begin=False)
         with closing(project.database):
@@ -181,13 +212,11 @@ class AnnotationProject:
 
 @final
 @dataclass(frozen=True)
-class AgreementResult(JobResult):
+class AgreementResult(JobResult[Agreement]):
     """Agreement between raters, by question."""
 
     JOB: ClassVar[str] = "annotate-agreement"
-    NUMBERS: ClassVar[type] = Agreement
 
-    numbers: Agreement
     project: AnnotationProject
 
     @property
@@ -202,7 +231,7 @@ class AgreementResult(JobResult):
 
     def report(self, path: str | Path) -> Path:
         """Write the page on the raters into a folder."""
-        return self.project.report(path).path
+        return self.project.report(path)
 
     def headline(self) -> str:
         """Answers, questions, and Krippendorff's alpha of the first question."""
@@ -226,13 +255,11 @@ class AgreementResult(JobResult):
 
 @final
 @dataclass(frozen=True)
-class ValidationResult(JobResult):
+class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
     """Raters' validation of the images, by study."""
 
     JOB: ClassVar[str] = "annotate-validation"
-    NUMBERS: ClassVar[Any] = dict[str, StudyValidation]
 
-    numbers: Mapping[str, StudyValidation]
     project: AnnotationProject
 
     @property
@@ -248,7 +275,7 @@ class ValidationResult(JobResult):
 
     def report(self, path: str | Path) -> Path:
         """Write the page on the raters into a folder."""
-        return self.project.report(path).path
+        return self.project.report(path)
 
     def headline(self) -> str:
         """The result of the first study in one line."""
@@ -275,13 +302,10 @@ class ValidationResult(JobResult):
 
 @final
 @dataclass(frozen=True)
-class SamePersonResult(JobResult):
+class SamePersonResult(JobResult[SamePersonNumbers]):
     """How often raters take two images for the same person."""
 
     JOB: ClassVar[str] = "annotate-same-person"
-    NUMBERS: ClassVar[type] = SamePersonNumbers
-
-    numbers: SamePersonNumbers
 
     @property
     def table(self) -> pa.Table:
@@ -336,17 +360,18 @@ def annotate(
 
 
 def same_person(
-    answers: str | Path, pairs: str | Path, *, unanswered: Unanswered = "left out", question: str | None = None
+    answers: TableLike, pairs: TableLike, *, unanswered: Unanswered = "left out", question: str | None = None
 ) -> SamePersonResult:
     """Shares of "same" by kind of pair, familiarity and group, and face distances (Singh et al. 2021).
 
-    answers: as `export` writes it, of a question about pairs whose first level is "same". pairs: a CSV with first,
+    answers: as `export` writes them, to a question about pairs whose first level is "same". pairs: columns first,
     second, kind and optionally study, group and distance. unanswered: whether no answer is left out or counts as same.
-    question: which one, where the answers are to several. Pairs are matched by study too where both files have it.
+    Both are files, Arrow tables, data frames or columns by name. question: which one, where the answers are to several.
+    Pairs are matched by study too where both files have it.
 
     Raises BadInput for files that cannot be read, pairs with two kinds, answers about pairs that are not listed, or
     answers to several questions; UnknownName for a question without an answer.
     """
     if unanswered not in ("left out", "same"):
         raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; choose one')
-    return SamePersonResult(pair_answers.numbers_of(Path(answers), Path(pairs), unanswered, question))
+    return SamePersonResult(pair_answers.numbers_of(answers, pairs, unanswered, question))

@@ -251,7 +251,7 @@ def audit(
     stored = {} if config is None else read_settings(config)
     request = with_settings(AuditRequest(), {**stored, **{k: v for k, v in settings.items() if k != "config"}})
     if request.run.dry_run:
-        costs.show(run.audit_cost(None, request), request.run.json)
+        costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
     result = run.audit(None, request)
     show(result, request.run.json, result.page)

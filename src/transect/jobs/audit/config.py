@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import typing
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
+from transect.runs import toml_files
 
 
 def read_request(path: str | Path) -> AuditRequest:
@@ -25,7 +25,7 @@ def read_settings(path: str | Path) -> dict[str, object]:
 
     Raises BadInput for a file that cannot be read or a value of another type, UnknownName for an unknown key or table.
     """
-    tables = _load(Path(path))
+    tables = toml_files.parse(toml_files.read_text(Path(path)), f"--config {path}")
     settings: dict[str, object] = {}
     for name, value in tables.items():
         if name in SECTIONS:
@@ -33,16 +33,6 @@ def read_settings(path: str | Path) -> dict[str, object]:
         else:
             settings[name] = _checked(str(path), "", name, value)
     return settings
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"--config {path}: expected a TOML file, got: {error.strerror}; check the path") from None
-    except ValueError as error:
-        reason = " ".join(str(error).split())
-        raise BadInput(f"--config {path}: expected TOML, got: {reason}; correct that line") from None
 
 
 def _section(path: str, section: str, table: object) -> dict[str, object]:
@@ -69,6 +59,8 @@ def _checked(path: str, section: str, name: str, value: object) -> object:
 def _typed(section: str, name: str, text: str) -> object:
     """The value in a JSON text, of the type that the request's field has. Raises ValidationError."""
     hint = typing.get_type_hints(SECTIONS[section] if section else AuditRequest)[name]
+    if pa.Table in typing.get_args(hint):  # a table: in a file it is a path
+        hint = Path | None
     adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
     value: object = adapter.validate_json(text, strict=True)
     return value

@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
+from transect.runs.inputs import TableLike
 from transect.targets.limits import Limits
 
 
@@ -88,10 +89,14 @@ class VerificationSettings:
 @final
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
-    """What people saw on the images: files, rules by which images are left out, and a validation that must hold."""
+    """What people saw on the images, rules by which images are left out, and a validation that must hold.
 
-    perceived: Path | None = None
-    ratings: Path | None = None
+    perceived: perceived attributes, a row per image; ratings: people's answers, a row per image and rater. Both are
+    paths, Arrow tables, data frames or columns by name; the run folder keeps a copy. prune: rules, as "fakeness>=0.75".
+    """
+
+    perceived: TableLike | None = None
+    ratings: TableLike | None = None
     prune: Sequence[str] = ()
     require_validation: Path | None = None
 

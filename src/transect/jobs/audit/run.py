@@ -9,9 +9,9 @@ from typing import Final
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
+from transect.analysis.cost_result import CostResult
 from transect.errors import BadInput
 from transect.experiment import costs, interpolation, study
-from transect.experiment.costs import Cost
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, TargetLike, with_settings
@@ -70,7 +70,9 @@ def audit(
     return result
 
 
-def audit_cost(target: TargetLike | Sequence[TargetLike] | None = None, request: AuditRequest | None = None) -> Cost:
+def audit_cost(
+    target: TargetLike | Sequence[TargetLike] | None = None, request: AuditRequest | None = None
+) -> CostResult:
     """What an audit would cost at most: images, calls and money by target. No target is called and nothing is written.
 
     Raises BadInput or UnknownName for what `audit` refuses of the design.
@@ -82,7 +84,7 @@ def audit_cost(target: TargetLike | Sequence[TargetLike] | None = None, request:
     images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
     cost = costs.total(costs.quotes(targets, images))
     _close(whole.targets, targets)
-    return cost
+    return CostResult(cost)
 
 
 def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> AuditResult:

@@ -96,10 +96,10 @@ def fit(
     answers = target_options.given(
         task=task, preprocess=preprocess, labels=classes, positive=positive, threshold=threshold, output=output
     )
-    options = DirectionsOptions(labelled_by, population, size, device, answers, quiet=json)
+    options = DirectionsOptions(labelled_by, population, size, device, answers)
     result = fit_directions(
         generator, labels, attribute or (), balance=balance or (), method=method, local=local, latents=latents,
-        space=space or "", subjects=subjects, seed=seed, options=options,
+        space=space or "", subjects=subjects, seed=seed, quiet=json, options=options,
     )  # fmt: skip
     _print(result.write(out), json)
 

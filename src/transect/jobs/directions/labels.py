@@ -183,7 +183,7 @@ def from_target(generator: Generator, latents: Latents, target: Target, name: st
 
 
 def from_rater(
-    generator: Generator, latents: Latents, rater: Rater, question: Question, *, quiet: bool = True
+    generator: Generator, latents: Latents, rater: Rater, question: Question, *, quiet: bool = False
 ) -> Labels:
     """Mean answers of a rater (a person, a simulated one, an attribute model) on each subject's image.
 

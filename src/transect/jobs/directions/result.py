@@ -15,10 +15,9 @@ from transect.controls.files import LINEAR, FittedDirections, read_directions, w
 from transect.controls.hyperplanes import angles
 from transect.controls.local import AttributeModel
 from transect.errors import BadInput, RunFolderError
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports.short_page import ShortPageResult
 from transect.runs import model_files
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
 
 LOWEST_ACCURACY: Final = 0.6
 LOWEST_R2: Final = 0.1
@@ -80,13 +79,13 @@ class DirectionsNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DirectionsResult(JobResult):
+class DirectionsResult(ShortPageResult[DirectionsNumbers]):
     """The result of `transect.fit_directions`. fitted: the directions, whose `controls()` read and set along them."""
 
     JOB: ClassVar[str] = "directions"
-    NUMBERS: ClassVar[type] = DirectionsNumbers
+    TITLE: ClassVar[str] = "Fitted directions"
+    TABLE: ClassVar[str] = "Attributes"
 
-    numbers: DirectionsNumbers
     fitted: FittedDirections
 
     @property
@@ -108,13 +107,9 @@ class DirectionsResult(JobResult):
         fitted = replace(self.fitted, sha256=model_files.sha256(path))
         return result_of(fitted, self.numbers.notes, str(path))
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the table and its warnings into a folder."""
-        headings, rows = self.rows()
-        notes = [f"Warning: {warning}" for warning in self.numbers.warnings] + list(self.numbers.notes)
-        return write_short_page(
-            path, "Fitted directions", self.headline(), [ShortTable("Attributes", headings, rows)], notes=notes
-        )
+    def notes(self) -> Sequence[str]:
+        """Warnings, and what was averaged or left out."""
+        return [*(f"Warning: {warning}" for warning in self.numbers.warnings), *self.numbers.notes]
 
     def headline(self) -> str:
         """How many directions, of which space and generator."""

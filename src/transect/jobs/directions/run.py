@@ -29,7 +29,7 @@ class DirectionsOptions:
 
     labelled_by: who gave a table's labels, as "people", or "model:NAME" (reports then warn). population, image_size,
     device: of a generator given by name. target: options of a target given as "target:SPEC" (task, labels, positive,
-    threshold, output, preprocess). quiet: print no progress.
+    threshold, output, preprocess).
     """
 
     labelled_by: str = ""
@@ -37,7 +37,6 @@ class DirectionsOptions:
     image_size: int | None = None
     device: str | None = None
     target: Mapping[str, object] = field(default_factory=dict)
-    quiet: bool = False
 
 
 def fit_directions(
@@ -52,6 +51,7 @@ def fit_directions(
     space: str = "",
     subjects: int = 2000,
     seed: int = 0,
+    quiet: bool = False,
     options: DirectionsOptions | None = None,
 ) -> DirectionsResult:
     """Fit a direction per attribute to labels of a generator's subjects, and measure it on labels it did not see.
@@ -63,6 +63,7 @@ def fit_directions(
     in which a binary one's classes are made equal. method: logistic (default) or svm, for binary ones. local: fit a
     kernel model whose gradient is followed. latents: a file of inverted photographs as the subjects. space: z, w or w+
     (default: the generator's own). subjects: how many to label by truth or target. seed: of subjects and held-out rows.
+    quiet: no progress on standard error.
 
     80 % of the labels are fitted: ridge regression for continuous attributes (R²), logistic regression or a linear SVM
     for binary ones (balanced accuracy); kernel ridge regression with `local`. Rows without a label are left out.
@@ -74,7 +75,7 @@ def fit_directions(
     if local and (balance or method):
         raise BadInput("--local: expected neither --balance nor --method, which are of linear directions; drop them")
     source = _generator(generator, latents, options)
-    rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, options)
+    rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, quiet, options)
     balanced = [name_of(text) for text in balance]
     names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
     if local:
@@ -101,6 +102,7 @@ def _labelled(
     balance: Sequence[str],
     subjects: int,
     seed: int,
+    quiet: bool,
     options: DirectionsOptions,
 ) -> tuple[Latents, Labels]:
     """The labelled subjects, and their labels."""
@@ -133,7 +135,7 @@ def _labelled(
             "--labels target: expected one --attribute NAME for what the target sees, and no --balance, whose labels it"
             " does not give; write its answers into a table to balance them"
         )
-    return rows, from_target(generator, rows, target, attributes[0], quiet=options.quiet)
+    return rows, from_target(generator, rows, target, attributes[0], quiet=quiet)
 
 
 def _target(labels: object, options: DirectionsOptions) -> Target | None:

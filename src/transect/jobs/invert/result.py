@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from transect.inversion.latents_file import read_codes
 from transect.records import Latents
-from transect.reports.short_page import Picture, ShortTable, write_short_page
-from transect.runs.result import JobResult
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
 
 ENCODER_R2: Final = b"encoder_r2"
 """The key of the encoder's held-out R² in a part's schema metadata."""
@@ -66,13 +66,12 @@ class InversionNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class InvertResult(JobResult):
+class InvertResult(ShortPageResult[InversionNumbers]):
     """The result of `transect.invert`. table: a row per image with its codes, measures and reconstruction (PNG)."""
 
     JOB: ClassVar[str] = "invert"
-    NUMBERS: ClassVar[type] = InversionNumbers
-
-    numbers: InversionNumbers
+    TITLE: ClassVar[str] = "Inversion"
+    TABLE: ClassVar[str] = "Medians"
 
     @property
     def table(self) -> pa.Table:
@@ -86,12 +85,10 @@ class InvertResult(JobResult):
         """Ids and latents; rows that failed are NaN."""
         return read_latents(Path(self.numbers.latents))
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the summary and the sheet of reconstructions into a folder."""
+    def pictures(self) -> Sequence[Picture]:
+        """The sheet of reconstructions."""
         caption = "Images in the upper row, what their latents render in the row below."
-        sheet = Picture(Path(self.numbers.sheet).read_bytes(), caption)
-        headings, rows = self.rows()
-        return write_short_page(path, "Inversion", self.headline(), [ShortTable("Medians", headings, rows)], [sheet])
+        return [Picture(Path(self.numbers.sheet).read_bytes(), caption)]
 
     def headline(self) -> str:
         """How many images were inverted, and how many failed."""

@@ -3,30 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
+
+from markupsafe import Markup
 
 from transect.attacks.numbers import LeakageNumbers
+from transect.reports import builder
+from transect.reports.blocks import (
+    Answer,
+    Block,
+    Cell,
+    DotPlot,
+    Facts,
+    Folded,
+    Page,
+    Paragraph,
+    Part,
+    Row,
+    TextTable,
+    summary,
+    tabulated,
+    works_cited,
+)
 from transect.reports.document import WrittenDocument
+from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale
 from transect.reports.drawing.svg import Interval, Tick
-from transect.reports.environment import render
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps, plain
+from transect.runs.plain_json import plain
 
 LEANING_SHOWN: Final = 30
-
-
-@final
-@dataclass(frozen=True)
-class Row:
-    """One figure on the common axis: its place in the JSON, its kind, and its mark."""
-
-    place: str
-    kind: str
-    mark: Interval
+_COUNTED: Final = {
+    "bias_amp": "BiasAmp",
+    "directional": "BiasAmp→ (label from class)",
+    "multi_attribute": "multi-attribute amplification",
+}
+_COMPARISONS: Final[dict[str, tuple[str, Cell]]] = {
+    "Format": ("name", "text"),
+    "How labels err": ("noise", "text"),
+    "Model, %": ("model_leakage", "interval"),
+    "Labels, %": ("dataset_leakage", "interval"),
+    "Amplification": ("amplification", "difference"),
+}
+_CONTRIBUTIONS: Final[dict[str, tuple[str, Cell]]] = {
+    "Label": ("label", "text"),
+    "Class": ("protected_class", "text"),
+    "Points": ("points", "points"),
+}
+_COSTS: Final[dict[str, tuple[str, Cell]]] = {
+    "Largest ratio": ("alpha", "plain"),
+    "Items kept": ("kept", "count"),
+    "of": ("of", "count"),
+    "No subset keeps more than": ("bound", "count"),
+}
+_STRONG: Final = ("dataset", "model")
 
 
 def write(numbers: LeakageNumbers, folder: Path) -> Path:
@@ -34,24 +65,102 @@ def write(numbers: LeakageNumbers, folder: Path) -> Path:
 
     The same analysis gives the same bytes. Raises RunFolderError when the folder cannot be written.
     """
-    write_atomically(folder / "leakage.json", (dumps(numbers) + "\n").encode())
-    write_atomically(folder / "leakage.html", build(numbers).encode())
-    return folder / "leakage.html"
+    return builder.write(page_of(numbers), folder / "leakage.html", numbers)
 
 
-def build(numbers: LeakageNumbers) -> str:
-    """The whole page as one HTML text: no network, no script, no other file."""
-    content = plain(numbers)
-    axis = _axis(content)
-    return render(
-        "leakage",
-        doc=WrittenDocument(content),
-        found=content,
-        rows=list(_rows(content, axis)),
-        null=_null(content, axis),
-        axis=[Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks],
-        leaning=_leaning(content),
+def page_of(numbers: LeakageNumbers) -> Page:
+    """What the page shows."""
+    doc = WrittenDocument(plain(numbers))
+    protected = doc.text("/protected")
+    parts = [
+        summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
+        Part("leakage", "Leakage", (_leakages(doc),)),
+        Part("amplification", "Amplification", tuple(_amplification(doc))),
+        Part("labels", "Labels", tuple(_labels(doc, protected))),
+        Part("methods", "Methods", tuple(_methods(doc))),
+    ]
+    question = Markup("Can {} be inferred from the labels, and better from a model's predictions?").format(protected)
+    shown = tuple(part for part in parts if part.blocks)
+    return Page(numbers.title, shown, heading=doc.text("/title"), question=question)
+
+
+def _answers(doc: WrittenDocument) -> Iterator[Markup]:
+    found = doc.tree
+    yield Markup(
+        "An attacker that sees only the labels guesses {} correctly {} % of the time, with all classes weighted "
+        "equally. Chance is {} %.{}"
+    ).format(
+        doc.text("/protected"), doc.interval("/dataset_leakage"), doc.number("/chance", "fixed"), _without_signal(doc)
     )
+    if found["amplification"]:
+        yield Markup(
+            "From the model's predictions (macro F₁ {} %) it guesses correctly {} % of the time: {} percentage points "
+            "more than from labels with as many random errors ({}; {})."
+        ).format(
+            doc.number("/model_f1", "fixed"),
+            doc.interval("/model_leakage"),
+            doc.interval("/amplification", signed=True),
+            doc.text("/amplification/format"),
+            doc.text("/amplification/noise"),
+        )
+
+
+def _without_signal(doc: WrittenDocument) -> Markup:
+    if doc.value("/null/low") is None:
+        return Markup()
+    low, high = (doc.number(f"/null/{end}", "fixed") for end in ("low", "high"))
+    return Markup(" If the labels carried no information, {} % of estimates would lie between {} and {} %.").format(
+        doc.number("/confidence", "name"), low, high
+    )
+
+
+def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
+    published = Markup(
+        " <strong>The published protocol is on</strong>: the snapshot is chosen on development data, and each round is "
+        "scored on a separate draw and folded about chance, which raises the figures."
+    )
+    yield Paragraph(doc.text("/caveat") + (published if doc.value("/published_protocol") else ""), "notice")
+    yield Paragraph(
+        "The protected attribute is what the data set's annotators recorded: an appearance as others perceived it, "
+        "not an identity.",
+        "note",
+    )
+
+
+def _leakages(doc: WrittenDocument) -> DotPlot:
+    axis = _axis(doc)
+    ticks = [Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks]
+    band = _band(doc.tree, axis)
+    rows = [
+        Row(_words(doc, place, kind), _drawing(number, mark, ticks, band), doc.interval(place), kind in _STRONG)
+        for number, (place, kind, mark) in enumerate(_marks(doc, axis))
+    ]
+    caption = Markup(
+        '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {} % intervals; the band shows '
+        "where estimates lie if labels carry no information; hollow marks are for comparison</span>"
+    ).format(doc.number("/confidence", "name"))
+    return DotPlot(caption, ticks, rows)
+
+
+def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[float, float] | None) -> Markup:
+    grid = [(tick.at, 1.0) for tick in ticks]
+    words = "A hollow mark is a comparison by chance."
+    return svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
+
+
+def _words(doc: WrittenDocument, place: str, kind: str) -> Markup:
+    change = Markup(' <span class="change">{}</span>')
+    if kind == "dataset":
+        return Markup("<b>Original labels</b>")
+    if kind == "level":
+        f1 = doc.number(f"{place}/f1", "fixed")
+        return Markup("Labels with noise, macro F₁ {} %{}").format(f1, change.format(doc.text(f"{place}/noise")))
+    if kind == "share":
+        return Markup("Labels, {} % of the training rows").format(doc.number(f"{place}/share", "fixed", 0))
+    pair = place.rsplit("/", 1)[0]
+    source = Markup("{}; labels: {}").format(doc.text(f"{pair}/name"), doc.text(f"{pair}/noise"))
+    words = "The model's predictions" if kind == "model" else "Labels with as many random errors"
+    return Markup("{}{}").format(words, change.format(source))
 
 
 def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -66,12 +175,11 @@ def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"/learning_curve/{i}", "share"
 
 
-def _axis(content: dict[str, Any]) -> Scale:
+def _axis(doc: WrittenDocument) -> Scale:
     """From a multiple of ten below everything drawn to one above, within 0 and 100."""
-    printer = WrittenDocument(content)
-    ends = [content["chance"], content["null"]["low"], content["null"]["high"]]
-    for place, _ in _figures(content):
-        ends += [printer.value(f"{place}/low"), printer.value(f"{place}/high")]
+    ends = [doc.value(place) for place in ("/chance", "/null/low", "/null/high")]
+    for place, _ in _figures(doc.tree):
+        ends += [doc.value(f"{place}/low"), doc.value(f"{place}/high")]
     drawn = [end for end in ends if end is not None]
     low = max(0, 10 * math.floor(min(drawn) / 10))
     high = min(100, 10 * math.ceil(max(drawn) / 10))
@@ -80,16 +188,16 @@ def _axis(content: dict[str, Any]) -> Scale:
     return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
 
 
-def _rows(content: dict[str, Any], axis: Scale) -> Iterator[Row]:
-    printer = WrittenDocument(content)
-    for place, kind in _figures(content):
-        ends = [printer.value(f"{place}/{key}") for key in ("estimate", "low", "high")]
+def _marks(doc: WrittenDocument, axis: Scale) -> Iterator[tuple[str, str, Interval]]:
+    """Place, kind and mark of every leakage with an interval."""
+    for place, kind in _figures(doc.tree):
+        ends = [doc.value(f"{place}/{key}") for key in ("estimate", "low", "high")]
         if None not in ends:
             at, low, high = (100 * axis.fraction(end) for end in ends)
-            yield Row(place, kind, Interval(at, low, high, filled=kind in ("dataset", "model")))
+            yield place, kind, Interval(at, low, high, filled=kind in _STRONG)
 
 
-def _null(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None:
+def _band(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None:
     """Left edge and width, in percent, of where estimates lie if labels carry no information."""
     low, high = content["null"]["low"], content["null"]["high"]
     if low is None:
@@ -98,8 +206,128 @@ def _null(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None
     return 100 * left, 100 * (right - left)
 
 
-def _leaning(content: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """The labels that lean most: their position in the overview, and the first class's share as a place on 0 to 100."""
-    labels = content["overview"]["labels"]
-    with_share = [(i, label["share"][0]) for i, label in enumerate(labels) if label["share"][0] is not None]
-    return sorted(with_share[:LEANING_SHOWN], key=lambda place: (-place[1], place[0]))
+def _amplification(doc: WrittenDocument) -> Iterator[Block]:
+    found = doc.tree
+    if not found["comparisons"]:
+        return
+    yield Paragraph(
+        Markup(
+            "How much more the model's predictions reveal than labels of the same accuracy with random errors. "
+            "<em>Published</em> compares scores with flipped bits, so part of its difference is due to the format; the "
+            "other rows compare the same format."
+        )
+    )
+    caption = "Model leakage minus dataset leakage at the model's accuracy, percentage points"
+    yield tabulated(doc, "Amplification", "/comparisons", _COMPARISONS, caption)
+    if found["contributions"]:
+        yield _contributions(doc, "/contributions", "amplification in the same format", "the largest")
+    if found["counted"]:
+        yield from _counted(doc)
+
+
+def _counted(doc: WrittenDocument) -> Iterator[Block]:
+    figures = [
+        Markup("{} {}").format(_COUNTED[name], doc.number(f"/counted/{name}", "fixed", 2, signed=True))
+        for name in doc.tree["counted"]
+    ]
+    words = Markup("; ").join(figures)
+    yield Paragraph(Markup("Measured by counting, without an attacker, in percentage points: {}.").format(words))
+    tables = [
+        _contributions(doc, f"/counted_contributions/{name}", _COUNTED[name], "the largest; percentage points")
+        for name, items in doc.tree["counted_contributions"].items()
+        if items
+    ]
+    yield Folded("Contributions by label and class", tables, long=True)
+
+
+def _contributions(doc: WrittenDocument, place: str, measure: str, which: str) -> TextTable:
+    caption = Markup('Contribution of each label and class to {} <span class="fine">{}</span>').format(measure, which)
+    return tabulated(doc, f"Contributions to {measure}", place, _CONTRIBUTIONS, caption)
+
+
+def _labels(doc: WrittenDocument, protected: Markup) -> Iterator[Block]:
+    uneven = Markup("At least one label never occurs with one of the classes.")
+    if doc.value("/overview/worst_ratio") is not None:
+        uneven = Markup("The most uneven label occurs {} times as often with one class as with another.").format(
+            doc.number("/overview/worst_ratio")
+        )
+    opening = Markup("How often each label occurs with each class of {}, with all classes weighted equally. {}")
+    yield Paragraph(opening.format(protected, uneven))
+    yield from _costs(doc)
+    yield _leaning(doc, protected)
+    yield Folded("Every label", (_every_label(doc, protected),), long=True)
+
+
+def _costs(doc: WrittenDocument) -> Iterator[Block]:
+    costs = doc.value("/overview/costs")
+    if not costs:
+        return
+    heuristic: dict[str, tuple[str, Cell]] = {"Kept by the heuristic of Wang et al.": ("heuristic", "count")}
+    columns = _COSTS | (heuristic if costs[0]["heuristic"] is not None else {})
+    caption = "The largest subset in which no label exceeds a ratio between classes"
+    yield tabulated(doc, "Cost of balancing", "/overview/costs", columns, caption, names=-1)
+    for at, cost in zip(doc.places("/overview/costs"), costs, strict=True):
+        if cost["note"]:
+            yield Paragraph(Markup("{}.").format(doc.text(f"{at}/note")), "note")
+
+
+def _leaning(doc: WrittenDocument, protected: Markup) -> DotPlot:
+    """The labels that lean most, by the first class's share."""
+    labels = doc.value("/overview/labels")
+    shares = [(i, label["share"][0]) for i, label in enumerate(labels) if label["share"][0] is not None]
+    rows = [
+        Row(
+            doc.text(f"/overview/labels/{i}/name"),
+            svg.track(f"lean-{i}", "Share between 0 and 100 %", "", [(doc.value("/chance"), 0)], [Interval(share)]),
+            doc.number(f"/overview/labels/{i}/share/0", "fixed"),
+        )
+        for i, share in sorted(shares[:LEANING_SHOWN], key=lambda place: (-place[1], place[0]))
+    ]
+    caption = Markup(
+        '<strong>Items with a label where {} is {}</strong>, % <span class="fine">classes weighted equally; the most '
+        "uneven labels; the line is an even share</span>"
+    ).format(protected, doc.text("/classes/0"))
+    return DotPlot(caption, (), rows)
+
+
+def _every_label(doc: WrittenDocument, protected: Markup) -> TextTable:
+    classes = [doc.text(place) for place in doc.places("/classes")]
+    shares = range(len(classes) if len(classes) > 2 else 1)
+    headings = ["Label", *(Markup("{} {}").format(protected, name) for name in classes)]
+    headings += [Markup("Share where {} is {}, %").format(protected, classes[number]) for number in shares]
+    rows = [
+        [
+            doc.text(f"{at}/name"),
+            *(doc.number(f"{at}/counts/{number}", "count") for number in range(len(classes))),
+            *(doc.number(f"{at}/share/{number}", "fixed") for number in shares),
+        ]
+        for at in doc.places("/overview/labels")
+    ]
+    cut = Markup()
+    if doc.value("/overview/labels_in_all") > len(rows):
+        every = doc.number("/overview/labels_in_all", "count")
+        cut = Markup(' <span class="fine">the {} of {} most uneven</span>').format(len(rows), every)
+    return TextTable("Every label", headings, rows, Markup("Items by label and class{}").format(cut), range(1, 99))
+
+
+def _methods(doc: WrittenDocument) -> Iterator[Block]:
+    found = doc.tree
+    attacker = Markup("{}{}; rounds: {}").format(
+        doc.text("/attacker"),
+        Markup(", which selected {}").format(doc.listed("/chosen")) if found["chosen"] else "",
+        doc.number("/rounds", "count"),
+    )
+    items = Markup("{} scored, {} for training{}").format(
+        doc.number("/n", "count"), doc.number("/n_train", "count"), "" if found["splits"] else ", cross-fitted"
+    )
+    facts: list[tuple[str, str]] = [
+        ("Labels from", doc.text("/source")),
+        ("Attacker", attacker),
+        ("Items", items),
+        ("Notes", doc.listed("/notes", " ")),
+        ("Labels", Markup("{}, as {}").format(doc.number("/labels", "count"), doc.text("/label_format"))),
+        ("Intervals", doc.text("/dataset_leakage/method") if found["dataset_leakage"]["method"] else "none"),
+        ("Seed", doc.number("/seed", "name")),
+    ]
+    yield Facts([fact for fact in facts if fact[1]], methods=True)
+    yield from works_cited(doc)

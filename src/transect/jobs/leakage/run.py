@@ -51,7 +51,7 @@ class LeakageOptions:
 
 @final
 @dataclass(frozen=True)
-class LeakageResult(JobResult):
+class LeakageResult(JobResult[LeakageNumbers]):
     """Leakages in percent, amplification in percentage points.
 
     marked: the rows with a column of true and false for each α (in_alpha2 …), None without `alphas`. warnings: searches
@@ -59,9 +59,7 @@ class LeakageResult(JobResult):
     """
 
     JOB: ClassVar[str] = "leakage"
-    NUMBERS: ClassVar[type] = LeakageNumbers
 
-    numbers: LeakageNumbers
     marked: pa.Table | None = None
     warnings: tuple[str, ...] = ()
 

@@ -1,26 +1,18 @@
-"""The page of a matching: balance, overlap, the pairs side by side, and who was refused for what.
-
-`matching.html` needs no network, no script and no other file; its numbers stand in `matching.json` beside it.
-"""
+"""What the page of a matching shows, and where its marks lie: the love plot, shares, histograms of overlap."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.effects.balance import Balance, Cell, Side
-from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.numbers import MatchNumbers
-from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import Interval, Tick
-from transect.reports.environment import render
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps, plain
+from transect.reports.drawing.scales import Scale, covering
+from transect.reports.drawing.svg import Interval
 
 MOST_PAIRS = 60
 MOST_REFUSED = 30
@@ -54,8 +46,8 @@ class Joint:
 
 @final
 @dataclass(frozen=True, slots=True)
-class MatchingPage:
-    """What the page shows.
+class Content:
+    """What the page of a matching shows.
 
     numbers: of the matching. groups: names of control and treated. overlap: log odds of the treated
     and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
@@ -95,41 +87,6 @@ class Histogram:
     title: str
     treated: tuple[float, ...]
     control: tuple[float, ...]
-
-
-def write(page: MatchingPage, folder: Path) -> Path:
-    """Writes `matching.html` and `matching.json`; returns the page's path. The folder is made where it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "matching.json", (dumps(page.numbers, 1) + "\n").encode())
-    write_atomically(folder / "matching.html", build(page).encode())
-    return folder / "matching.html"
-
-
-def build(page: MatchingPage) -> str:
-    """The page as one HTML text."""
-    scale, rows = love_rows(page.balance, page.gate)
-    edges, histograms = overlap_histograms(page.overlap)
-    reference_edges, reference_histograms = overlap_histograms(page.references)
-    shares = [covariate for covariate in page.balance if np.isfinite(covariate.before.treated_interval[0])]
-    return render(
-        "matching",
-        page=page,
-        gammas=GAMMAS,
-        summary=plain(page.numbers),
-        ticks=[Tick(100 * scale.fraction(tick), tick_text(scale, tick, False), tick) for tick in scale.ticks],
-        gate_at=100 * scale.fraction(min(page.gate, scale.high)),
-        share_marks=share_marks,
-        love=rows,
-        shares=shares[:MOST_PANELS],
-        shares_cut=len(shares) - MOST_PANELS,
-        edges=edges,
-        histograms=histograms,
-        reference_edges=reference_edges,
-        reference_histograms=reference_histograms,
-        pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
-        refused=page.refused[:MOST_REFUSED],
-        reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
-    )
 
 
 def love_rows(balance: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRow]]:
@@ -180,9 +137,3 @@ def overlap_histograms(
         treated, control = (tuple((100 * part / top).round(2).tolist()) for part in groups)
         histograms.append(Histogram(name, treated, control))
     return (low, high), histograms
-
-
-def _distance_class(card: Card, pairs: Sequence[Card]) -> str:
-    """Quarter of the pairs by distance: nearest, farthest, or neither."""
-    low, high = np.quantile([pair.distance for pair in pairs], [0.25, 0.75])
-    return "nearest" if card.distance <= low else "farthest" if card.distance >= high else "middle"

@@ -1,189 +1,364 @@
-"""From a matching to its page: pictures, refused pairs, overlap, joint distributions of the worst covariates."""
+"""The page of a matching: balance, overlap, the pairs side by side, and who was refused for what.
+
+`matching.html` needs no network, no script and no other file; its numbers stand in `matching.json` beside it.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
-from jaxtyping import Int
+from markupsafe import Markup
 
-from transect.datasets import features as files
-from transect.datasets.parquet import encoded_of
-from transect.designs.matching import propensity
-from transect.effects.balance import Balance, Cell, joint
-from transect.errors import BadInput
-from transect.jobs.match.figures import MOST_PAIRS, MOST_REFUSED, Card, Joint, MatchingPage
-from transect.jobs.match.methods import sides
-from transect.jobs.match.options import Request
-from transect.jobs.match.run import MatchResult
-from transect.jobs.match.sample import Prepared
+from transect.effects.balance import Cell, Side
+from transect.jobs.match.figures import (
+    MOST_PAIRS,
+    MOST_PANELS,
+    MOST_REFUSED,
+    Card,
+    Content,
+    Joint,
+    love_rows,
+    overlap_histograms,
+    share_marks,
+)
+from transect.jobs.match.matched_effects import matched_effects
+from transect.jobs.match.numbers import MatchNumbers
+from transect.reports import builder
+from transect.reports.blocks import (
+    Answer,
+    Block,
+    DotPlot,
+    Facts,
+    Folded,
+    Heading,
+    Page,
+    Paragraph,
+    Part,
+    Plot,
+    Plots,
+    Row,
+    TextTable,
+)
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import tick_text
+from transect.reports.drawing.svg import Tick, tag
+from transect.reports.environment import data_address, decimals
+from transect.reports.wording import ATTRIBUTE_NOTE
 
-_JOINT = 3
-_WIDEST_OVERLAP = 1024
-_KINDS = "expected PNG or JPEG bytes, or the path of such a file"
+_SHARES: Final = {
+    "accuracy_in_sample": "accuracy of the propensity model in-sample",
+    "accuracy_cross_validated": "cross-validated",
+    "recall": "recall of the index",
+}
+_HIDE: Final = Markup("#r-{0}:checked ~ .cards .card:not(.reason-{0}) {{ display: none; }}\n")
 
 
-def page_of(result: MatchResult, pictures: str | None = None) -> MatchingPage:
-    """The page's content. pictures: a column of the table with PNG or JPEG bytes, or paths of such files.
+def write(content: Content, folder: Path) -> Path:
+    """Writes `matching.html` and `matching.json`; returns the page's path. The folder is made where it is missing."""
+    return builder.write(page_of(content), folder / "matching.html", content.numbers)
 
-    Raises BadInput where a picture is neither.
-    """
-    shown = _Pictures(result.request, pictures)
-    names = [_named(result.request, name) for name in result.numbers.groups]  # of more than two the base first
-    return MatchingPage(
-        numbers=result.numbers,
-        balance=result.matched.balance,
-        groups=(names[0], names[1]) if len(names) == 2 else ("other groups", names[0]),
-        pairs=_pairs(result, shown),
-        refused=_refused(result, shown),
-        overlap=_overlap(result),
-        joints=_joints(result, names),
-        gate=result.request.options.gate,
-        references=_references(result),
+
+def page_of(page: Content) -> Page:
+    """The page of a matching from what it shows."""
+    numbers, reasons = page.numbers, _reasons(page)
+    treated, control = page.groups[1], page.groups[0]
+    question = (
+        f"Which images with {treated} have a counterpart {'in each of' if len(numbers.groups) > 2 else 'with'} "
+        f"{control} that is similar in everything else?"
+    )
+    if numbers.weighted is not None:
+        question = f"With which weights are images with {treated} and with {control} similar in everything else?"
+    parts = (
+        Part("summary", "Summary", tuple(_summary(page))),
+        Part("balance", "Balance", tuple(_balance(page))),
+        Part("shares", "Shares", tuple(_shares(page))),
+        Part("overlap", "Overlap", tuple(_overlap(page))),
+        Part("references", "Reference images", tuple(_references(page))),
+        Part("joint", "Joint distribution", tuple(_joints(page))),
+        Part("outcomes", "Matched effects", tuple(matched_effects(page))),
+        Part("pairs", "Pairs", tuple(_pairs(page))),
+        Part("refused", "Images without a match", tuple(_refused(page, reasons)), "Without a match"),
+    )
+    return Page(
+        f"Matching by {numbers.treatment}",
+        tuple(part for part in parts if part.blocks),
+        f"Images matched across {numbers.treatment}",
+        question,
+        style=Markup("").join(_HIDE.format(number) for number in range(len(reasons))),
     )
 
 
-def _named(request: Request, group: str) -> str:
-    """A group in words: a bare number needs its column."""
-    return f"{request.treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
+def _percent(share: float) -> str:
+    return decimals(100 * share, 1)
 
 
-def _pairs(result: MatchResult, shown: _Pictures) -> list[Card]:
-    if "a" not in result.table.column_names:
-        return []
-    rows = _from_nearest_to_farthest(result.table, MOST_PAIRS).to_pylist()
-    return [Card(r["a"], r["b"], r["distance"], "", shown.of(r["a"]), shown.of(r["b"])) for r in rows]
+def _summary(page: Content) -> Iterator[Block]:
+    numbers = page.numbers
+    verdict = Markup("<b>{}.</b>").format(numbers.verdict[0].upper() + numbers.verdict[1:])
+    yield Answer((verdict,)) if numbers.verdict.startswith("balanced") else Paragraph(verdict, "notice")
+    yield Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)])
+    warning = numbers.facts.get("warning")
+    for note in (*numbers.notes, *([str(warning)] if warning else [])):
+        yield Paragraph(note, "note")
+    yield Paragraph(
+        f"{ATTRIBUTE_NOTE} Matching makes groups similar in what was measured. What was not measured may still differ, "
+        "so differences between matched groups are associations.",
+        "note",
+    )
 
 
-def _from_nearest_to_farthest(rows: pa.Table, most: int) -> pa.Table:
-    """Rows by distance; of more than `most`, that many in equal steps from the nearest to the farthest."""
-    order = np.argsort(rows["distance"].to_numpy(), kind="stable")
-    steps = np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.int64)
-    return rows.take(order[steps])
+def _counts(page: Content) -> Iterator[tuple[str, str]]:
+    numbers = page.numbers
+    if numbers.weighted is not None:
+        yield "images weighted", f"{numbers.weighted:,}"
+    else:
+        yield "pairs", f"{numbers.pairs:,}"
+    if numbers.dose_gap is not None:
+        yield "images", f"{numbers.treated:,}"
+        yield f"{numbers.treatment} differs by", f"{numbers.dose_gap} or more"
+    else:
+        yield f"treated ({page.groups[1]})", f"{numbers.treated:,}"
+        yield f"control ({page.groups[0]})", f"{numbers.control:,}"
 
 
-def _references(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Distances of both groups from their reference images (Fig. C2)."""
-    if "a_difficulty" not in result.table.column_names:
-        return {}
-    treated, control = (result.table[name].to_numpy() for name in ("a_difficulty", "b_difficulty"))
-    return {"Matched images": (treated, control)}
+def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
+    for name, words in _SHARES.items():
+        share = numbers.facts.get(name)
+        if isinstance(share, float):
+            yield words, f"{_percent(share)} %"
+    if numbers.missing:
+        more = " …" if numbers.missing > len(numbers.missing_rows) else ""
+        rows = "row" if numbers.missing == 1 else "rows"
+        yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"
 
 
-def _refused(result: MatchResult, shown: _Pictures) -> list[Card]:
-    """Of each reason in turn the nearest refused pair; images without any control come last."""
-    matching = result.matched.pairs or result.matched.sets
-    if matching is None:
-        return []
-    near, refused = matching.near, matching.refused
-    order = sorted(refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))
-    turns = _turns([refused[row] for row in order])
-    chosen = sorted(sorted(range(len(order)), key=turns.__getitem__)[:MOST_REFUSED])
-    cards = []
-    for row in (order[place] for place in chosen):
-        other, distance = near.get(row, (None, np.nan))
-        picture = None if other is None else shown.of(other)
-        cards.append(Card(row, other, distance, refused[row], shown.of(row), picture))
-    return cards
+def _balance(page: Content) -> Iterator[Block]:
+    numbers = page.numbers
+    split = f"; “before” compares the images above and below the median {numbers.treatment}"
+    yield Paragraph(
+        "Absolute standardized mean differences in standard deviations of the unmatched groups, before matching "
+        f"(hollow) and after (filled){split if numbers.dose_gap is not None else ''}. The vertical line is the balance "
+        f"threshold, {decimals(page.gate, 2)}. The method saw the covariates marked “used”."
+    )
+    scale, rows = love_rows(page.balance, page.gate)
+    ticks = [Tick(100 * scale.fraction(tick), tick_text(scale, tick, False), tick) for tick in scale.ticks]
+    gate = 100 * scale.fraction(min(page.gate, scale.high))
+    drawn = []
+    for number, row in enumerate(rows):
+        used = Markup(' <span class="change">used</span>') if row.used else ""
+        title, words = f"{row.name}: absolute standardized mean difference", "Hollow before matching, filled after."
+        track = svg.track(f"love-{number}", title, words, [(gate, 0)], row.marks)
+        after = tag("b" if row.beyond else "span", decimals(row.smd_after))
+        value = Markup("{} → {}").format(decimals(row.smd_before), after)
+        drawn.append(Row(Markup("{}{}").format(row.name, used), track, value, row.beyond))
+    yield DotPlot("", ticks, drawn, "before → after")
+    yield Folded("Table of balance", (_balance_table(page),))
 
 
-def _turns(reasons: Sequence[str]) -> list[int]:
-    """How many of the same reason stand before each.
-
-    >>> _turns(["caliper", "taken", "caliper"])
-    [0, 0, 1]
-    """
-    seen: Counter[str] = Counter()
-    turns = []
-    for reason in reasons:
-        turns.append(seen[reason])
-        seen[reason] += 1
-    return turns
+def _balance_table(page: Content) -> TextTable:
+    headings = ["covariate", *(f"mean {page.groups[side]} {when}" for when in ("before", "after") for side in (1, 0))]
+    headings += ["SMD before", "SMD after", "variance ratio after", "KS after"]
+    rows = []
+    for one in page.balance:
+        before, after = one.before, one.after
+        figures = (before.treated, before.control, after.treated, after.control)
+        spread = (before.smd, after.smd, after.variance_ratio, after.ks)
+        rows.append((one.covariate, *map(decimals, (*figures, *spread))))
+    return TextTable("Balance", headings, rows)
 
 
-def _overlap(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Log odds of both groups before and after; estimated here where the method did not, for narrow features."""
-    sample = result.prepared.sample
-    if result.matched.pairs is None or sample.dose_gap:
-        return {}
-    log_odds = result.matched.log_odds
-    if log_odds is None:
-        if sample.features.shape[1] > _WIDEST_OVERLAP:
-            return {}
-        log_odds = propensity.scores(sample).log_odds
-    return {
-        "before": (log_odds[sample.rows], log_odds[sample.columns]),
-        "after": (log_odds[result.matched.pairs.a], log_odds[result.matched.pairs.b]),
-    }
+def _key(number: int) -> Markup:
+    mark = tag("svg", svg.placed(number, "7", 7), width=14, height=14, aria_hidden="true", class_="inline-key")
+    return tag("span", mark, class_=f"series s{number}")
 
 
-def _joints(result: MatchResult, names: Sequence[str]) -> list[Joint]:
-    """The joint distributions of each two groups that were matched; of more than two the base with each other one."""
-    prepared = result.prepared
-    if result.matched.pairs is not None:
-        control, treated = names
-        pairs = result.matched.pairs.a, result.matched.pairs.b
-        cells = _joint(prepared, result.matched.balance, sides(prepared.sample), pairs)
-        return [Joint(treated, control, *cells)] if cells else []
-    if result.matched.sets is None or prepared.labels is None:
-        return []
-    labels, each = np.array(prepared.labels), len(prepared.covariates)
-    rows = [np.flatnonzero(labels == group) for group in result.matched.sets.groups]
-    joints = []
-    for place, name in enumerate(names[1:], start=1):
-        pairs = result.matched.sets.rows[:, 0], result.matched.sets.rows[:, place]
-        balance = result.matched.balance[(place - 1) * each : place * each]
-        cells = _joint(prepared, balance, (rows[0], rows[place]), pairs)
-        joints += [Joint(names[0], name, *cells)] if cells else []
-    return joints
+def _among(opening: str, treated: str, control: str, rest: str) -> Paragraph:
+    """A sentence on shares in both groups, with the marks of the groups."""
+    words = Markup("{} among {} {} and {} {}, before and after{}")
+    return Paragraph(words.format(opening, treated, _key(0), control, _key(1), rest))
 
 
-_Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
+def _shares(page: Content) -> Iterator[Block]:
+    shares = [covariate for covariate in page.balance if np.isfinite(covariate.before.treated_interval[0])]
+    if not shares:
+        return
+    left = len(shares) - MOST_PANELS
+    more = f" {left} more {'is' if left == 1 else 'are'} in matching.json." if left > 0 else ""
+    treated, control = page.groups[1], page.groups[0]
+    yield _among("Share of each attribute", treated, control, f", with 95 % Wilson intervals.{more}")
+    panels = [
+        _proportion(f"share-{number}", one.covariate, (one.before, one.after), treated, control)
+        for number, one in enumerate(shares[:MOST_PANELS])
+    ]
+    yield tag("div", svg.joined(panels), class_="proportions")
 
 
-def _joint(
-    prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
-) -> tuple[list[Cell], list[Cell]] | None:
-    """The cells, before and after, of the binary covariates that differed most before; None where there are not two.
-
-    measured: balance in the order of the covariates.
-    """
-
-    def binary(balance: Balance) -> bool:
-        before = balance.before
-        return bool(np.isfinite(before.treated_interval[0])) and 0 < before.treated + before.control < 2
-
-    named = [pair for pair in zip(prepared.covariates, measured, strict=True) if binary(pair[1])]
-    ranked = sorted(named, key=lambda pair: -abs(np.nan_to_num(pair[1].before.smd)))[:_JOINT]
-    if len(ranked) < 2:
-        return None
-    columns = {name: prepared.covariates[name] for name, _ in ranked}
-    return joint(columns, *before), joint(columns, *after)
+def _proportion(name: str, title: str, sides: Sequence[Side | Cell], treated: str, control: str) -> Markup:
+    """One share in both groups, before and after."""
+    lines = []
+    for when, side in zip(("before", "after"), sides, strict=True):
+        words = f"{title} {when}: {_percent(side.treated)} % of {treated}, {_percent(side.control)} % of {control}"
+        track = svg.track(f"{name}-{when}", words, "", [(0, 1), (100, 1)], share_marks(side))
+        lines.append(tag("span", when) + track)
+    axis = tag("span") + tag("span", tag("span", "0 %") + tag("span", "100 %"), class_="fine ends")
+    return tag("div", tag("b", title) + svg.joined(lines) + axis, class_="proportion")
 
 
-class _Pictures:
-    """Pictures of the table's rows, read when they are asked for."""
+def _histograms(
+    name: str, words: str, groups: Mapping[str, tuple[np.ndarray, np.ndarray]], digits: int
+) -> tuple[list[str], Plots]:
+    """The ends of the axis in words, and the plots."""
+    edges, drawn = overlap_histograms(groups)
+    ends = [decimals(edge, digits) for edge in edges]
+    foot = tag("span", tag("span", ends[0]) + tag("span", ends[1]), class_="ends")
+    plots = [
+        Plot(
+            Markup("<strong>{}</strong>").format(one.title.capitalize()),
+            svg.histograms(f"{name}-{number}", f"{words}, {one.title}", one.treated, one.control),
+            foot,
+        )
+        for number, one in enumerate(drawn)
+    ]
+    return ends, Plots(plots)
 
-    def __init__(self, request: Request, column: str | None) -> None:
-        self.folder = request.root
-        self.values = None if column is None else files.column(request.table, column, "picture")
 
-    def of(self, row: int) -> bytes | None:
-        """PNG or JPEG bytes; None without a column of pictures or where the row has none."""
-        cell = None if self.values is None else self.values[row].as_py()
-        cell = {"path": cell} if isinstance(cell, str) else cell
-        encoded = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
-        picture = encoded.read_bytes() if isinstance(encoded, Path) else encoded
-        if picture is None and isinstance(cell, dict) and cell.get("path"):
-            raise BadInput(
-                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
-                "paths start at the table's folder and stay in it"
-            )
-        if cell is not None and picture is None and not isinstance(cell, dict | bytes):
-            raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")
-        if picture is not None and not picture.startswith((b"\x89PNG", b"\xff\xd8")):
-            raise BadInput(f"picture of row {row}: {_KINDS}")
-        return picture
+def _overlap(page: Content) -> Iterator[Block]:
+    if not page.overlap:
+        return
+    treated, control = page.groups[1], page.groups[0]
+    (low, high), plots = _histograms("overlap", "Distribution of log odds", page.overlap, 1)
+    yield Paragraph(
+        f"Log odds of being {treated}, from {low} to {high}: {treated} above, {control} below. Where only one side has "
+        "bars, images have no counterpart."
+    )
+    yield plots
+
+
+def _references(page: Content) -> Iterator[Block]:
+    numbers = page.numbers.references
+    if not page.references or numbers is None:
+        return
+    treated, control = page.groups[1], page.groups[0]
+    yield Paragraph(
+        f"Distance of each matched image from a second image of the same person: {treated} above, {control} below. Of "
+        "several second images, the two that are most nearly equally far are taken (Eq. 5 of Singh et al. 2021), so "
+        "that the second image is about as hard to recognize in both groups."
+    )
+    yield Facts(
+        [
+            (f"mean, {treated}", decimals(numbers.mean_treated)),
+            (f"mean, {control}", decimals(numbers.mean_control)),
+            ("mean difference in pairs", decimals(numbers.mean_difference_in_pairs)),
+            ("largest difference of the distributions (KS)", decimals(numbers.ks)),
+        ]
+    )
+    yield _histograms("reference", "Distribution of the distance of reference images", page.references, 3)[1]
+
+
+def _joints(page: Content) -> Iterator[Block]:
+    several = len(page.joints) > 1
+    for place, one in enumerate(page.joints):
+        if several:
+            yield Heading(f"{one.treated} and {one.control}")
+        first = ", with 95 % Wilson intervals: groups may agree in each attribute and not in their combinations."
+        yield _among("Share of each combination", one.treated, one.control, "." if place else first)
+        panels = [
+            _proportion(f"joint-{place}-{number}", _levels(cells[0]), cells, one.treated, one.control)
+            for number, cells in enumerate(zip(one.before, one.after, strict=True))
+        ]
+        yield tag("div", svg.joined(panels), class_="proportions")
+    if page.joints:
+        tables = [table for one in page.joints for table in _joint_tables(one, several)]
+        yield Folded(f"{'Tables' if several else 'Table'} of the joint distribution", tables)
+
+
+def _levels(cell: Cell) -> str:
+    return ", ".join(name if level else f"not {name}" for name, level in cell.levels.items())
+
+
+def _joint_tables(one: Joint, several: bool) -> Iterator[Block]:
+    for when, cells in (("before", one.before), ("after", one.after)):
+        yield Heading(when.capitalize() + (f": {one.treated} and {one.control}" if several else ""))
+        title = f"Joint distribution {when}, {one.treated} and {one.control}"
+        rows = [
+            (_levels(cell), *(_ranged(*side) for side in (
+                (cell.treated, cell.treated_interval), (cell.control, cell.control_interval)))
+            ) for cell in cells
+        ]  # fmt: skip
+        yield TextTable(title, ("combination", f"{one.treated}, %", f"{one.control}, %"), rows)
+
+
+def _ranged(share: float, ends: tuple[float, float]) -> Markup:
+    return Markup('{} <span class="range">{} to {}</span>').format(_percent(share), *map(_percent, ends))
+
+
+def _pairs(page: Content) -> Iterator[Block]:
+    pairs, every = page.pairs[:MOST_PAIRS], page.numbers.pairs
+    if not pairs:
+        yield Paragraph("This method weighs images and makes no pairs.")
+        return
+    which = "Every pair, the nearest first"
+    if len(pairs) < every:
+        which = f"{len(pairs)} of {every:,} pairs, in equal steps from the nearest to the farthest"
+    yield Paragraph(f"{which}: {page.groups[1]} left, {page.groups[0]} right.")
+    kinds = {"all": "all", "nearest": "nearest quarter", "farthest": "farthest quarter"}
+    yield _filters("f", kinds)
+    low, high = np.quantile([pair.distance for pair in page.pairs], [0.25, 0.75])
+    quarters = ["nearest" if p.distance <= low else "farthest" if p.distance >= high else "middle" for p in pairs]
+    cards = [
+        _card(card, kind, f"{card.a} with {card.b}, distance {decimals(card.distance)}")
+        for card, kind in zip(pairs, quarters, strict=True)
+    ]
+    yield tag("div", svg.joined(cards), class_="cards")
+
+
+def _filters(group: str, kinds: Mapping[str, str]) -> Markup:
+    """Buttons that choose which cards are shown; the style sheet hides the others."""
+    return svg.joined(
+        tag(
+            "input",
+            class_="filter",
+            type="radio",
+            name=group,
+            id=f"{group}-{kind}",
+            checked="checked" if kind == "all" else None,
+        )
+        + tag("label", words, **{"for": f"{group}-{kind}"})
+        for kind, words in kinds.items()
+    )
+
+
+def _card(card: Card, css: str, words: str) -> Markup:
+    images = [
+        tag("img", src=data_address(png), alt=f"image {row}")
+        for png, row in ((card.picture_a, card.a), (card.picture_b, card.b))
+        if png
+    ]
+    return tag("figure", Markup(" ").join(images) + tag("figcaption", words), class_=f"card {css}")
+
+
+def _reasons(page: Content) -> list[str]:
+    return sorted({card.reason for card in page.refused[:MOST_REFUSED]})
+
+
+def _refused(page: Content, reasons: Sequence[str]) -> Iterator[Block]:
+    numbers, refused = page.numbers, page.refused[:MOST_REFUSED]
+    images = f"images with {page.groups[1]}" if numbers.sets is not None else "treated images"
+    rows = [(reason, f"{count:,}") for reason, count in numbers.refused.items()] or [("none", "")]
+    yield TextTable("Images without a match", ("reason", images), rows)
+    if not refused:
+        return
+    other = "image of the group named" if numbers.sets is not None else "control"
+    shown = "1 refused image with its" if len(refused) == 1 else f"{len(refused)} refused images with their"
+    yield Paragraph(f"{shown} nearest {other}, whatever the constraint; each reason has its share:", "fine")
+    yield _filters("r", {"all": "all", **{str(number): reason for number, reason in enumerate(reasons)}})
+    cards = [_card(card, f"reason-{reasons.index(card.reason)}", _why(card)) for card in refused]
+    yield tag("div", svg.joined(cards), class_="cards")
+
+
+def _why(card: Card) -> str:
+    nearest = "" if card.b is None else f" with {card.b}, distance {decimals(card.distance)}"
+    return f"{card.a}{nearest}: {card.reason}"

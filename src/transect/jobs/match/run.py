@@ -31,16 +31,14 @@ _MOST_LISTED = 20
 
 @final
 @dataclass(frozen=True, slots=True)
-class MatchResult(JobResult):
+class MatchResult(JobResult[MatchNumbers]):
     """A matching. table: a, b, distance for each pair (with more than two groups also set and group, with references
     also their rows and difficulties), or row, weight; rows are counted from 0. request, prepared, matched: the inputs
     and steps behind the numbers, which the page draws.
     """
 
     JOB: ClassVar[str] = "match"
-    NUMBERS: ClassVar[type] = MatchNumbers
 
-    numbers: MatchNumbers
     request: Request = field(repr=False)
     prepared: Prepared = field(repr=False)
     matched: Matched = field(repr=False)
@@ -57,10 +55,10 @@ class MatchResult(JobResult):
 
         Raises BadInput where a picture is neither.
         """
-        from transect.jobs.match.figures import write
-        from transect.jobs.match.page import page_of
+        from transect.jobs.match.content import content_of
+        from transect.jobs.match.page import write
 
-        return write(page_of(self, pictures), Path(path))
+        return write(content_of(self, pictures), Path(path))
 
     def headline(self) -> str:
         """How many pairs of how many images, and whether they are balanced."""

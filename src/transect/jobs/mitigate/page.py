@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 from markupsafe import Markup
 
 from transect.mitigation.numbers import MitigateNumbers
+from transect.reports import builder
+from transect.reports.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Facts,
+    Folded,
+    Page,
+    Paragraph,
+    Part,
+    Plot,
+    Plots,
+    TextTable,
+    summary,
+    tabulated,
+    works_cited,
+)
 from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.drawing.svg import Tick
-from transect.reports.environment import render
-from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEIGHT: Final = 340
 SIDE: Final = 150
+_COLUMNS: Final[dict[str, tuple[str, Cell]]] = {
+    "Mitigation": ("name", "text"),
+    "λ_M": ("model_leakage", "interval"),
+    "λ_D(F₁)": ("dataset_leakage", "interval"),
+    "Δ": ("amplification", "difference"),
+    "Δ as published": ("published_amplification", "difference"),
+    "mAP": ("mean_average_precision", "interval"),
+    "F₁": ("f1", "interval"),
+    "Attacker": ("attacker", "text"),
+}
+_EFFECTS: Final[dict[str, tuple[str, Cell]]] = {
+    "Mitigation": ("name", "text"),
+    "Answers that change, %": ("changed", "interval"),
+    "Size of the effect": ("effect", "interval"),
+}
 
 
 @final
@@ -57,26 +87,180 @@ class Scatter:
 
 def write(numbers: MitigateNumbers, folder: Path) -> Path:
     """Write `mitigation.html` and return its path; the same numbers give the same bytes."""
-    write_atomically(folder / "mitigation.html", build(numbers).encode())
-    return folder / "mitigation.html"
+    return builder.write(page_of(numbers), folder / "mitigation.html")
 
 
-def build(numbers: MitigateNumbers) -> str:
-    """The whole page as one HTML text: no network, no script, no other file."""
-    content = plain(numbers)
-    rows = content["mitigations"]
-    return render(
-        "mitigation",
-        doc=WrittenDocument(content),
-        found=content,
-        letters=[LETTERS[index % len(LETTERS)] for index in range(len(rows))],
-        trade=plane(rows, "f1", "amplification"),
-        causal=plane(rows, "amplification", "changed"),
-        scatters=[_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"],
-        attackers=sorted(rows[0]["attackers"]) if rows else [],
-        draw=draw,
-        draw_labels=draw_labels,
+def page_of(numbers: MitigateNumbers) -> Page:
+    """What the page shows."""
+    doc = WrittenDocument(plain(numbers))
+    rows = doc.value("/mitigations")
+    trade, causal = plane(rows, "f1", "amplification"), plane(rows, "amplification", "changed")
+    scatters = [_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"]
+    parts = [
+        summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
+        Part("table", "Leakage and performance", tuple(_tables(doc)), "Table"),
+        Part("trade", "Trade-off", (_trade(trade),)),
+        Part("labels", "F₁ by label, before and after", tuple(_by_label(doc, scatters)), "Labels"),
+        Part("audit", "Does less leakage mean less effect?", tuple(_audit(doc, causal)), "Audit"),
+        Part("methods", "Methods", tuple(_methods(doc))),
+    ]
+    question = Markup("What reduces leakage of {} from the model's answers, and what does it cost?")
+    shown = tuple(part for part in parts if part.blocks)
+    return Page(numbers.title, shown, doc.text("/title"), question.format(doc.text("/protected")))
+
+
+def _answers(doc: WrittenDocument) -> Iterator[Markup]:
+    yield Markup(
+        "From the answers of the model without mitigation (macro F₁ {} %), a new attacker guesses the class correctly "
+        "{} % of the time, with all classes weighted equally: {} points more than from answers with as many random "
+        "errors."
+    ).format(
+        doc.interval("/mitigations/0/f1"),
+        doc.interval("/mitigations/0/model_leakage"),
+        doc.interval("/mitigations/0/amplification", signed=True),
     )
+    good = [at for at in doc.places("/mitigations") if doc.value(f"{at}/good_trade")]
+    for at in good:
+        lost = doc.number(f"{at}/f1_lost", "fixed")
+        cost = Markup("at a cost of {} points of F₁").format(lost)
+        if doc.value(f"{at}/f1_lost") < 0:
+            cost = Markup("with no loss of F₁ (a change of {} points lost)").format(lost)
+        left = doc.interval(f"{at}/amplification", signed=True)
+        yield Markup("{} lowers Δ to {} {}.").format(doc.text(f"{at}/name"), left, cost)
+    if not good:
+        yield Markup("No mitigation lowers Δ by half within the accepted cost in F₁.")
+
+
+def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
+    if not doc.value("/finished"):
+        yield Paragraph("Some mitigations of the file are not finished: rerun the command to resume.", "notice")
+    yield Paragraph(doc.text("/caveat"), "notice")
+    yield Paragraph("The protected attribute is an appearance as others perceive it, not an identity.", "note")
+
+
+def _tables(doc: WrittenDocument) -> Iterator[Block]:
+    caption = Markup(
+        'Means over seeds with {} % intervals where there are several <span class="fine">λ in percent, Δ in points; '
+        "λ_D and Δ in the same format, and Δ against flipped bits as published</span>"
+    ).format(doc.number("/confidence", "name"))
+    yield _lettered_table(doc, "Leakage and performance", _COLUMNS, caption)
+    attackers = sorted(doc.value("/mitigations/0/attackers"))
+    columns: dict[str, tuple[str, Cell]] = {"Mitigation": ("name", "text")}
+    for name in attackers:
+        attacker = doc.text(f"/config/attackers/{doc.value('/config/attackers').index(name)}")
+        columns[Markup("{}: λ_M").format(attacker)] = (f"attackers/{name}/model_leakage", "interval")
+        columns[Markup("{}: Δ").format(attacker)] = (f"attackers/{name}/amplification", "difference")
+    words = "λ_M and Δ by new attackers of increasing capacity"
+    yield Folded("Every attacker", (tabulated(doc, "Every attacker", "/mitigations", columns, words),), long=True)
+
+
+def _lettered_table(
+    doc: WrittenDocument, title: str, columns: Mapping[str, tuple[str, Cell]], caption: str
+) -> TextTable:
+    """A row per mitigation, with the letter of its marks in front."""
+    table = tabulated(doc, title, "/mitigations", columns, caption)
+    letters = [
+        Markup('<span class="key-letter">{}</span>').format(_letter(number)) for number in range(len(table.rows))
+    ]
+    rows = [(letter, *row) for letter, row in zip(letters, table.rows, strict=True)]
+    numbers = [number + 1 for number in table.numbers]
+    return replace(table, headings=("", *table.headings), rows=rows, numbers=numbers, names=1)
+
+
+def _letter(index: int) -> str:
+    return LETTERS[index % len(LETTERS)]
+
+
+def _trade(trade: Plane | None) -> Block:
+    if trade is None:
+        return Paragraph("A plot needs at least two mitigations.")
+    caption = Markup(
+        '<strong>Amplification by F₁</strong> <span class="fine">low and right is good; the dashed line is increasing '
+        "noise, which any mitigation should beat; letters as in the table</span>"
+    )
+    drawing = draw(trade, "trade-plot", "Amplification by F₁", noise=True)
+    return Plot(caption, drawing, "Across: macro F₁, %. Up: Δ in the same format, points.")
+
+
+def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Block]:
+    if not scatters:
+        return
+    yield Plots(
+        [
+            Plot(doc.text(f"/mitigations/{scatter.index}/name"), draw_labels(scatter, f"labels-{number}"))
+            for number, scatter in enumerate(scatters)
+        ],
+        "small-multiples",
+    )
+    yield Paragraph(
+        "Across: F₁ of the model without mitigation; up: with it, in per cent. On the dashed line nothing changes.",
+        "fine",
+    )
+    names = [doc.text(f"{at}/name") for at in doc.places("/mitigations")]
+    rows = [
+        [doc.text(f"{at}/name"), *(_f1(doc, f"{row}/label_f1/{number}") for row in doc.places("/mitigations"))]
+        for number, at in enumerate(doc.places("/labels"))
+    ]
+    yield TextTable("F1 by label", ("Label", *names), rows, "F₁ of each label, %", range(1, len(names) + 1))
+
+
+def _f1(doc: WrittenDocument, place: str) -> Markup:
+    return doc.number(f"{place}/estimate", "fixed")
+
+
+def _audit(doc: WrittenDocument, causal: Plane | None) -> Iterator[Block]:
+    if causal is None:
+        return
+    ranks = Markup()
+    if doc.value("/leakage_and_effect") and doc.value("/leakage_and_effect/changed") is not None:
+        ranks = Markup(
+            " Over the mitigations, Δ and the share of changed answers have a rank correlation of {}."
+        ).format(doc.number("/leakage_and_effect/changed", "fixed", 2, signed=True))
+    yield Paragraph(
+        Markup(
+            "The audit shows the models the same {} subjects, none of them in training data, at {} {} and {} with all "
+            "else held. How many answers change?{}"
+        ).format(
+            doc.number("/protocol/subjects", "count"),
+            doc.text("/protocol/attribute"),
+            doc.number("/protocol/low"),
+            doc.number("/protocol/high"),
+            ranks,
+        )
+    )
+    yield Plot(
+        Markup("<strong>Answers that change with the appearance alone, by amplification</strong>"),
+        draw(causal, "causal-plot", "Answers that change, by amplification"),
+        "Across: Δ in the same format, points. Up: answers that change, %.",
+    )
+    caption = Markup(
+        'Effects of the appearance on answers, over seeds <span class="fine">size: the mean over labels of the '
+        "effect's size, in points, which chance keeps above zero</span>"
+    )
+    yield _lettered_table(doc, "Effects", _EFFECTS, caption)
+
+
+def _methods(doc: WrittenDocument) -> Iterator[Block]:
+    counts = [doc.number(f"/pictures/{use}", "count") for use in ("train", "check", "test")]
+    facts: list[tuple[str, str]] = [
+        (
+            "Pictures",
+            Markup("{} to learn from, {} to stop by, {} to measure on, from {}").format(
+                *counts, doc.text("/config/data/source")
+            ),
+        )
+    ]
+    left = [reason for reason, count in doc.value("/left_out").items() if count]
+    reasons = [Markup("{} {}").format(doc.number(f"/left_out/{reason}", "count"), reason) for reason in left]
+    if reasons:
+        facts.append(("Left out", Markup("; ").join(reasons)))
+    if not doc.value("/protocol"):
+        needs = "none: it needs a generator that sets the appearance and nothing else, as FaceWorld does"
+        facts.append(("Audit by transects", needs))
+    seeds = Markup(", ").join(doc.number(place, "name") for place in doc.places("/config/seeds"))
+    attackers = Markup("fresh, cross-fitted on the pictures to measure on: {}").format(doc.listed("/config/attackers"))
+    yield Facts([*facts, ("Seeds", seeds), ("Attackers", attackers)], methods=True)
+    yield from works_cited(doc)
 
 
 def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
@@ -89,7 +273,7 @@ def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
     points = tuple(
         Point(
             index,
-            LETTERS[index % len(LETTERS)],
+            _letter(index),
             row["kind"],
             round(100 * x.fraction(_value(row, across) or 0.0), 2),
             round(100 - 100 * y.fraction(_value(row, up) or 0.0), 2),

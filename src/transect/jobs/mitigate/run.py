@@ -72,13 +72,11 @@ class Unit:
 
 @final
 @dataclass(frozen=True)
-class MitigateResult(JobResult):
+class MitigateResult(JobResult[MitigateNumbers]):
     """Leakage, performance and effect of every mitigation, means over seeds. folder: of models and results.json."""
 
     JOB: ClassVar[str] = "mitigate"
-    NUMBERS: ClassVar[type] = MitigateNumbers
 
-    numbers: MitigateNumbers
     folder: Path
 
     @property

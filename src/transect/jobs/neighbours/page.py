@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transect.reports.environment import render
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.reports import builder
+from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, TextTable, summary
 
 if TYPE_CHECKING:
     from transect.jobs.neighbours.run import NeighboursResult
@@ -15,17 +14,20 @@ if TYPE_CHECKING:
 
 def write(result: NeighboursResult, folder: Path) -> Path:
     """Write `neighbours.html` and `neighbours.json`; returns the page's path. Makes the folder where it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "neighbours.json", (dumps(result.numbers, 1) + "\n").encode())
-    write_atomically(folder / "neighbours.html", build(result).encode())
-    return folder / "neighbours.html"
+    return builder.write(page_of(result), folder / "neighbours.html", result.numbers)
 
 
-def build(result: NeighboursResult) -> str:
-    """The page as one HTML text."""
+def page_of(result: NeighboursResult) -> Page:
+    """What the page shows."""
     headings, rows = result.rows()
-    content = {"headline": result.headline(), "headings": headings, "rows": rows, "notes": notes(result)}
-    return render("neighbours", **content, source=result.numbers.source)
+    remarks = [Paragraph(f"{note[0].upper()}{note[1:]}.", "note") for note in notes(result)]
+    parts = (
+        summary(Answer((result.headline(),)), *remarks),
+        Part("errors", "Errors by distance", (TextTable("Errors by distance", headings, rows),)),
+        Part("sources", "Source", (Bullets([result.numbers.source]),)),
+    )
+    question = "Which distance keeps each attribute and the identity among the nearest images?"
+    return Page("What nearest images share", parts, question=question)
 
 
 def notes(result: NeighboursResult) -> list[str]:

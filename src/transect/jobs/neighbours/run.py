@@ -34,13 +34,10 @@ Kind = Literal["continuous", "categorical"]
 
 @final
 @dataclass(frozen=True, slots=True)
-class NeighboursResult(JobResult):
+class NeighboursResult(JobResult[NeighboursNumbers]):
     """Distances compared. table: a row per distance and attribute."""
 
     JOB: ClassVar[str] = "neighbours"
-    NUMBERS: ClassVar[type] = NeighboursNumbers
-
-    numbers: NeighboursNumbers
 
     @property
     def table(self) -> pa.Table:

@@ -12,8 +12,7 @@ import pyarrow as pa
 from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
-from transect.reports.short_page import ShortTable, write_short_page
-from transect.runs.result import JobResult
+from transect.reports.short_page import ShortPageResult
 
 LABELS: Final = {
     "subjects": "subjects, each at every level",
@@ -52,23 +51,17 @@ class PlanNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class PlanResult(JobResult):
+class PlanResult(ShortPageResult[PlanNumbers]):
     """The result of `transect.plan`."""
 
     JOB: ClassVar[str] = "plan"
-    NUMBERS: ClassVar[type] = PlanNumbers
-
-    numbers: PlanNumbers
+    TITLE: ClassVar[str] = "Study plan"
+    TABLE: ClassVar[str] = "Plan"
 
     @property
     def table(self) -> pa.Table:
         """One row, a column per number."""
         return pa.Table.from_pylist([self.to_json()])
-
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the plan into a folder."""
-        headings, rows = self.rows()
-        return write_short_page(path, "Study plan", self.headline(), [ShortTable("Plan", headings, rows)])
 
     def headline(self) -> str:
         """The subjects that are needed."""

@@ -68,13 +68,13 @@ def recognition(
         pairs=pairs,
         thresholds=threshold or (),
         false_match_rates=false_match_rate or (),
+        quiet=json,
         metric=choice("metric", metric, run.METRICS),
         options=run.RecognitionOptions(
             size=size,
             preprocess=preprocess,
             limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
             answers=out / "answers",
-            quiet=json,
         ),
     )
     page = result.report(out)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -16,17 +16,37 @@ from jaxtyping import Float
 from markupsafe import Markup, escape
 
 from transect.effects.recognition import GroupErrors
+from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers
+from transect.reports import builder
+from transect.reports.blocks import (
+    Block,
+    Bullets,
+    DotPlot,
+    Facts,
+    Folded,
+    Heading,
+    Page,
+    Paragraph,
+    Part,
+    Plot,
+    Plots,
+    Row,
+    TextTable,
+)
 from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.drawing.svg import SERIES, Interval, Tick
-from transect.reports.environment import render
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.reports.environment import probability, significant
+from transect.reports.wording import ATTRIBUTE_NOTE
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult
 
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
+_RATES: Final = {
+    "fnmr": "False non-matches (FNMR), % of comparisons of one person",
+    "fmr": "False matches (FMR), % of comparisons of two people",
+}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
 HEIGHT: Final = 256
 """Pixels of a plot's height."""
@@ -64,34 +84,191 @@ def write(result: RecognitionResult, folder: Path) -> Path:
 
     The JSON is that of `--json`, and the curves.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
-    text = dumps({**result.to_json(), "curves": curves}, 1)
-    write_atomically(folder / "recognition.json", (text + "\n").encode())
-    write_atomically(folder / "recognition.html", build(result).encode())
-    return folder / "recognition.html"
+    return builder.write(page_of(result), folder / "recognition.html", {**result.to_json(), "curves": curves})
 
 
-def build(result: RecognitionResult) -> str:
-    """The page as one HTML text."""
-    summary, errors = result.to_json(), result.errors
+def page_of(result: RecognitionResult) -> Page:
+    """What the page shows."""
+    numbers = result.numbers
+    still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
+    question = (
+        f"Does {numbers.embeddings} take two images of one person for two, or of two people for one, more often in one "
+        f"group{still}?"
+    )
+    parts = (
+        Part("summary", "Summary", tuple(_summary(numbers))),
+        Part("errors", "Errors by group", tuple(_errors(numbers))),
+        Part("curves", "Curves", tuple(_curves(result))),
+        Part("differentials", "Differentials", tuple(_differentials(numbers))),
+        Part("distances", "Distances of one person’s images", tuple(_distances(numbers)), "Distances"),
+        Part("sources", "Sources", (Bullets(numbers.sources),)),
+    )
+    return Page(f"Face recognition by {numbers.group}", parts, question=question)
+
+
+def _summary(numbers: RecognitionNumbers) -> Iterator[Block]:
+    compared = {name: sum(group.images for group in sample.groups) for name, sample in numbers.samples.items()}
+    facts = [("images", f"{numbers.images:,}")]
+    if len(compared) > 1:
+        facts += [(f"{TITLES[name].lower()} compared", f"{count:,}") for name, count in compared.items()]
+    limits = [significant(limit.threshold, 4) for limit in numbers.thresholds]
+    facts += [("distance", numbers.metric), ("threshold" if len(limits) == 1 else "thresholds", ", ".join(limits))]
+    yield Facts(facts)
+    yield from (Paragraph(note, "note") for note in numbers.notes)
+    for left in numbers.left_out:
+        yield Paragraph(f"Left out: {left.images:,} of {left.group} ({left.reason}).", "note")
+    yield Paragraph(ATTRIBUTE_NOTE, "note")
+
+
+def _ends(value: float, low: float, high: float, scale: float = 1) -> Markup:
+    """A number and its interval; "unknown" where it is NaN."""
+    if not math.isfinite(value) or not math.isfinite(low):
+        return escape(significant(scale * value))
+    ends = [significant(scale * end) for end in (value, low, high)]
+    return Markup('{} <span class="range">{} to {}</span>').format(*ends)
+
+
+def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
+    yield Paragraph(
+        Markup(
+            "Two images match if their distance is below the threshold. <b>FNMR</b>: the share of comparisons of one "
+            "person’s images that do not match. <b>FMR</b>: the share of comparisons of two people of one group that "
+            "match. One threshold holds for all groups and for both samples. Bars are 95 % intervals, clustered by "
+            "identity for FNMR and by both identities of a comparison for FMR."
+        )
+    )
+    for place, limit in enumerate(numbers.thresholds):
+        origin = "as stated"
+        if limit.false_match_rate is not None:
+            wanted, reached = (
+                significant(None if x is None else 100 * x) for x in (limit.false_match_rate, limit.reached)
+            )
+            compared = f"{numbers.impostor_comparisons:,} comparisons of different people"
+            origin = f"at most {wanted} %: {reached} % of {compared} match"
+        words = Markup('Threshold {} <span class="fine">{}</span>').format(significant(limit.threshold, 4), origin)
+        yield Heading(words)
+        for rate, title in _RATES.items():
+            yield Heading(title, 4)
+            yield _rates(numbers, place, rate, title)
+    yield Folded("Table of errors", (_error_table(numbers),))
+
+
+def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> DotPlot:
+    """One rate at one threshold, the samples of a group one below the other; filled for matched images."""
+    rows = [
+        (group, name, tuple(getattr(group.rates[place], f"{rate}{end}") for end in ("", "_low", "_high")))
+        for first in numbers.samples["all"].groups
+        for name, sample in numbers.samples.items()
+        for group in sample.groups
+        if group.group == first.group
+    ]
+    scale = covering([value for _, _, ends in rows for value in ends if math.isfinite(value)])
+    ticks = [Tick(100 * scale.fraction(t), tick_text(scale, t, hundredfold=True), t) for t in scale.ticks]
+    grid = [(tick.at, tick.value) for tick in ticks]
+    drawn = []
+    for number, (group, name, ends) in enumerate(rows):
+        label = Markup('{} <span class="change">{}</span>').format(group.group, TITLES[name])
+        words = f"{title}: {group.group}, {TITLES[name]}"
+        track = svg.track(f"rate-{place}-{rate}-{number}", words, "", grid, _marks(ends, scale, name == "matched"))
+        drawn.append(Row(label, track, _ends(ends[0], ends[1], ends[2], 100)))
+    return DotPlot("", ticks, drawn)
+
+
+def _marks(ends: tuple[float, ...], scale: Scale, filled: bool) -> list[Interval]:
+    """The interval of a row; none where the rate is unknown."""
+    at, low, high = (100 * scale.fraction(end) if math.isfinite(end) else None for end in ends)
+    return [] if at is None else [Interval(at, low, high, filled=filled)]
+
+
+def _error_table(numbers: RecognitionNumbers) -> TextTable:
+    rows = [
+        (
+            group.group,
+            TITLES[name].lower(),
+            significant(at.threshold, 4),
+            _ends(at.fnmr, at.fnmr_low, at.fnmr_high, 100),
+            f"{group.genuine:,}",
+            _ends(at.fmr, at.fmr_low, at.fmr_high, 100),
+            f"{group.impostor:,}",
+        )
+        for name, sample in numbers.samples.items()
+        for group in sample.groups
+        for at in group.rates
+    ]
+    headings = (numbers.group, "images", "threshold", "FNMR, %", "of comparisons", "FMR, %", "of comparisons")
+    return TextTable("Errors by group", headings, rows)
+
+
+def _curves(result: RecognitionResult) -> Iterator[Block]:
+    errors = result.errors
     shown = drawn_groups(errors["all"])
     low = [decades([group for groups in errors.values() for group in groups], rate) for rate in ("fmr", "fnmr")]
     panels = [
         panel(TITLES[name], [group for group in groups if group.group in shown], *low)
         for name, groups in errors.items()
     ]
-    return render(
-        "recognition",
-        summary=summary,
-        titles=TITLES,
-        panels=panels,
-        draw=draw,
-        key=[(escape(curve.name), curve.number) for curve in panels[0].roc],
-        drawn=len(shown),
-        left=max(len(errors["all"]) - len(shown), 0),
-        rates=[_rate_rows(summary, place) for place in range(len(summary["thresholds"]))],
+    left = f" Curves of the {len(shown)} groups with most images are drawn; recognition.json has the others."
+    yield Paragraph(
+        "Each point of a line is a threshold. Lower and further left is better in the first row (DET, both axes "
+        "logarithmic), higher and further left in the second (ROC). A rate of 0 has no place on a logarithmic axis."
+        + (left if len(errors["all"]) > len(shown) else "")
     )
+    yield svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
+    yield Heading("DET: what a lower rate of one error costs in the other")
+    yield Plots([_plot(one, "det", number) for number, one in enumerate(panels)], "panels two")
+    yield Heading("ROC: images of one person that match")
+    yield Plots([_plot(one, "roc", number) for number, one in enumerate(panels)], "panels two")
+
+
+def _plot(one: Panel, kind: str, number: int) -> Plot:
+    curves, ticks, up = (
+        (one.det, one.det_ticks, "FNMR, %") if kind == "det" else (one.roc, one.roc_ticks, "1 − FNMR, %")
+    )
+    drawing = draw(f"{kind}-{number}", f"{kind.upper()}, {one.title}", curves, one.x_ticks, ticks)
+    caption = Markup('<strong>{}</strong> <span class="fine">{}</span>').format(one.title, up)
+    missing = "no threshold has both rates above 0, so there is no line"
+    without = f" ({', '.join(one.without)}: {missing})" if kind == "det" and one.without else ""
+    return Plot(caption, drawing, f"FMR, %{without}")
+
+
+def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
+    yield Paragraph(
+        "As NIST reports them (IR 8429): each group’s rate over the geometric mean of all groups’, 1 where none "
+        "differs, with its 95 % interval; and the Gini coefficient, 0 for equal rates and 1 where one group has all "
+        "errors."
+    )
+    rows = [
+        (TITLES[name], one.rate.upper(), significant(one.threshold, 4), _ratios(one), significant(one.gini))
+        for name, sample in numbers.samples.items()
+        for one in sample.differentials
+    ]
+    yield TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean", "Gini"), rows)
+
+
+def _ratios(differential: DifferentialNumbers) -> str:
+    if differential.reason:
+        return f"not estimable: {differential.reason}"
+    ratios = [Markup("{} {}").format(row.group, _ends(row.ratio, row.low, row.high)) for row in differential.ratios]
+    return Markup("; ").join(ratios)
+
+
+def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
+    yield Paragraph(
+        "The mean distance of two images of one person, and its difference between groups (section 4.5 of Singh et al. "
+        "2021), with 95 % intervals by identity. The paper compares this distance; it says nothing about errors "
+        "without a threshold."
+    )
+    rows: list[tuple[str, ...]] = []
+    for name, sample in numbers.samples.items():
+        for group in sample.groups:
+            mean = _ends(group.mean_distance, group.mean_distance_low, group.mean_distance_high)
+            rows.append((TITLES[name], group.group, f"{group.identities:,}", f"{group.genuine:,}", mean))
+        for one in sample.differences:
+            p = f", p {'' if one.p < 5e-5 else '= '}{probability(one.p)}" if math.isfinite(one.p) else ""
+            rows.append((TITLES[name], one.name, "", "", _ends(one.estimate, one.low, one.high) + p))
+    headings = ("images", numbers.group, "identities", "comparisons", "mean distance")
+    yield TextTable("Distances of one person’s images", headings, rows)
 
 
 def drawn_groups(groups: Sequence[GroupErrors]) -> tuple[str, ...]:
@@ -151,33 +328,6 @@ def draw(name: str, title: str, curves: Sequence[Curve], across: Sequence[Tick],
     heights = [Tick(HEIGHT * (1 - tick.at / 100), tick.text, tick.value) for tick in up]
     words = "One line per group; each point is a threshold."
     return svg.plot(name, title, words, lines, up=heights, across=across, css="section-plot", height=HEIGHT)
-
-
-def _rate_rows(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """FNMR and FMR by group and sample at one threshold, with the scale of each."""
-    rates: dict[str, Any] = {"limit": summary["thresholds"][place], "place": place}
-    for rate in ("fnmr", "fmr"):
-        rows = [
-            {"group": other["group"], "sample": TITLES[name], "value": at[rate], "low": at[f"{rate}_low"],
-             "high": at[f"{rate}_high"], "after": name == "matched"}
-            for one_group in summary["samples"]["all"]["groups"]
-            for name, sample in summary["samples"].items()
-            for other in sample["groups"]
-            if other["group"] == one_group["group"]
-            for at in [other["rates"][place]]
-        ]  # fmt: skip
-        values = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
-        scale = covering(values)
-        ticks = [Tick(100 * scale.fraction(t), tick_text(scale, t, hundredfold=True), t) for t in scale.ticks]
-        grid = [(tick.at, tick.value) for tick in ticks]
-        rates[rate] = {"rows": [{**row, "marks": _marks(row, scale)} for row in rows], "ticks": ticks, "grid": grid}
-    return rates
-
-
-def _marks(row: Mapping[str, Any], scale: Scale) -> list[Interval]:
-    """The interval of a row, filled for matched images; none where the rate is unknown."""
-    at, low, high = (None if row[key] is None else 100 * scale.fraction(row[key]) for key in ("value", "low", "high"))
-    return [] if at is None else [Interval(at, low, high, filled=row["after"])]
 
 
 def _curve_entry(group: GroupErrors) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class RecognitionOptions:
     size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what `as_target`
     takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a folder that
     keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder where paths
-    of pictures begin, by default the table's. quiet: no progress on standard error.
+    of pictures begin, by default the table's.
     """
 
     size: int | None = None
@@ -67,7 +67,6 @@ class RecognitionOptions:
     limits: Limits = field(default_factory=Limits)
     answers: str | Path | None = None
     root: str | Path | None = None
-    quiet: bool = True
 
 
 @final
@@ -85,19 +84,18 @@ class Request:
     rates: tuple[float, ...]
     metric: Metric
     options: RecognitionOptions
+    quiet: bool
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class RecognitionResult(JobResult):
+class RecognitionResult(JobResult[RecognitionNumbers]):
     """Errors by group. errors: by sample (all, matched) those of each group, with their curves. embeddings: [n, d],
     where a target made them (else None); ids: of the rows, where the table has them.
     """
 
     JOB: ClassVar[str] = "recognition"
-    NUMBERS: ClassVar[type] = RecognitionNumbers
 
-    numbers: RecognitionNumbers
     errors: Mapping[str, list[GroupErrors]] = field(repr=False)
     embeddings: Float[np.ndarray, "n d"] | None = field(default=None, repr=False)
     ids: tuple[str, ...] | None = field(default=None, repr=False)
@@ -168,6 +166,7 @@ def recognition(
     thresholds: Sequence[float] = (),
     false_match_rates: Sequence[float] = (),
     metric: Metric = "euclidean",
+    quiet: bool = False,
     options: RecognitionOptions | None = None,
 ) -> RecognitionResult:
     """False non-matches and false matches of face recognition by group, before and after matching.
@@ -179,7 +178,7 @@ def recognition(
     a spec, function, model or Target that embeds the column `pictures` (bytes, or paths below the table's folder).
     pairs: what `transect.match` returns as its table; then the errors among these images are counted too. thresholds:
     distances. false_match_rates: each sets the threshold that accepts at most this share of comparisons of two people
-    of one group; by default 0.01.
+    of one group; by default 0.01. quiet: no progress on standard error.
 
     Returns RecognitionResult; a rate without any comparison is NaN. Sources are in its numbers.
 
@@ -209,6 +208,7 @@ def recognition(
         rates=tuple(false_match_rates) or (() if thresholds else (RATE,)),
         metric=metric,
         options=settings,
+        quiet=quiet,
     )
     return _result(request, pairs, started)
 
@@ -292,7 +292,7 @@ def _embedded(request: Request, target: Target) -> tuple[Float[np.ndarray, "n d"
 
     def answers(folder: Path) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
         return embed(
-            request.table, column, root, target, options.limits, options.size, folder=folder, quiet=options.quiet
+            request.table, column, root, target, options.limits, options.size, folder=folder, quiet=request.quiet
         )
 
     if options.answers is not None:

@@ -19,13 +19,13 @@ from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, Generator, World
 from transect.records import Design, Images
 from transect.reports import contact_sheet
-from transect.reports.short_page import Picture, ShortTable, write_short_page
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
-from transect.runs.result import JobResult
 
 SHEET_SUBJECTS = 8
 """Subjects of a data set that its page shows."""
@@ -44,21 +44,19 @@ class RenderNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenderResult(JobResult):
+class RenderResult(ShortPageResult[RenderNumbers]):
     """The result of `transect.render`. table: a row per image, with attributes and PNG; sheet: the picture as PNG."""
 
     JOB: ClassVar[str] = "render"
-    NUMBERS: ClassVar[type] = RenderNumbers
+    TITLE: ClassVar[str] = "Images"
+    TABLE: ClassVar[str] = "Images"
 
-    numbers: RenderNumbers
     table: pa.Table = field(repr=False)
     sheet: bytes = field(repr=False)
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the pictures into a folder."""
-        headings, rows = self.rows()
-        picture = Picture(self.sheet, "Each row is a subject where attributes vary.")
-        return write_short_page(path, "Images", self.headline(), [ShortTable("Images", headings, rows)], [picture])
+    def pictures(self) -> Sequence[Picture]:
+        """The contact sheet."""
+        return [Picture(self.sheet, "Each row is a subject where attributes vary.")]
 
     def headline(self) -> str:
         """What was written, and where."""

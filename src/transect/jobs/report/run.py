@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.analysis import rater_report, reporting, sections
-from transect.analysis.audit_result import AuditResult
+from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
 from transect.runs.folder import STUDIES, FinishedRun, slug
+from transect.runs.inputs import TableLike
 from transect.runs.progress import announcing_stages
 from transect.runs.spec import RunSpec
 
@@ -23,11 +24,11 @@ from transect.runs.spec import RunSpec
 def report(
     folder: str | Path,
     *,
-    shares: Sequence[str | Path] = (),
+    shares: Sequence[TableLike] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
-    perceived: str | Path | None = None,
-    ratings: str | Path | None = None,
+    perceived: TableLike | None = None,
+    ratings: TableLike | None = None,
     prune: Sequence[str] = (),
     by: Sequence[str] = (),
     reference: str | None = None,
@@ -37,13 +38,14 @@ def report(
 ) -> AuditResult:
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
-    folder: a run folder, or one of several studies. shares: files of populations' shares (CSV, TOML) to project the
-    rates to. correction: "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols",
-    "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived attributes, people's ratings, and
-    rules by which images are left out. by: attributes by whose combinations errors are counted. reference: the raters'
-    verdict that stands for the truth, as "gender>=0.5". boundary: the near-boundary band. require_validation: a
-    validation by raters that the images must pass. All but the first three are stored with the run.
-    quiet: no stages on standard error.
+    folder: a run folder, or one of several studies. shares: populations' shares to project the rates to, as files (CSV,
+    TOML), Arrow tables, data frames or columns by name. correction: "holm", "benjamini-hochberg" or "max-t". models: by
+    which errors are adjusted too: "ols", "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived
+    attributes, people's ratings, and rules by which images are left out; the first two are paths, Arrow tables, data
+    frames or columns by name. by: attributes by whose combinations errors are counted. reference: the raters' verdict
+    that stands for the truth, as "gender>=0.5". boundary: the near-boundary band. require_validation: a validation by
+    raters that the images must pass. All but the first three are stored with the run. quiet: no stages on standard
+    error.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
@@ -71,7 +73,7 @@ class OpenStudy:
 
 @final
 @dataclass(frozen=True, slots=True)
-class OpenRun:
+class OpenRun(FolderResult):
     """A finished run, read back. effects: with the columns of effects.parquet; results: results.json."""
 
     folder: Path

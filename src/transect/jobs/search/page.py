@@ -2,137 +2,259 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, final
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from markupsafe import Markup
 
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.results import verb_of
+from transect.reports import builder
+from transect.reports.blocks import (
+    Answer,
+    Block,
+    Facts,
+    Folded,
+    Heading,
+    Page,
+    Paragraph,
+    Part,
+    Plot,
+    Plots,
+    TextTable,
+    summary,
+)
 from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
-from transect.reports.environment import data_address, render
+from transect.reports.drawing.shades import MAP_HEIGHT, Field, Frame, heat_map
+from transect.reports.drawing.svg import Tick, tag
+from transect.reports.environment import data_address
 from transect.runs.plain_json import plain
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
+_FACTS: Final = {
+    "failures": "failures",
+    "failures far apart": "found",
+    "calls without a valid answer": "failed",
+    "calls paid": "paid_calls",
+}
 
 
-@final
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a map: its index, failures and calls, and how strongly it is colored, in per cent."""
-
-    index: int
-    row: int
-    column: int
-    failures: int
-    calls: int
-    strength: int
+def write(numbers: SearchNumbers, faces: Sequence[AnswerFaces], folder: Path) -> Path:
+    """Write `search.html` and `search.json` into a folder, which is made if missing; return the page's path."""
+    return builder.write(page_of(numbers, faces), folder / "search.html", numbers)
 
 
-@final
-@dataclass(frozen=True)
-class MapView:
-    """One map: cells from the highest row down, and the rules' boxes in per cent of width and height from the top."""
-
-    place: str
-    entry: Mapping[str, Any]
-    rows: tuple[tuple[Cell, ...], ...]
-    boxes: tuple[tuple[int, float, float, float, float], ...]
-
-
-@final
-@dataclass(frozen=True)
-class ErrorRow:
-    """A line of the error table: where its rates stand, one place per sampler and measure."""
-
-    by: str
-    group: str
-    uniform: bool
-    places: tuple[str, ...]
-
-
-@final
-@dataclass(frozen=True)
-class MeanFace:
-    """Mean pictures of right and of wrong answers, as data addresses ("" for none), and how many answers they are."""
-
-    name: str
-    right: str
-    wrong: str
-    n_right: int
-    n_wrong: int
-
-
-def build(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> str:
-    """The whole page as one HTML text: no network, no script, no other file."""
-    content = plain(numbers)
-    return render(
-        "search",
-        doc=WrittenDocument(content),
-        found=content,
-        verb=verb_of(numbers.outcome),
-        maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
-        curve=_drawn(_curve(content["curve"])),
-        errors=_error_rows(content["errors"]),
-        faces=[_mean_face(face) for face in faces],
+def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> Page:
+    """What the page shows. faces: mean pictures of right and of wrong answers."""
+    doc = WrittenDocument(plain(numbers))
+    parts = [
+        summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *_cautions(doc)),
+        Part("regions", "Regions", tuple(_regions(doc))),
+        Part("maps", "Maps", tuple(_maps(doc))),
+        Part("errors", "Errors by condition", tuple(_errors(doc, faces))),
+        Part("course", "Failures by calls", tuple(_course(doc))),
+        Part("methods", "Methods", (_methods(doc),)),
+    ]
+    names = Markup(", ").join(doc.text(f"{at}/name") for at in doc.places("/space"))
+    return Page(
+        f"Where does {numbers.target} fail?",
+        tuple(part for part in parts if part.blocks),
+        Markup("Where does {} fail?").format(doc.text("/target")),
+        Markup("A search with {} calls over {}.").format(doc.number("/calls", "count"), names),
     )
 
 
-def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
-    """Lines of the table, measures and samplers beside each other."""
+def _rate(doc: WrittenDocument, place: str, level: str = "") -> Markup:
+    return doc.interval(place, "rate", "percent", "%", level)
+
+
+def _answer(doc: WrittenDocument, verb: str) -> Markup:
+    overall = _rate(doc, "/estimate", "95%")
+    if doc.value("/regions"):
+        fresh = doc.number("/regions/0/n", "count")
+        return Markup(
+            "In <strong>{}</strong> it {} {} of {} fresh images; over the whole searched space it {} {}."
+        ).format(doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97%"), fresh, verb, overall)
+    return Markup("No region: {}. Over the searched space it {} {}, from {} calls.").format(
+        doc.text("/regions_reason"), verb, overall, doc.number("/estimate/n", "count")
+    )
+
+
+def _cautions(doc: WrittenDocument) -> Iterator[Block]:
+    for section in doc.places("/sections"):
+        yield from (Paragraph(doc.text(warning), "notice") for warning in doc.places(f"{section}/warnings"))
+    facts = [(words, doc.number(f"/{key}", "count")) for words, key in _FACTS.items()]
+    yield Facts([*facts, ("cost", doc.number("/cost"))])
+    yield Paragraph(
+        "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them. "
+        "Attributes are appearances as an onlooker sees them, never identities. Attributes that were not varied were "
+        "not searched.",
+        "note",
+    )
+
+
+def _regions(doc: WrittenDocument) -> Iterator[Block]:
+    if not doc.value("/regions"):
+        yield Paragraph(Markup("None: {}.").format(doc.text("/regions_reason")))
+        return
+    yield Paragraph(
+        "The search found each rule in one half of its calls and confirmed it in the other half. The rates come from "
+        "fresh images inside the rule alone, with 97% intervals (calls stop when an interval is narrow, which costs "
+        "some of that)."
+    )
+    rows = [
+        (
+            doc.text(f"{at}/rule"),
+            _rate(doc, at),
+            doc.number(f"{at}/n", "count"),
+            doc.number(f"{at}/share", "percent") + "%",
+        )
+        for at in doc.places("/regions")
+    ]
+    headings = ("Rule", "Rate", "Fresh images", "Share of the searched space")
+    yield TextTable("Regions", headings, rows, "Regions with failures", range(1, 4))
+
+
+def _maps(doc: WrittenDocument) -> Iterator[Block]:
+    yield Paragraph(
+        "Each field covers an equal share of the searched space along two attributes and shows how many of its calls "
+        "were failures. The search repeats calls near failures, so the fields show where to look; they are not rates "
+        "of fresh images. Frames are the rules above."
+    )
+    if not doc.value("/maps"):
+        yield Paragraph("Only one attribute was varied, so there is no pair to draw.")
+        return
+    yield Plots([_map(doc, place, number) for number, place in enumerate(doc.places("/maps"))], "maps")
+    yield Folded("Tables of the maps", [_map_table(doc, place) for place in doc.places("/maps")], long=True)
+
+
+def _map(doc: WrittenDocument, place: str, number: int) -> Plot:
+    entry = doc.value(place)
+    size = len(entry["calls"])
+    fields = [
+        [_field(*counts) for counts in zip(*lines, strict=True)]
+        for lines in zip(entry["failures"], entry["calls"], strict=True)
+    ]
+    frames = [Frame(*box["x"], *box["y"]) for box in entry["rules"]]
+    x, y = ([doc.number(f"{place}/{axis}_edges/{end}") for end in (0, size)] for axis in ("x", "y"))
+    across = [Tick(100.0 * end, text, entry["x_edges"][end * size]) for end, text in enumerate(x)]
+    up = [Tick(MAP_HEIGHT * (1.0 - end), text, entry["y_edges"][end * size]) for end, text in enumerate(y)]
+    title = f"Failures of calls by {entry['x']} and {entry['y']}"
+    caption = Markup('<strong>{}</strong> <span class="fine">up</span>').format(doc.text(f"{place}/y"))
+    drawing = heat_map(f"map-{number}", title, fields, frames, across, up)
+    return Plot(caption, drawing, Markup("<strong>{}</strong>").format(doc.text(f"{place}/x")))
+
+
+def _field(failures: int, calls: int) -> Field:
+    return Field(f"{failures}/{calls}", failures / calls) if calls else Field("–", None)
+
+
+def _map_table(doc: WrittenDocument, place: str) -> TextTable:
+    """Failures and calls of every field, the highest row first, as on the map."""
+    size = range(len(doc.value(f"{place}/calls")))
+    x, y = ([_range(doc, f"{place}/{axis}_edges", number) for number in size] for axis in ("x", "y"))
+    rows = [[y[row], *(_counts(doc, place, row, column) for column in size)] for row in reversed(size)]
+    caption = Markup("Failures of calls by {} (rows) and {} (columns)").format(
+        doc.text(f"{place}/y"), doc.text(f"{place}/x")
+    )
+    return TextTable(caption, ("", *x), rows, caption, [number + 1 for number in size])
+
+
+def _range(doc: WrittenDocument, edges: str, number: int) -> Markup:
+    return Markup("{} to {}").format(doc.number(f"{edges}/{number}"), doc.number(f"{edges}/{number + 1}"))
+
+
+def _counts(doc: WrittenDocument, place: str, row: int, column: int) -> Markup:
+    figures = [doc.number(f"{place}/{key}/{row}/{column}", "count") for key in ("failures", "calls")]
+    return Markup("{} of {}").format(*figures)
+
+
+def _errors(doc: WrittenDocument, faces: Sequence[AnswerFaces]) -> Iterator[Block]:
+    errors = doc.value("/errors")
     if not errors or not errors["samples"][0]["rows"]:
-        return []
+        return
+    yield Paragraph(
+        "As the table of McDuff et al. 2019, by thirds of the searched space along each attribute, with 95% intervals. "
+        "Below each rate are the errors and the images that count. Sobol points lie evenly over the space, as do "
+        "conditions asked in turn, so their rates are those of its images. A search follows up failures, so rates of "
+        'all its calls describe what was sampled, not how often the target errs. "All, weighted equally" gives every '
+        "group of the attribute the same weight, however often it was sampled."
+    )
+    yield _error_table(doc, errors)
+    if faces:
+        yield Heading("Mean faces of right and wrong answers")
+        yield Paragraph(
+            "Of all calls, by the attributes whose groups' rates differ most. A mean of few answers looks like one "
+            "person's face. The faces show what wrong answers have in common, not why they are wrong."
+        )
+        yield tag("div", svg.joined(_mean_face(face) for face in faces), class_="faces")
+
+
+def _error_table(doc: WrittenDocument, errors: Mapping[str, Any]) -> TextTable:
+    """Conditions by lines, measures and samplers beside each other."""
     rows = errors["samples"][0]["rows"]
     lines = sum(row["measure"] == rows[0]["measure"] for row in rows)
     starts = [(i, first) for i in range(len(errors["samples"])) for first in range(0, len(rows), lines)]
-    return [
-        ErrorRow(
-            row["by"],
-            row["group"],
-            row["uniform"],
-            tuple(f"/errors/samples/{i}/rows/{first + at}" for i, first in starts),
+    places = [[f"/errors/samples/{i}/rows/{first + at}" for i, first in starts] for at in range(lines)]
+    headings = [
+        Markup('{}<br><span class="fine">{}</span>').format(
+            doc.text(f"{place}/measure"), doc.text(f"{place.rsplit('/', 2)[0]}/sampler")
         )
-        for at, row in enumerate(rows[:lines])
+        for place in places[0]
     ]
+    table = [
+        [_condition(row), *(_error(doc, place) for place in of_row)]
+        for row, of_row in zip(rows[:lines], places, strict=True)
+    ]
+    columns = range(1, len(starts) + 1)
+    return TextTable("Errors by condition", ("Condition", *headings), table, "Error rates by sampler", columns)
 
 
-def _mean_face(face: AnswerFaces) -> MeanFace:
+def _condition(row: Mapping[str, Any]) -> str:
+    if not row["by"]:
+        return "all calls"
+    named = row["uniform"] or "×" not in row["by"]  # the group of several attributes names them
+    name = f"{row['by'].replace('_', ' ')}: " if named else ""
+    return name + ("all, weighted equally" if row["uniform"] else row["group"])
+
+
+def _error(doc: WrittenDocument, place: str) -> Markup:
+    counts = [doc.number(f"{place}/{key}", "count") for key in ("errors", "images", "left_out")]
+    left_out = Markup(", {} left out").format(counts[2]) if doc.value(f"{place}/left_out") else ""
+    return Markup('{}<br><span class="fine">{} of {}{}</span>').format(_rate(doc, place), *counts[:2], left_out)
+
+
+def _mean_face(face: AnswerFaces) -> Markup:
     name = f"{face.by.replace('_', ' ')}: {face.group}" if face.by else "all calls"
     name = face.group if "×" in face.by else name  # the group names its attributes
-    return MeanFace(name, data_address(face.right_picture), data_address(face.wrong_picture), face.right, face.wrong)
+    both = ((face.right_picture, face.right, "right"), (face.wrong_picture, face.wrong, "wrong"))
+    shown = [_mean(picture, f"{count} {word}", name) for picture, count, word in both]
+    return tag("figure", tag("figcaption", name) + tag("div", svg.joined(shown), class_="two"))
 
 
-def _map(place: str, entry: Mapping[str, Any]) -> MapView:
-    size = len(entry["calls"])
-    rows = tuple(tuple(_cell(entry, row, column, size) for column in range(size)) for row in reversed(range(size)))
-    boxes = tuple(
-        (
-            int(box["rule"]),
-            100 * box["x"][0],
-            100 * (1 - box["y"][1]),
-            100 * (box["x"][1] - box["x"][0]),
-            100 * (box["y"][1] - box["y"][0]),
+def _mean(picture: bytes | None, words: str, name: str) -> Markup:
+    image = tag("span", "–", class_="missing")
+    if picture:
+        image = tag("img", src=data_address(picture), alt=f"Mean face of {words} answers, {name}")
+    return tag("div", image + tag("span", words, class_="fine"))
+
+
+def _course(doc: WrittenDocument) -> Iterator[Block]:
+    yield Paragraph(
+        Markup("Failures far apart, from none to {}, over {} calls.").format(
+            doc.number("/found", "count"), doc.number("/calls", "count")
         )
-        for box in entry["rules"]
     )
-    return MapView(place, entry, rows, boxes)
-
-
-def _cell(entry: Mapping[str, Any], row: int, column: int, size: int) -> Cell:
-    calls, failures = entry["calls"][row][column], entry["failures"][row][column]
-    return Cell(row * size + column, row, column, failures, calls, round(100 * failures / calls) if calls else 0)
-
-
-def _drawn(points: str) -> Markup:
-    """The plot of a curve; empty without one."""
+    points = _curve(doc.value("/curve"))
     if not points:
-        return Markup()
-    line = svg.tag("g", svg.course(points, height=100), class_="series s0")
+        yield Paragraph("No failure was found.")
+        return
+    line = tag("g", svg.course(points, height=100), class_="series s0")
     words = "The line rises with each failure that is far from those before."
-    return svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    yield svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
 
 
 def _curve(counts: list[int]) -> str:
@@ -143,3 +265,25 @@ def _curve(counts: list[int]) -> str:
     shown = sorted({0, *(round(k * last / STEPS) for k in range(1, STEPS + 1))})
     ends = [(100 * n / last, 100 - 100 * (counts[n - 1] if n else 0) / counts[-1]) for n in shown]
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in ends)
+
+
+def _methods(doc: WrittenDocument) -> Facts:
+    method = Markup("{}, from {} calls that were drawn for it").format(
+        doc.text("/estimate/method"), doc.number("/estimate/n", "count")
+    )
+    facts: list[tuple[str, str]] = [
+        ("Goal", doc.text("/goal")),
+        ("Strategy", doc.text("/strategy")),
+        ("A failure", doc.text("/outcome")),
+        ("Overall rate", method),
+    ]
+    facts += [
+        (doc.text(f"{at}/title"), doc.text(f"{at}/text/0"))
+        for at in doc.places("/sections")
+        if doc.value(f"{at}/key") == "gates"
+    ]
+    ranges = [
+        Markup("{} {} to {}").format(doc.text(f"{at}/name"), doc.number(f"{at}/low"), doc.number(f"{at}/high"))
+        for at in doc.places("/space")
+    ]
+    return Facts([*facts, ("Searched space", Markup("; ").join(ranges))], methods=True)

@@ -24,8 +24,7 @@ from transect.jobs.search.request import Search, SearchOptions, TargetLike, prep
 from transect.jobs.search.results import lines, percent, summary
 from transect.reports.records import Section
 from transect.runs.capabilities import generator_entry
-from transect.runs.folder import RunFolder, slug, write_atomically
-from transect.runs.plain_json import dumps
+from transect.runs.folder import RunFolder, slug
 from transect.runs.progress import Progress
 from transect.runs.result import JobResult
 from transect.targets.guard import FailureBudget
@@ -33,16 +32,14 @@ from transect.targets.guard import FailureBudget
 
 @final
 @dataclass(frozen=True)
-class SearchResult(JobResult):
+class SearchResult(JobResult[SearchNumbers]):
     """Where a target fails: `numbers` holds regions, the overall rate, maps and error tables.
 
     folder: the run folder, with `search.html` and `search.json`. faces: mean pictures of right and wrong answers.
     """
 
     JOB: ClassVar[str] = "search"
-    NUMBERS: ClassVar[type] = SearchNumbers
 
-    numbers: SearchNumbers
     folder: Path
     faces: tuple[AnswerFaces, ...]
     _calls: pa.Table
@@ -57,11 +54,7 @@ class SearchResult(JobResult):
 
     def report(self, path: str | Path) -> Path:
         """Write `search.html` and `search.json` into a folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "search.html", page.build(self.numbers, self.faces).encode())
-        write_atomically(folder / "search.json", f"{dumps(self.numbers, 1)}\n".encode())
-        return folder / "search.html"
+        return page.write(self.numbers, self.faces, Path(path))
 
     def headline(self) -> str:
         """The first region, or the overall rate where there is none."""
@@ -86,7 +79,7 @@ def search(
     seed: int = 0,
     options: SearchOptions | None = None,
     out: str | Path | None = None,
-    quiet: bool = True,
+    quiet: bool = False,
 ) -> SearchResult:
     """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
 

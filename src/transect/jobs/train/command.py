@@ -66,12 +66,14 @@ def gan(
     json: Json = False,
 ) -> None:
     """Train a generative adversarial network. On several GPUs: accelerate launch -m transect train gan …"""
-    from transect.jobs.train.run import GanOptions, train_gan
+    from transect.jobs.train.run import train_gan
+    from transect.training.options import GanOptions
     from transect.training.processes import is_first
 
     options = GanOptions(
-        batch, z_dim, channels, max_channels, mapping_layers, precision, grow, fade, rate, r1, path, mixing, half_life,
-        mirror, every,
+        batch=batch, z_dim=z_dim, channels=channels, max_channels=max_channels, mapping_layers=mapping_layers,
+        precision=precision, grow=grow, fade=fade, rate=rate, r1=r1, path=path, mixing=mixing, half_life=half_life,
+        mirror=mirror, every=every,
     )  # fmt: skip
     result = train_gan(
         source, out, arch=arch, size=size, images=images, count=count, population=population,
@@ -110,7 +112,7 @@ def encoder(
     show(result, json)
 
 
-def show(result: TrainingResult, as_json: bool) -> None:
+def show(result: TrainingResult[object], as_json: bool) -> None:
     """Print the figures of a training."""
     if as_json:
         print(dumps(result.to_json()))

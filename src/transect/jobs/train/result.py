@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.reports.short_page import Picture, ShortTable, write_short_page
-from transect.runs.result import JobResult
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
+from transect.runs.result import Numbers_co
 
 
 @final
@@ -59,39 +59,38 @@ class ClassifierNumbers:
     false_negative_rate: float | None = None
 
 
-class TrainingResult(JobResult):
+@dataclass(frozen=True)
+class TrainingResult(ShortPageResult[Numbers_co]):
     """The result of a training in a folder, which holds states, sheets and the trained network."""
+
+    TABLE: ClassVar[str] = "Last figures"
 
     folder: Path
 
     @property
-    @abstractmethod
     def model(self) -> Path:
-        """The trained network's file."""
-
-    @property
-    @abstractmethod
-    def history(self) -> pa.Table:
-        """A row per step or epoch."""
+        """The trained network's file: the first of the numbers."""
+        return Path(next(iter(self.to_json().values())))
 
     @property
     def table(self) -> pa.Table:
-        """The history."""
-        return self.history
+        """The history: a row per step with step, shown and losses."""
+        return steps_of(self.folder)
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the last figures and the latest sheet of samples into a folder."""
-        headings, rows = self.rows()
-        sheets = sorted((self.folder / "sheets").glob("*.png"))
-        pictures = [Picture(sheet.read_bytes(), f"Samples after {int(sheet.stem):,} images") for sheet in sheets[-1:]]
-        table = ShortTable("Last figures", headings, rows)
-        return write_short_page(path, f"Training: {self.model.stem}", self.headline(), [table], pictures)
+    def title(self) -> str:
+        """What was trained."""
+        return f"Training: {self.model.stem}"
+
+    def pictures(self) -> Sequence[Picture]:
+        """The latest sheet of samples."""
+        sheets = sorted((self.folder / "sheets").glob("*.png"))[-1:]
+        return [Picture(sheet.read_bytes(), f"Samples after {int(sheet.stem):,} images") for sheet in sheets]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The file and the last figures."""
-        entries = [(field.name, getattr(self.numbers, field.name)) for field in fields(self.numbers)]
         rows = []
-        for name, value in entries:
+        for name in self.to_json():
+            value = getattr(self.numbers, name)
             figures = value.items() if isinstance(value, Mapping) else [(name, value)]
             rows += [[key.replace("_", " "), _text(figure)] for key, figure in figures]
         return ["figure", "value"], rows
@@ -107,24 +106,10 @@ def _text(value: object) -> str:
 
 @final
 @dataclass(frozen=True)
-class GanResult(TrainingResult):
-    """The result of `transect.train_gan`."""
+class GanResult(TrainingResult[GanNumbers]):
+    """The result of `transect.train_gan`. model: the generator's file; folder: of states and sheets."""
 
     JOB: ClassVar[str] = "train-gan"
-    NUMBERS: ClassVar[type] = GanNumbers
-
-    numbers: GanNumbers
-    folder: Path
-
-    @property
-    def model(self) -> Path:
-        """The generator's file."""
-        return Path(self.numbers.generator)
-
-    @property
-    def history(self) -> pa.Table:
-        """A row per step: step, shown, losses."""
-        return steps_of(self.folder)
 
     def headline(self) -> str:
         """How many images it was shown."""
@@ -133,49 +118,26 @@ class GanResult(TrainingResult):
 
 @final
 @dataclass(frozen=True)
-class EncoderResult(TrainingResult):
-    """The result of `transect.train_encoder`."""
+class EncoderResult(TrainingResult[EncoderNumbers]):
+    """The result of `transect.train_encoder`. model: the encoder's file; folder: of states and sheets."""
 
     JOB: ClassVar[str] = "train-encoder"
-    NUMBERS: ClassVar[type] = EncoderNumbers
-
-    numbers: EncoderNumbers
-    folder: Path
-
-    @property
-    def model(self) -> Path:
-        """The encoder's file."""
-        return Path(self.numbers.encoder)
-
-    @property
-    def history(self) -> pa.Table:
-        """A row per step: step, shown, distances."""
-        return steps_of(self.folder)
 
     def headline(self) -> str:
-        """How far it is from the true latents."""
+        """How many images it was shown."""
         return f"Encoder trained on {self.numbers.images:,} images: {self.model}"
 
 
 @final
 @dataclass(frozen=True)
-class ClassifierResult(TrainingResult):
-    """The result of `transect.train_classifier`."""
+class ClassifierResult(TrainingResult[ClassifierNumbers]):
+    """The result of `transect.train_classifier`. model: the classifier's card; folder: of states."""
 
     JOB: ClassVar[str] = "train-classifier"
-    NUMBERS: ClassVar[type] = ClassifierNumbers
-
-    numbers: ClassifierNumbers
-    folder: Path
 
     @property
-    def model(self) -> Path:
-        """The card of the classifier."""
-        return Path(self.numbers.classifier)
-
-    @property
-    def history(self) -> pa.Table:
-        """A row per epoch: losses, accuracy and error rates."""
+    def table(self) -> pa.Table:
+        """The history: a row per epoch with losses, accuracy and error rates."""
         return epochs_of(self.folder)
 
     def headline(self) -> str:

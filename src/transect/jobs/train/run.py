@@ -27,38 +27,13 @@ from transect.jobs.train.result import (
 )
 from transect.protocols import Generator
 from transect.records import Images
+from transect.training.options import GanOptions
 
 if TYPE_CHECKING:
     from transect.training.pictures import Source
     from transect.training.schedules import Schedule
 
 _SIZE: Final = 64
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class GanOptions:
-    """Settings of a GAN's networks and optimisation, as the help of `transect train gan` explains them.
-
-    every: images between kept states and sample sheets. Others: see `transect.training.gans.Plan`, whose defaults they
-    share.
-    """
-
-    batch: int = 16
-    z_dim: int | None = None
-    channels: int = 16_384
-    max_channels: int = 512
-    mapping_layers: int = 8
-    precision: str = "full"
-    grow: str | None = None
-    fade: int | None = None
-    rate: float | None = None
-    r1: float | None = None
-    path: float = 2.0
-    mixing: float = 0.9
-    half_life: float = 10_000.0
-    mirror: bool = False
-    every: int = 20_000
 
 
 @final
@@ -113,14 +88,13 @@ def train_gan(
     from transect.training.processes import Processes
 
     options, folder = options or GanOptions(), Path(out)
-    settings = {name: value for name, value in asdict(options).items() if name != "every"}
-    plan = Plan(arch, images, seed=seed, conditions=tuple(conditions), **settings)
+    plan = Plan(arch, images, seed, tuple(conditions), **asdict(options))
     pictures = _source(source, size, str(population), device)
     check(plan, pictures.image_size, pictures.attributes)
     crew = Processes.from_environment(device)
     silent = quiet or not crew.first
     data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=silent)
-    file = fit(plan, data, folder, crew, every=options.every, quiet=silent)
+    file = fit(plan, data, folder, crew, quiet=silent)
     crew.together()
     last = last_row(steps_of(folder))
     numbers = GanNumbers(str(file), int(last.pop("shown", 0) or 0), int(last.pop("step", 0) or 0), last)

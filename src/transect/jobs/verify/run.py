@@ -15,9 +15,9 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports.blocks import TextTable
+from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
 
 CHECKS: Final = ("world", "estimators", "images")
 TITLES: Final = {
@@ -29,13 +29,10 @@ TITLES: Final = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class VerifyResult(JobResult):
+class VerifyResult(ShortPageResult[VerifyNumbers]):
     """The result of `transect.verify`. table: photometry, methods in planted worlds, or methods by number of images."""
 
     JOB: ClassVar[str] = "verify"
-    NUMBERS: ClassVar[type] = VerifyNumbers
-
-    numbers: VerifyNumbers
 
     @property
     def table(self) -> pa.Table:
@@ -46,9 +43,9 @@ class VerifyResult(JobResult):
             return pa.Table.from_pylist(plain(self.numbers.images.rows))
         return pa.Table.from_pylist(plain(self.numbers.estimators))
 
-    def tables(self) -> list[ShortTable]:
+    def tables(self) -> list[TextTable]:
         """The figures as short tables of texts."""
-        return [ShortTable(title, headings, rows) for title, headings, rows in self._texts()]
+        return [TextTable(title, headings, rows) for title, headings, rows in self._texts()]
 
     def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.world is not None:
@@ -58,9 +55,9 @@ class VerifyResult(JobResult):
         rows = estimators.as_rows(self.numbers.estimators)
         return [(TITLES["estimators"], estimators.HEADINGS, rows)]
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the tables into a folder."""
-        return write_short_page(path, TITLES[self.numbers.check], self.headline(), self.tables())
+    def title(self) -> str:
+        """What was checked."""
+        return TITLES[self.numbers.check]
 
     def headline(self) -> str:
         """How many of the checks hold."""

@@ -18,6 +18,8 @@ PLOT_HEIGHT: Final = 168
 SERIES: Final = 5
 """Series that colors and marks can tell apart."""
 
+_PAIRED: Final = frozenset({"dd", "div", "li", "p", "span", "td", "th", "tbody", "ul"})
+"""Elements of HTML that have an end tag even when they are empty."""
 _TRIANGLE_DOWN, _TRIANGLE, _DIAMOND = "M0 5.4 5-4H-5Z", "M0-5.4 5 4H-5Z", "M0-5.8 5.8 0 0 5.8-5.8 0Z"
 
 
@@ -53,7 +55,7 @@ def tag(name: str, content: str | Markup = "", /, **attributes: object) -> Marku
     """
     pairs = [(key.strip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None]
     head = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in pairs)
-    if not content:
+    if not content and name not in _PAIRED:
         return Markup("<{}{}/>").format(name, head)
     return Markup("<{0}{1}>{2}</{0}>").format(name, head, content)
 
@@ -188,8 +190,8 @@ def plot(
         named = Markup("").join(tag("span", label, class_="tick") for label in labels)
         foot = tag("div", named, class_="x-axis bands", aria_hidden="true")
     else:
-        foot = tag("div", _labels(across, "left", "%") or " ", class_="x-axis", aria_hidden="true")
-    side = tag("div", _labels(up, "top", "px") or " ", class_="y-axis", aria_hidden="true")
+        foot = tag("div", _labels(across, "left", "%"), class_="x-axis", aria_hidden="true")
+    side = tag("div", _labels(up, "top", "px"), class_="y-axis", aria_hidden="true")
     return tag("div", side + drawing + foot, class_=f"plot {css}".strip())
 
 
@@ -232,8 +234,8 @@ def square(
     )
     up = _labels([Tick(round(side - at, 2), text, value) for at, text, value in scale], "top", "px")
     axes = (
-        tag("div", up or " ", class_="y-axis", aria_hidden="true"),
-        tag("div", _labels(scale, "left", "px") or " ", class_="x-axis", aria_hidden="true"),
+        tag("div", up, class_="y-axis", aria_hidden="true"),
+        tag("div", _labels(scale, "left", "px"), class_="x-axis", aria_hidden="true"),
     )
     return tag("div", axes[0] + drawing + axes[1], class_="square")
 

@@ -19,6 +19,7 @@ from jaxtyping import Float, UInt8
 
 from transect.errors import BudgetSpent
 from transect.records import Predictions
+from transect.runs.plain_json import plain
 from transect.targets.http.ledger import Ledger, Reply
 from transect.targets.http.messages import Pixels, image_key
 from transect.targets.http.settings import Canary
@@ -104,7 +105,7 @@ class Canaries:
             for n in rounds:
                 if (i, n) not in self._read and (reply := replies[n][i]) is not None:
                     self._read[i, n] = read(reply, width, height)
-            distances.append([[_plain(self._distance(i, n, m)) for m in rounds] for n in rounds])
+            distances.append(plain([[self._distance(i, n, m) for m in rounds] for n in rounds]))
         return {"every": self._settings.every, "images": len(canaries), "rounds": rounds, "distances": distances}
 
     def _distance(self, image: int, earlier: int, other: int) -> float:
@@ -152,10 +153,6 @@ def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[
     union = sum(np.clip(box[:, 2:] - box[:, :2], 0, None).prod(axis=1) for box in (a, b)) - inside
     shares = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
     return np.asarray(np.where((a == b).all(axis=1), 1.0, shares))
-
-
-def _plain(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _png(pixels: Pixels) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from transect.errors import BadInput
 from transect.records import Predictions, Task
+from transect.runs.plain_json import plain
 from transect.targets.http.answers import NoAnswer, failed, outline, parse
 from transect.targets.http.ledger import Reply
 from transect.targets.http.messages import Pixels, content_type, encoded, image_key
@@ -48,7 +48,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
         "final": reply is not None,
         "answer": "" if content is None else outline(content),
         "found": parts,
-        "prediction": _plain(prediction),
+        "prediction": _json_of(prediction),
         "failure": prediction.failures[0],
         "kept": reply is not None and calls == 0,
         "calls": calls,
@@ -137,16 +137,11 @@ def _shown(reply: Reply) -> dict[str, object]:
     }
 
 
-def _plain(prediction: Predictions) -> dict[str, object]:
+def _json_of(prediction: Predictions) -> dict[str, object]:
     """Scores and boxes as JSON values: null for NaN."""
-    scores = [_number(value) for value in prediction.scores[0]]
-    plain: dict[str, object] = {"scores": scores}
+    answer: dict[str, object] = {"scores": plain(prediction.scores[0])}
     if prediction.task is Task.DETECTION and prediction.boxes is not None:
-        plain["boxes"] = [[_number(value) for value in box] for box in prediction.boxes[0]]
+        answer["boxes"] = plain(prediction.boxes[0])
     if prediction.labels:
-        plain["labels"] = list(prediction.labels)
-    return plain
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+        answer["labels"] = list(prediction.labels)
+    return answer

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
-import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, final
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from transect.errors import BadInput
 from transect.records import Task
+from transect.runs import toml_files
 from transect.targets.http.presets import REKOGNITION, with_preset
 from transect.targets.http.secrets import references, written_out
 from transect.targets.preprocess import Preprocess
@@ -147,21 +145,15 @@ def read_settings(path: Path) -> Settings:
     Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
     a wrong kind, a secret that is written out, an address that is none, a path that is no JMESPath, no budget.
     """
-    text = _text(path)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: expected TOML: {error}; fix that line") from None
+    text = toml_files.read_text(path, "a target's TOML file")
+    table = toml_files.parse(text, str(path))
     merged = with_preset(table)
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
         _drop_score_of_boxes(merged, table)
-    try:
-        settings = Settings.model_validate(merged)
-    except ValidationError as error:
-        raise BadInput(f"{path}{_complaint(text, error)}") from None
+    settings = toml_files.checked(Settings, merged, str(path), text, quotes=False)
     if fault := _fault(settings, table):
         key, message = fault
-        raise BadInput(f"{path}{_place(text, key.split('.'))}: {key}: {message}")
+        raise BadInput(f"{path}{toml_files.line_words(text, key.split('.'))}: {key}: {message}")
     return settings
 
 
@@ -178,62 +170,11 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}): expected a target's TOML file, check the path"
-        ) from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path}: expected TOML in UTF-8, found other bytes: save it as UTF-8") from None
-
-
 def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> None:
     """The preset's score is that of a box: for another task only the file's own counts."""
     stated = table.get("response", {})
     response = {key: value for key, value in merged["response"].items() if key not in ("score", "score_scale")}
     merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
-
-
-def _complaint(text: str, error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
-    key = ".".join(place)
-    if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(place[-1], _keys(place[:-1]), n=1, cutoff=0.5) or _keys(place[:-1])
-        return f"{_place(text, place)}: {key}: unknown key: did you mean {', '.join(near)}?"
-    if first["type"] == "missing":
-        allowed = f" (one of {', '.join(Task)})" if key == "task" else ""
-        return f": {key}: expected it in the file, found none: add it{allowed}"
-    # The given value stays out: it may be a secret in a wrong place.
-    return f"{_place(text, place)}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}: fix it"
-
-
-def _keys(place: Sequence[str]) -> list[str]:
-    model: Any = Settings
-    for part in place:
-        model = model.model_fields[part].annotation
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _place(text: str, keys: Sequence[str]) -> str:
-    r"""The words ", line 7" for the line on which a key stands; nothing where it cannot be determined.
-
-    >>> _place("task = 'binary'\n[limits]\nrate = 0", ["limits", "rate"])
-    ', line 3'
-    """
-    lines = text.splitlines()
-    start = 0
-    for part in keys[:-1]:
-        header = re.compile(rf"\s*(?:\[[^\]]*\b{re.escape(part)}\b[^\]]*\]|[\"']?{re.escape(part)}[\"']?\s*=)")
-        start = next((i for i in range(start, len(lines)) if header.match(lines[i])), start)
-    wanted = re.compile(rf"(?:^|[\s{{,.])[\"']?{re.escape(keys[-1])}[\"']?\s*=")
-    header = re.compile(rf"\s*\[[^\]]*\b{re.escape(keys[-1])}\b[^\]]*\]")
-    for i in range(start, len(lines)):
-        if wanted.search(lines[i]) or header.match(lines[i]):
-            return f", line {i + 1}"
-    return ""
 
 
 def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:

@@ -6,18 +6,18 @@ import shlex
 import sys
 from xml.etree import ElementTree
 
+import inversion_sweeps as inversions
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from inversion_sweeps import READ, Sizes, edited, recovered, sweep_latent_view
 from places import ROOT
 from planted_networks import Levels
 
 from transect.controls.directions import Direction
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.optimisation import Inverted
-from transect.jobs.verify import inversions
-from transect.jobs.verify.inversions import READ, Sizes, edited, recovered, sweep_latent_view
 
 
 def direction(name, axis, quality=0.9):

@@ -9,7 +9,7 @@ the ordered probit of signal detection (Wickens 2002, Elementary Signal Detectio
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from transect.errors import BadInput
-from transect.records import Annotations, Images, Question
 
 
 @final
@@ -89,30 +88,3 @@ def seed_of(*parts: object) -> int:
     True
     """
     return zlib.crc32("/".join(map(str, parts)).encode())
-
-
-@final
-class SimulatedRater:
-    """A rater as the other stages know them: `truth` reads each image's value, the model answers.
-
-    >>> from transect.records import Images, Question
-    >>> dark = Images(np.zeros((3, 8, 8, 3), dtype=np.uint8))
-    >>> light = lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255
-    >>> rater = SimulatedRater("sim-1", {"light": Psychometric((0.5,))}, light)
-    >>> rater.rate(dark, Question("light", "Is it light?", ("no", "yes"))).value.tolist()
-    [0.0, 0.0, 0.0]
-    """
-
-    def __init__(
-        self, name: str, models: Mapping[str, Psychometric], truth: Callable[[np.ndarray], ArrayLike], seed: int = 0
-    ) -> None:
-        self.name, self._models, self._truth, self._seed = name, models, truth, seed
-
-    def rate(self, images: Images, question: Question) -> Annotations:
-        """Answers to one question about each image. Raises BadInput for a question that the rater has no model of."""
-        if question.name not in self._models:
-            raise BadInput(f"question {question.name}: expected one of {', '.join(self._models)}; add a model of it")
-        seeds = [seed_of(self._seed, self.name, question.name, zlib.crc32(image.tobytes())) for image in images.pixels]
-        levels = answers(self._models[question.name], self._truth(images.pixels), seeds)
-        n = len(images)
-        return Annotations(question, np.arange(n), (self.name,) * n, levels.astype(np.float64))

@@ -1,0 +1,189 @@
+"""From a matching to what its page shows: pictures, refused pairs, overlap, combinations of the worst covariates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
+
+from transect.datasets import features as files
+from transect.datasets.parquet import encoded_of
+from transect.designs.matching import propensity
+from transect.effects.balance import Balance, Cell, joint
+from transect.errors import BadInput
+from transect.jobs.match.figures import MOST_PAIRS, MOST_REFUSED, Card, Content, Joint
+from transect.jobs.match.methods import sides
+from transect.jobs.match.options import Request
+from transect.jobs.match.run import MatchResult
+from transect.jobs.match.sample import Prepared
+
+_JOINT = 3
+_WIDEST_OVERLAP = 1024
+_KINDS = "expected PNG or JPEG bytes, or the path of such a file"
+
+
+def content_of(result: MatchResult, pictures: str | None = None) -> Content:
+    """The page's content. pictures: a column of the table with PNG or JPEG bytes, or paths of such files.
+
+    Raises BadInput where a picture is neither.
+    """
+    shown = _Pictures(result.request, pictures)
+    names = [_named(result.request, name) for name in result.numbers.groups]  # of more than two the base first
+    return Content(
+        numbers=result.numbers,
+        balance=result.matched.balance,
+        groups=(names[0], names[1]) if len(names) == 2 else ("other groups", names[0]),
+        pairs=_pairs(result, shown),
+        refused=_refused(result, shown),
+        overlap=_overlap(result),
+        joints=_joints(result, names),
+        gate=result.request.options.gate,
+        references=_references(result),
+    )
+
+
+def _named(request: Request, group: str) -> str:
+    """A group in words: a bare number needs its column."""
+    return f"{request.treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
+
+
+def _pairs(result: MatchResult, shown: _Pictures) -> list[Card]:
+    if "a" not in result.table.column_names:
+        return []
+    rows = _from_nearest_to_farthest(result.table, MOST_PAIRS).to_pylist()
+    return [Card(r["a"], r["b"], r["distance"], "", shown.of(r["a"]), shown.of(r["b"])) for r in rows]
+
+
+def _from_nearest_to_farthest(rows: pa.Table, most: int) -> pa.Table:
+    """Rows by distance; of more than `most`, that many in equal steps from the nearest to the farthest."""
+    order = np.argsort(rows["distance"].to_numpy(), kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.int64)
+    return rows.take(order[steps])
+
+
+def _references(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Distances of both groups from their reference images (Fig. C2)."""
+    if "a_difficulty" not in result.table.column_names:
+        return {}
+    treated, control = (result.table[name].to_numpy() for name in ("a_difficulty", "b_difficulty"))
+    return {"Matched images": (treated, control)}
+
+
+def _refused(result: MatchResult, shown: _Pictures) -> list[Card]:
+    """Of each reason in turn the nearest refused pair; images without any control come last."""
+    matching = result.matched.pairs or result.matched.sets
+    if matching is None:
+        return []
+    near, refused = matching.near, matching.refused
+    order = sorted(refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))
+    turns = _turns([refused[row] for row in order])
+    chosen = sorted(sorted(range(len(order)), key=turns.__getitem__)[:MOST_REFUSED])
+    cards = []
+    for row in (order[place] for place in chosen):
+        other, distance = near.get(row, (None, np.nan))
+        picture = None if other is None else shown.of(other)
+        cards.append(Card(row, other, distance, refused[row], shown.of(row), picture))
+    return cards
+
+
+def _turns(reasons: Sequence[str]) -> list[int]:
+    """How many of the same reason stand before each.
+
+    >>> _turns(["caliper", "taken", "caliper"])
+    [0, 0, 1]
+    """
+    seen: Counter[str] = Counter()
+    turns = []
+    for reason in reasons:
+        turns.append(seen[reason])
+        seen[reason] += 1
+    return turns
+
+
+def _overlap(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Log odds of both groups before and after; estimated here where the method did not, for narrow features."""
+    sample = result.prepared.sample
+    if result.matched.pairs is None or sample.dose_gap:
+        return {}
+    log_odds = result.matched.log_odds
+    if log_odds is None:
+        if sample.features.shape[1] > _WIDEST_OVERLAP:
+            return {}
+        log_odds = propensity.scores(sample).log_odds
+    return {
+        "before": (log_odds[sample.rows], log_odds[sample.columns]),
+        "after": (log_odds[result.matched.pairs.a], log_odds[result.matched.pairs.b]),
+    }
+
+
+def _joints(result: MatchResult, names: Sequence[str]) -> list[Joint]:
+    """The joint distributions of each two groups that were matched; of more than two the base with each other one."""
+    prepared = result.prepared
+    if result.matched.pairs is not None:
+        control, treated = names
+        pairs = result.matched.pairs.a, result.matched.pairs.b
+        cells = _joint(prepared, result.matched.balance, sides(prepared.sample), pairs)
+        return [Joint(treated, control, *cells)] if cells else []
+    if result.matched.sets is None or prepared.labels is None:
+        return []
+    labels, each = np.array(prepared.labels), len(prepared.covariates)
+    rows = [np.flatnonzero(labels == group) for group in result.matched.sets.groups]
+    joints = []
+    for place, name in enumerate(names[1:], start=1):
+        pairs = result.matched.sets.rows[:, 0], result.matched.sets.rows[:, place]
+        balance = result.matched.balance[(place - 1) * each : place * each]
+        cells = _joint(prepared, balance, (rows[0], rows[place]), pairs)
+        joints += [Joint(names[0], name, *cells)] if cells else []
+    return joints
+
+
+_Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
+
+
+def _joint(
+    prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
+) -> tuple[list[Cell], list[Cell]] | None:
+    """The cells, before and after, of the binary covariates that differed most before; None where there are not two.
+
+    measured: balance in the order of the covariates.
+    """
+
+    def binary(balance: Balance) -> bool:
+        before = balance.before
+        return bool(np.isfinite(before.treated_interval[0])) and 0 < before.treated + before.control < 2
+
+    named = [pair for pair in zip(prepared.covariates, measured, strict=True) if binary(pair[1])]
+    ranked = sorted(named, key=lambda pair: -abs(np.nan_to_num(pair[1].before.smd)))[:_JOINT]
+    if len(ranked) < 2:
+        return None
+    columns = {name: prepared.covariates[name] for name, _ in ranked}
+    return joint(columns, *before), joint(columns, *after)
+
+
+class _Pictures:
+    """Pictures of the table's rows, read when they are asked for."""
+
+    def __init__(self, request: Request, column: str | None) -> None:
+        self.folder = request.root
+        self.values = None if column is None else files.column(request.table, column, "picture")
+
+    def of(self, row: int) -> bytes | None:
+        """PNG or JPEG bytes; None without a column of pictures or where the row has none."""
+        cell = None if self.values is None else self.values[row].as_py()
+        cell = {"path": cell} if isinstance(cell, str) else cell
+        encoded = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
+        picture = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+        if picture is None and isinstance(cell, dict) and cell.get("path"):
+            raise BadInput(
+                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
+                "paths start at the table's folder and stay in it"
+            )
+        if cell is not None and picture is None and not isinstance(cell, dict | bytes):
+            raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")
+        if picture is not None and not picture.startswith((b"\x89PNG", b"\xff\xd8")):
+            raise BadInput(f"picture of row {row}: {_KINDS}")
+        return picture

@@ -1,0 +1,103 @@
+"""The part of a matching's page on outcomes: within pairs, adjusted, and next to an experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
+from transect.jobs.match.figures import Content
+from transect.jobs.match.numbers import ExperimentComparison, MatchedOutcome
+from transect.reports.blocks import Block, Heading, Paragraph, TextTable
+from transect.reports.environment import decimals, probability
+
+
+def matched_effects(page: Content) -> Iterator[Block]:
+    """Outcomes within pairs, adjusted for what still differs, and beside an experiment; nothing without outcomes."""
+    outcomes, treated = page.numbers.outcomes, page.groups[1]
+    if not outcomes:
+        return
+    yield Heading("Outcomes within pairs")
+    yield Paragraph(
+        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1 in percentage points. Two images of a "
+        f"pair may still differ in something hidden. Gamma 2 means: if the odds of being {treated} were up to twice "
+        "as large for one of two images that look the same here, p could be as large as shown. The “largest gamma” is "
+        "the one up to which the difference stays significant."
+    )
+    gammas = [f"p at {gamma}" for gamma in GAMMAS if gamma > 1]
+    headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas)
+    yield TextTable("Outcomes within pairs", headings, [(*_estimated(one, one), *_bounds(one)) for one in outcomes])
+    yield Heading("Adjusted for what still differs within pairs")
+    yield Paragraph(
+        "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
+        "the covariates removes what these explain, as far as that is linear; each pair is one observation (HC3 "
+        "errors)."
+    )
+    headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "covariates", "not used")
+    rows = [
+        (*_estimated(one, one.adjusted), str(one.adjusted.covariates), ", ".join(one.adjusted.left_out))
+        for one in outcomes
+    ]
+    yield TextTable("Adjusted outcomes", headings, rows)
+    if any(one.experiment for one in outcomes):
+        yield from _experiments(outcomes)
+
+
+def _sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
+    """A difference of an outcome: in points where it is 0 or 1."""
+    if outcome.is_binary:
+        return decimals(100 * value, 1) + (" points" if unit else "")
+    return decimals(value)
+
+
+def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -> tuple[str, ...]:
+    estimate = _sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
+    ends = " to ".join(_sized(outcome, end, unit=False) for end in (found.low, found.high))
+    interval = ends if math.isfinite(found.low) else found.reason
+    return outcome.outcome, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
+
+
+def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:
+    """The largest gamma, and p at each; the reason in the first cell where there are none."""
+    if not outcome.largest_p:
+        return (outcome.no_bounds, *("–" for gamma in GAMMAS if gamma > 1))
+    tolerated = decimals(outcome.tolerated, 2) if math.isfinite(outcome.tolerated) else "none: not significant at 1"
+    return (tolerated, *map(probability, outcome.largest_p[1:]))
+
+
+def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
+    yield Heading("Compared with the experiment")
+    yield Paragraph(
+        "An audit set the attribute on generated subjects and held all else; the pairs are photographs as collected. "
+        "Where the two differ by more than chance, either the pairs differ in something hidden or generated images do "
+        "not represent photographs. One being significant and the other not is no disagreement: the difference itself "
+        "is tested (z from both intervals; interval by square-and-add). The last column is the true difference that a "
+        "comparison of this size detects in 80 % of cases; smaller ones are easily missed."
+    )
+    interval = "95 % interval"
+    headings = ("outcome", "experiment", "its effect", interval, "pairs", "minus experiment", interval, "p")
+    rows = [
+        row
+        for one in outcomes
+        for effect in one.experiment
+        for row in (_compared(one, effect, adjusted=False), _compared(one, effect, adjusted=True))
+    ]
+    yield TextTable("Matched effects compared with the experiment", (*headings, "detectable with 80 % power"), rows)
+
+
+def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted: bool) -> tuple[str, ...]:
+    test = effect.adjusted if adjusted else effect.matched
+    estimate = _sized(outcome, effect.estimate) if math.isfinite(effect.estimate) else "not estimable"
+    ends = " to ".join(_sized(outcome, end, unit=False) for end in (effect.low, effect.high))
+    head = (
+        outcome.outcome,
+        f"{effect.name}, {effect.target}",
+        estimate,
+        ends if math.isfinite(effect.low) else "",
+        "adjusted" if adjusted else "not adjusted",
+    )
+    if test is None or not math.isfinite(test.p):
+        return (*head, effect.reason or (test.reason if test else ""), "–", "–", "–")
+    interval = " to ".join(_sized(outcome, end, unit=False) for end in (test.low, test.high))
+    smallest = _sized(outcome, test.smallest_found, unit=False)
+    return (*head, _sized(outcome, test.difference), interval, probability(test.p), smallest)

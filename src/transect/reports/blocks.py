@@ -1,0 +1,208 @@
+"""What the page of a job is made of: frozen records without layout, which `builder` turns into HTML.
+
+A text is escaped unless it is `Markup`. A block that is `Markup` already is a drawing of `transect.reports.drawing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+from markupsafe import Markup
+
+from transect.reports.document import Printer
+from transect.reports.drawing.svg import Tick
+
+Cell = Literal["text", "interval", "difference", "points", "fixed", "count", "plain"]
+"""How a cell of a table of records is printed."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph. style: fine (small), note (set off), notice (a warning), key (of a figure)."""
+
+    text: str
+    style: Literal["", "fine", "note", "notice", "key"] = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a part of the page."""
+
+    text: str
+    level: Literal[3, 4] = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of the page, set off: sentences, then remarks in small type."""
+
+    sentences: Sequence[str]
+    remarks: Sequence[str] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values: beside each other, or below each other as settings of a method."""
+
+    items: Sequence[tuple[str, str]]
+    methods: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list, by default of the works cited."""
+
+    items: Sequence[str]
+    style: str = "works"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table of texts. numbers: columns that are aligned to the right; names: the column that names the row.
+
+    caption: shown above the table; the title alone is read by screen readers.
+    """
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    numbers: Collection[int] = ()
+    names: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a dot plot: what it is about, its drawing, its numbers. strong: whether its number stands out."""
+
+    label: str
+    drawing: Markup
+    value: str
+    strong: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DotPlot:
+    """Rows of a common axis. unit: text at the right end of the axis."""
+
+    caption: str
+    ticks: Sequence[Tick]
+    rows: Sequence[Row]
+    unit: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawing with a caption above and the name of its axis below."""
+
+    caption: str
+    drawing: Markup
+    across: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """Drawings beside each other, as many as the width allows."""
+
+    plots: Sequence[Plot]
+    style: str = "panels"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A PNG with what it shows in words."""
+
+    png: bytes
+    caption: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Blocks behind a summary; long: left out of print."""
+
+    summary: str
+    blocks: Sequence[Block]
+    long: bool = False
+
+
+Block = Paragraph | Heading | Answer | Facts | Bullets | TextTable | DotPlot | Plot | Plots | Picture | Folded | Markup
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page under a heading, with an entry in the contents.
+
+    contents: a shorter name there; within: names and words of the places below it. study: begins a sheet of paper.
+    """
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+    contents: str = ""
+    within: Sequence[tuple[str, str]] = ()
+    study: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: the title of the window, its heading, the question that it answers, and its parts.
+
+    cautions: paragraphs between the heading and the question. style: rules of this page alone, as `Markup`. footer:
+    small type at the end.
+    """
+
+    title: str
+    parts: Sequence[Part]
+    heading: str = ""
+    question: str = ""
+    cautions: Sequence[Block] = ()
+    style: str = ""
+    footer: str = ""
+
+
+def tabulated(
+    doc: Printer, title: str, place: str, columns: Mapping[str, tuple[str, Cell]], caption: str = "", *, names: int = 0
+) -> TextTable:
+    """The table of a list of records of a document: for each heading the key and how it is printed."""
+    rows = [[cell(doc, f"{at}/{key}", kind) for key, kind in columns.values()] for at in doc.places(place)]
+    numbers = [number for number, (_, kind) in enumerate(columns.values()) if kind != "text"]
+    return TextTable(title, tuple(columns), rows, caption, numbers, names)
+
+
+def cell(doc: Printer, place: str, kind: Cell) -> Markup:
+    """What stands at a place. interval: an estimate with its ends; difference: with its sign; points: two decimals."""
+    match kind:
+        case "text":
+            return doc.text(place)
+        case "interval" | "difference":
+            return doc.interval(place, signed=kind == "difference")
+        case "points":
+            return doc.number(place, "fixed", 2, signed=True)
+        case _:
+            return doc.number(place, kind)
+
+
+def works_cited(doc: Printer, place: str = "/works") -> tuple[Heading, Bullets]:
+    """The works that a page cites, under their heading."""
+    return Heading("Works cited"), Bullets([doc.text(work) for work in doc.places(place)])
+
+
+def summary(answer: Answer, *blocks: Block) -> Part:
+    """The first part of a page: its answer and what to know before reading on."""
+    return Part("summary", "Summary", (answer, *blocks))

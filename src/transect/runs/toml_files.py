@@ -1,0 +1,143 @@
+"""TOML files that a user writes: read, parsed and checked by a pydantic model; every error is one line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from enum import EnumType
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from transect.errors import BadInput, UnknownName
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_text(path: Path, kind: str = "a TOML file") -> str:
+    """The text of a file in UTF-8. kind: what messages call the file. Raises BadInput where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}): expected {kind}; check the path") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: expected {kind} in UTF-8, got other bytes; save it as UTF-8") from None
+
+
+def shipped_or_file(name: str | Path, shipped: Sequence[str], kind: str, folder: str, package: str) -> tuple[str, str]:
+    """The text of a file that ships in a package's folder, by name, or of the user's own; and what messages call it.
+
+    Raises UnknownName for neither, BadInput for a file that cannot be read.
+    """
+    if str(name) in shipped:
+        file = resources.files(package) / folder / f"{name}.toml"
+        return file.read_text(encoding="utf-8"), f"{kind} {name}"
+    if not Path(name).is_file():
+        raise UnknownName(kind, str(name), shipped, "or give the path of a TOML file")
+    return read_text(Path(name)), str(name)
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    """The tables of a TOML text. where: what messages call it. Raises BadInput with the line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: expected TOML: {error}; fix that line") from None
+
+
+def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:
+    """The tables of a TOML file. Raises as `read_text` and `parse`."""
+    return parse(read_text(path, kind), str(path))
+
+
+def checked(
+    model: type[M], content: Mapping[str, Any], where: str, text: str = "", *, quotes: bool = True, context: Any = None
+) -> M:
+    """The content as a model. text: the TOML that it is from, for the line.
+
+    quotes: messages quote the wrong value; not where it may be a secret. Raises BadInput with the place of the first
+    thing that does not fit, and the nearest keys for an unknown one.
+    """
+    try:
+        return model.model_validate(content, context=context)
+    except ValidationError as error:
+        raise BadInput(f"{where}{_complaint(text, error, model, quotes)}") from None
+
+
+def _complaint(text: str, error: ValidationError, model: type[BaseModel], quotes: bool) -> str:
+    errors = error.errors(include_url=False)
+    # A misspelt key is why another is missing.
+    first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
+    loc = tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part))
+    key, place = ".".join(str(part) for part in loc), line_words(text, loc)
+    if first["type"] == "extra_forbidden":
+        known = list(_fields(model, loc[:-1]))
+        near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5) or known
+        return f"{place}: {key}: unknown key: did you mean {', '.join(near)}?"
+    if first["type"] == "missing":
+        kind = _fields(model, loc[:-1]).get(str(loc[-1]))
+        choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""
+        return f"{place}: {key}: expected it, found none: add it{choices}"
+    message = first["msg"].removeprefix("Value error, ")
+    got = first["input"]
+    shown = f", got {got!r:.60}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
+    return f"{place}: {key or 'file'}: {message[0].lower()}{message[1:]}{shown}; fix it"
+
+
+def line_words(text: str, loc: Sequence[str | int]) -> str:
+    """The words ", line 7" for the place of a key; "" where it has none."""
+    line = line_of(text, loc)
+    return f", line {line}" if line else ""
+
+
+def line_of(text: str, loc: Sequence[str | int]) -> int:
+    r"""The line, from 1, of a key given by its path, or else of the nearest table above it; 0 where there is none.
+
+    >>> line_of('title = "x"\n[[question]]\nname = "a"\n[[question]]\nname = "b"', ("question", 1, "name"))
+    5
+    """
+    lines = text.splitlines()
+    start, end, after = 0, len(lines), 0
+    path = ""
+    for part in loc:
+        if isinstance(part, int):
+            headers = [i for i in range(len(lines)) if re.match(rf"\s*\[\[\s*{re.escape(path)}\s*\]\]", lines[i])]
+            if part < len(headers):
+                start, after = headers[part], headers[part] + 1
+                end = headers[part + 1] if part + 1 < len(headers) else len(lines)
+            elif after:  # within an inline array: as many lines with a brace further
+                braces = [i for i in range(start, end) if "{" in lines[i]]
+                after = braces[part] + 1 if part < len(braces) else after
+                start = after - 1
+            continue
+        path = f"{path}.{part}" if path else part
+        key = re.compile(rf"""(?:^|[\s{{,.])["']?{re.escape(part)}["']?\s*=""")
+        header = re.compile(rf"\s*\[+\s*(?:[\w.]+\.)?{re.escape(part)}\s*\]+")
+        for i in range(start, end):
+            if header.match(lines[i]) or key.search(lines[i].split("#")[0]):
+                start, after = i, i + 1
+                break
+    return after
+
+
+def _fields(model: type[BaseModel], loc: Sequence[str | int]) -> dict[str, object]:
+    """Keys that a table may have, with their types. A part of the path is a field, a tag, or a name of the user's."""
+    models = [model]
+    for part in loc:
+        inner = [
+            each for m in models if part in m.model_fields for each in _models(m.model_fields[str(part)].annotation)
+        ]
+        tagged = [m for m in models if any(part in get_args(f.annotation) for f in m.model_fields.values())]
+        models = inner or tagged or models
+    return {field.alias or name: field.annotation for m in models for name, field in m.model_fields.items()}
+
+
+def _models(annotation: object) -> list[type[BaseModel]]:
+    """The tables that an annotation such as `tuple[Level, ...]` or `Stop | None` is about."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models(argument)]

@@ -1,0 +1,22 @@
+"""The published JSON Schemas, and what jobs print checked against them."""
+
+import json
+
+import jsonschema
+from places import ROOT
+
+from transect.runs.plain_json import dumps
+
+SCHEMAS = ROOT / "docs" / "reference" / "schemas"
+
+
+def published(name):
+    """A published schema by the name of its document."""
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+def fits(result):
+    """What `--json` prints of a result, after a check that it fits the published schema of its job."""
+    answer = json.loads(dumps(result.to_json()))
+    jsonschema.Draft202012Validator(published(result.JOB)).validate(answer)
+    return answer
