@@ -20,12 +20,14 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
 import numpy as np
 from _search_peers import BoTorch, optuna_search
+from planted_failures import SHAPES, conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, conduct, eager
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, eager
 from transect.designs.search.confirmation import ConfirmedSearch
-from transect.jobs.verify.failing import SHAPES, failing_target
 
 BUDGET, BATCH = 400, 8
 RATES = (0.005, 0.01, 0.03, 0.08)

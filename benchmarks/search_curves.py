@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart, conduct
-from transect.jobs.verify.failing import failing_target
+import numpy as np
+from planted_failures import conduct, failing_target
+
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 RATE, DIMENSIONS, LATENT = 0.08, 4, 2

@@ -14,12 +14,15 @@ import argparse
 import itertools
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from planted_failures import failing_target
 
 from transect.designs.search.history import stream
 from transect.designs.search.spread import sobol_points
-from transect.jobs.verify.failing import failing_target
 
 CALLS, LEFT, BEGUN, NEXT = 400, 388, 256, 768
 DIMENSIONS = (4, 8, 12)

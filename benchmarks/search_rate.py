@@ -13,16 +13,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.rules import whole_cube
 from transect.designs.search.spread import sobol_points
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
 from transect.effects.intervals import wilson
-from transect.jobs.verify.failing import failing_target
 
 BUDGET, DIMENSIONS, TARGETS, DRAWS = 400, 6, 10, 1000
 CELLS = (("one box", 0.08), ("one box", 0.03), ("two boxes", 0.03))

@@ -18,13 +18,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
 import numpy as np
+from planted_failures import conduct
 from scipy.special import ndtr
 from search_curves import ALPHAS, HEIGHT, LEFT, PANEL, TOP, WIDTH, _axes, _points, band
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Thompson, apart, conduct
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, Thompson, apart
 from transect.designs.search.conditions import condition_of
 from transect.designs.search.history import stream
 from transect.designs.search.space import space_of

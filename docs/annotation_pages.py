@@ -18,9 +18,9 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
+from browsers import CHROMIUM, FLAGS
 from playwright.sync_api import sync_playwright
 from served import PASSWORD, serving
-from test_rating_pages import CHROMIUM, FLAGS, SHOWN
 
 import transect
 from transect.annotation.answering import Given, answer
@@ -30,6 +30,8 @@ from transect.annotation.raters import consent, invite, set_state
 from transect.jobs.audit.request import AuditRequest
 
 RATERS, IMAGES_EACH = 5, 90
+SHOWN = "html[data-shown]"
+"""Set once the image and its question are on the screen."""
 
 
 def brightness(images: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual.answers import OUTPUTS, answers
 from transect.perceptual.features import KIND, as_tensor
-from transect.perceptual.network import SIZE, FeatureNetwork, new_network
+from transect.perceptual.network import SIZE, FeatureNetwork
 from transect.runs.folder import spec_hash, write_atomically
 from transect.runs.progress import Progress
 from transect.training.state import load_state, save_state
@@ -173,6 +173,13 @@ def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[
         write_atomically(file, save_arrays(part))
     loaded: dict[str, np.ndarray] = load_file(file)
     return loaded
+
+
+def new_network(outputs: int, seed: int) -> FeatureNetwork:
+    """A network whose weights come from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return FeatureNetwork(outputs)
 
 
 def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) -> FeatureNetwork:

@@ -88,7 +88,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 Written by the command below; do not edit by hand. What they mean: [inversion](inversion.md).
 
-```
+```sh
 python docs/inversion_figures.py --generator {found["asked"]} --described "{found["described"]}" {_given(sizes, view)}
 ```
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.controls.directions import Direction, fit_direction, hyperplanes
-from transect.controls.hyperplanes import dual_directions, orthogonalize_as_published
+from transect.controls.hyperplanes import dual_directions
 from transect.controls.local import LocalControls, fit_model
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
 from transect.generators.faceworld.causal_model import LATENT_DIM
@@ -36,6 +36,24 @@ WALKED: Final = 20
 FITS: Final = ("ridge", "logistic", "logistic, balanced")
 WAYS: Final = ("normals", "as published", "dual")
 LOCAL: Final = "kernel, local"
+
+
+def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
+    """Algorithm 2 as printed: from each normal the parts along all other vectors of one QR factorisation.
+
+    What remains of normal i is its part along the i-th vector alone: the Gram-Schmidt basis, which is perpendicular to
+    the earlier normals and not to the later ones. `dual_directions` does what the text asks for. Rows have length 1.
+    """
+    q = np.linalg.qr(normals.T)[0].T
+    directions = []
+    for i, normal in enumerate(normals):
+        direction = normal.copy()
+        for j, other in enumerate(q):
+            if j != i:
+                direction = direction - other * (other @ direction) / (other @ other)
+        directions.append(direction)
+    axes = np.array(directions)
+    return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True))
 
 
 @final

@@ -186,7 +186,7 @@ def main() -> None:
     CURVE.write_text(curve(metrics, found["curve"]), encoding="utf-8")
     size = f"{path.stat().st_size / 1e6:.1f} MB, {facts['images_shown']:,} images shown in the training."
     blocks = {
-        (START, END): f"{size}\n\n```\n{given.command}\n```\n\n{table(found)}",
+        (START, END): f"{size}\n\n```sh\n{given.command}\n```\n\n{table(found)}",
         (FIT_START, FIT_END): fit_table(directions(path, given.run)),
     }
     text = PAGE.read_text(encoding="utf-8")

@@ -66,7 +66,7 @@ COUNTER = iter(range(99))
             },
             "truths: expected a column for each",
         ),
-        ({"unedited": lambda self, _: self.sample([1])}, "unedited: expected one row per seed"),
+        ({"sample_unedited": lambda self, _: self.sample([1])}, "sample_unedited: expected one row per seed"),
         ({"attributes": ()}, "attributes: expected a tuple of one or more"),
         ({"set": None}, "set|object is not callable"),
     ],

@@ -170,7 +170,7 @@ class LimitsSubjects(Protocol):
 class DrawsUnedited(Protocol):
     """A generator or world whose subjects are not its own draws, and that can draw others to compare them with."""
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of the generator's own draws, one per seed."""
         ...
 

@@ -124,8 +124,8 @@ def check_controls(controls: object, latents: Latents, *, tolerance: float = 1e-
 def check_world(world: object, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
     """Check a world: as a generator, as controls, and the optional members that it has.
 
-    Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and unedited
-    (`transect.protocols`). Returns None; raises ContractBroken.
+    Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and
+    sample_unedited (`transect.protocols`). Returns None; raises ContractBroken.
     """
     if not isinstance(world, World):
         _lacking(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")

@@ -148,7 +148,7 @@ def test_images_of_a_failed_condition_are_counted_and_left_out(run, failing):
             assert one.n_images == 8
     (section,) = [one for one in result.results["sections"] if one["key"] == "gates"]
     assert section["warnings"] == [
-        "4 images are left out: condition failed in raters' validation: face_shape 0 (conditions: 1 of 4 images are seen "
+        "4 images left out: condition failed in raters' validation: face_shape 0 (conditions: 1 of 4 images are seen "
         "as another condition)"
     ]
     assert "excluded from every estimate: 4 here" in section["text"][1]

@@ -4,17 +4,16 @@ import contextlib
 
 import numpy as np
 import pytest
-from hyperplane_cells import at_decisions, project_cyclically
+from hyperplane_cells import at_decisions, project, project_cyclically
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from latent_directions import orthogonalize_as_published
 from places import SHARED
 
 from transect.controls.hyperplanes import (
     Hyperplanes,
     angles,
     dual_directions,
-    orthogonalize_as_published,
-    project,
 )
 from transect.errors import BadInput
 

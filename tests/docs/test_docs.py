@@ -1,15 +1,12 @@
 """The documents say what the program does: reference, README's commands, links, examples."""
 
-import json
 import pkgutil
 import re
 import runpy
-import shlex
 import subprocess
 import sys
 import tomllib
 
-import doc_pages
 import pytest
 import typer.main
 from places import ROOT
@@ -18,15 +15,6 @@ from rich.text import Text
 from transect.cli.app import app
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-RUN_AS_A_WHOLE = [ROOT / "docs" / "how-to" / "audit-photographs.md"]
-"""Pages whose commands and Python blocks build on each other: a reader runs them from the top."""
-RUN_ELSEWHERE = {ROOT / name for name in doc_pages.PAGES}
-"""Pages whose commands and Python blocks run together: test_pages.py."""
-PAGES_WITH_PYTHON = [
-    page
-    for page in PAGES
-    if "```python" in page.read_text() and page not in RUN_AS_A_WHOLE and page not in RUN_ELSEWHERE
-]
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 
 
@@ -101,54 +89,6 @@ def test_toml_blocks_are_what_their_readers_take(page, tmp_path):
         path.write_text(block)
         read = pkgutil.resolve_name(TOML_READERS[page.name])
         assert read(block if read is tomllib.loads else path)
-
-
-def small_stylegan2(path):
-    from safetensors.torch import save_file
-
-    small = runpy.run_path(str(ROOT / "tests" / "support" / "small_network.py"))
-    save_file(small["weights"](), path)
-
-
-FILES_OF_THE_READER = {
-    "use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2),
-    "invert-photographs.md": ("ffhq.safetensors", small_stylegan2),
-}
-"""What a page says that the reader has, made small."""
-
-
-@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page, tmp_path):
-    """The Python blocks of a page, one after another as a reader would type them, in a folder of its own."""
-    if page.name in FILES_OF_THE_READER:
-        name, make = FILES_OF_THE_READER[page.name]
-        make(tmp_path / name)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(blocks))
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", RUN_AS_A_WHOLE, ids=lambda page: page.name)
-def test_pages_run_from_the_top(page, tmp_path, monkeypatch):
-    """Every command and every Python block in order, in one folder."""
-    monkeypatch.chdir(tmp_path)
-    names, ran = {}, 0
-    for kind, block in re.findall(r"^```(sh|python)\n(.*?)^```", page.read_text(), re.M | re.S):
-        if kind == "python":
-            exec(compile(block, page.name, "exec"), names)
-            continue
-        for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line)
-            done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{line}\n{done.stderr[-2000:]}"
-            ran += 1
-    assert ran >= 4
-    results = json.loads((tmp_path / "runs" / "photographs" / "results.json").read_text())
-    keys = {section["key"] for section in results["sections"]}
-    assert {"adjustment", "models", "confounding", "people", "balance"} <= keys
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

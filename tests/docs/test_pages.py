@@ -1,9 +1,19 @@
-"""Every command and code block of every page runs, from the top of the page, at small sizes."""
+"""Every command and code block of every page runs, from the top of the page; tutorials show what is printed."""
+
+import re
 
 import pytest
 from doc_pages import PAGES
-from page_runner import BLOCK, run_page, smaller
+from page_runner import BLOCK, NOT_RUN, Page, Reader, smaller
 from places import ROOT
+
+EVERY_PAGE = sorted(
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    if "node_modules" not in path.parts
+)
+WITH_BLOCKS = [name for name in EVERY_PAGE if BLOCK.search((ROOT / name).read_text())]
+FULL = [name for name in PAGES if PAGES[name].full]
 
 
 @pytest.fixture
@@ -13,36 +23,55 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_runs_from_the_top(name, folder):
-    page = PAGES[name]
-    for make in page.made:
-        make()
-    assert run_page(ROOT / name, skip=page.skip, small=page.small, extra=page.extra)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * PAGES.get(name, Page()).slow) for name in WITH_BLOCKS]
+)
+def test_page_runs_from_the_top(name, folder):
+    page = PAGES.get(name, Page())
+    assert Reader(ROOT / name, page).run() or page.skip
 
 
-def test_a_command_that_is_neither_run_nor_skipped_is_an_error(folder):
-    page = folder / "page.md"
-    page.write_text("```sh\nrm -r runs\n```\n")
-    with pytest.raises(AssertionError, match="neither run nor skipped"):
-        run_page(page, skip={})
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", FULL)
+def test_page_shows_exactly_what_is_printed(name, folder):
+    assert "text" in Reader(ROOT / name, PAGES[name], full=True).run()
 
 
-def test_a_reason_that_nothing_needs_is_an_error(folder):
-    page = folder / "page.md"
-    page.write_text("```python\nprint(1)\n```\n")
-    with pytest.raises(AssertionError, match="no command begins with"):
-        run_page(page, skip={"npm": "not here"})
+@pytest.mark.parametrize("name", EVERY_PAGE)
+def test_no_code_is_outside_a_block_that_runs(name):
+    """Every fence has a language that the runner knows, and no command hides in an indented block."""
+    text = (ROOT / name).read_text()
+    fences = re.findall(r"^ *```.*$", text, re.M)
+    assert len(fences) == 2 * len(BLOCK.findall(text)), f"{name}: fences that are indented or not closed"
+    outside = BLOCK.sub("", text)
+    assert not re.search(r"^    \$? ?(transect|python|pip|pytest|make|npm) ", outside, re.M), name
 
 
-def test_a_command_that_fails_is_shown_with_its_message(folder):
-    page = folder / "page.md"
-    page.write_text("```sh\ntransect audit nothing:x --vary glasses\n```\n")
-    with pytest.raises(AssertionError, match="no Python module"):
-        run_page(page, skip={})
+def test_lists_name_pages_that_exist():
+    assert set(PAGES) <= set(WITH_BLOCKS)
+    assert all(reason for reason in NOT_RUN.values())
+    assert all(reason for page in PAGES.values() for reason in page.skip.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "message"),
+    [
+        ("```sh\nrm -r runs\n```\n", Page(), "neither run nor skipped"),
+        ("```\nrm -r runs\n```\n", Page(), "language '' is never run"),
+        ("```python\nprint(1)\n```\n", Page({"npm": "not here"}), "no block has or begins with"),
+        ("```sh\ntransect audit nothing:x --vary glasses\n```\n", Page(), "no Python module"),
+        ("```sh\npip install 'transect[nothing]'\n```\n", Page(), "nothing"),
+        ("```python\nprint('one')\n```\n```text\ntwo\n```\n", Page(), "shows\ntwo\nwhich was not printed"),
+    ],
+)
+def test_a_page_that_is_wrong_fails_with_the_reason(text, page, message, folder):
+    path = folder / "page.md"
+    path.write_text(text)
+    with pytest.raises(AssertionError, match=re.escape(message)):
+        Reader(path, page).run()
 
 
 def test_sizes_become_small_and_never_larger():
     words = ["--images", "500", "--size", "32"]
     assert smaller(words, {"--images": 24, "--size": 48}) == ["--images", "24", "--size", "32"]
-    assert BLOCK.findall("```sh\na\n```\n") == [("sh", "a\n")]

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 from transect.effects import (
-    angles,
     correlations,
     fractional_errors,
     mean_ratings,
@@ -87,14 +86,6 @@ def test_correlations_agree_with_pandas_pair_by_pair():
     made = correlations({name: table[name].to_numpy() for name in table})
     np.testing.assert_allclose(made.values, table.corr().to_numpy(), atol=1e-7)
     assert made.rows[0, 1] == int((table["a"].notna() & table["b"].notna()).sum())
-
-
-def test_angles_keep_their_digits_near_0_and_180():
-    tiny = 1e-9
-    made = angles([[1.0, 0.0], [np.cos(tiny), np.sin(tiny)], [-1.0, tiny], [0.0, 0.0]])
-    assert made[0, 1] == pytest.approx(np.degrees(tiny), rel=1e-6)
-    assert 180 - made[0, 2] == pytest.approx(np.degrees(tiny), abs=1e-13)
-    assert np.isnan(made[3]).all()
 
 
 def test_shares_and_fractional_errors_by_hand():

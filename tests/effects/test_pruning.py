@@ -3,7 +3,7 @@ import pytest
 from places import SHARED
 
 from transect.effects import prune
-from transect.effects.pruning import AS_PUBLISHED, Rule, along
+from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.errors import BadInput, UnknownName
 
 NAN = np.nan
@@ -50,17 +50,6 @@ def test_rules_that_say_nothing_are_refused():
         Rule("age")
     with pytest.raises(BadInput, match="a range to leave out"):
         Rule("age", 0.6, 0.4)
-
-
-def test_results_are_told_at_every_step():
-    from transect.effects import difference_in_means
-
-    beard, age = np.tile([0.0, 1.0], 4), np.repeat([0.1, 0.9], 4)
-    y = np.array([0, 1, 0, 1, 0, 0, 0, 0], dtype=float)
-    made = along(prune({"age": age}, [Rule("age", high=0.4)]), lambda rows: [difference_in_means(y[rows], beard[rows])])
-    assert [name for name, _ in made] == ["all images", "age <= 0.4"]
-    assert made[0][1][0].estimate == pytest.approx(0.5)
-    assert made[1][1][0].reason == "no variation: all 4 outcomes are 0"
 
 
 @pytest.mark.skipif(not ANNOTATIONS.exists(), reason="the released annotations of Balakrishnan et al. are not here")

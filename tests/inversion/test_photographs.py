@@ -173,8 +173,8 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     assert answer["attributes"][0]["quality"] > 0.8
     assert answer["origin"]["table"] == "labels.csv"
     assert answer["origin"]["generator"]["photographs"]["count"] == 58
-    assert "2 rows of photographs whose inversion failed are left out" in answer["notes"]
-    assert "1 rows of photographs not inverted are left out" in answer["notes"]
+    assert "2 rows of photographs whose inversion failed left out" in answer["notes"]
+    assert "1 row of photographs not inverted left out" in answer["notes"]
     by_target = ["--labels", "target:audited:brightness", "--task", "regression", "--attribute", "bright"]
     answer = json.loads(command("directions", "fit", tmp_path / "t.safetensors", *by_target, *latents).stdout)
     assert answer["attributes"][0]["labels"] == 58

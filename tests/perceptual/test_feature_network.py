@@ -1,15 +1,16 @@
-"""The feature network: folding, training that resumes after an interruption, what the shipped network knows."""
+"""The feature network: folding, its features and distances, what the shipped network knows."""
 
 import json
 
 import numpy as np
 import pytest
 import torch
+from feature_network import new_network
 
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
-from transect.perceptual.network import FeatureNetwork, new_network
+from transect.perceptual.network import FeatureNetwork
 from transect.perceptual.sets import fid, kid, precision_recall
 
 CARD = json.loads((features.WEIGHTS.parent / "features.json").read_text())

@@ -22,7 +22,7 @@ from report_factory import (
 from report_reader import SVG, classes, loose_digits, number_faults, parse, text_faults, text_of
 
 from transect.errors import BadInput, RunFolderError
-from transect.reports import Gallery, Strip, build, headline, write
+from transect.reports import Gallery, Strip, build, write
 from transect.reports.page import LARGEST_PAGE
 
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)> {{ 7 * 7 }} Ω≈ç 顔 ' & ~/"
@@ -227,13 +227,6 @@ def test_an_observational_study_speaks_of_associations():
     assert "What is associated with each attribute" in text
     assert "What each attribute causes" not in text
     assert "raises" not in text
-
-
-def test_headline_speaks_plainly():
-    results = make_results()
-    lines = headline(results)
-    assert len(lines) == 3
-    assert all(line.endswith(").") and "<" not in line for line in lines)
 
 
 def test_the_input_is_left_as_it_was():

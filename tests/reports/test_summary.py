@@ -4,11 +4,12 @@ import math
 
 import pytest
 from report_factory import CASCADE, make_results
+from report_reader import plain_text
 
 from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.summary import asked, family_words, found, notice, plain_text, summarize
+from transect.reports.summary import asked, family_words, found, notice, summarize
 
 
 def document(results):

@@ -2,12 +2,12 @@
 
 import pytest
 from report_factory import make_results
+from report_reader import plain_text
 
 from transect.errors import BadInput
 from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.summary import plain_text
 from transect.reports.world import describe_world
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
-from transect.jobs.verify.failing import failing_target
 
 SEEDS = 500
 

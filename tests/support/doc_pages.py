@@ -1,52 +1,119 @@
-"""What each documentation page needs to run from the top: files of the reader, small sizes, commands that are not run."""
-
-from dataclasses import dataclass, field
+"""What documentation pages need to run from the top: files of the reader, small sizes, commands that are not run."""
 
 import page_files as files
+from page_runner import Page
 
-INSTALL = {"pip install": "installs packages"}
+TARGET = "torch:mypackage.models:SmileNet@smile.safetensors"
+TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
 GPU = "needs a GPU"
-HOURS = "takes hours; its options are checked against the reference"
+NODE = "the test has a server of its own; tests/docs/test_face_api_example.py starts this one"
+SPEED = "measures speed"
+VERIFY = "takes minutes; tests/jobs/verify"
+HOUR = "takes an hour; tests/jobs/verify"
 
 
-@dataclass
-class Page:
-    """skip: commands that are not run, and why. made: files of the reader. small: sizes. extra: options added."""
-
-    skip: dict = field(default_factory=dict)
-    made: tuple = ()
-    small: dict = field(default_factory=dict)
-    extra: dict = field(default_factory=dict)
-
-
-def expression():
+def expression() -> None:
     files.onnx_model("expression.onnx", 3)
 
 
-def my_model():
+def my_model() -> None:
     files.onnx_model("my_model.onnx")
 
 
-def smile_model():
+def smile_model() -> None:
     files.onnx_model("smile.onnx")
 
 
 PAGES = {
     "README.md": Page(
+        made=(files.package, expression),
+    ),
+    "examples/face_api/README.md": Page({"npm": NODE}),
+    "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
+    "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
+    "docs/explanation/counterfactual-recognition.md": Page(
+        made=(files.face_weights,),
+        small={"--subjects": 15},
+        replace={"dlib:face-recognition@models": "thumbnail:embed --task embedding"},
+        slow=True,
+    ),
+    "docs/explanation/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
+    "docs/explanation/faceworld.md": Page({"transect verify world": HOUR}),
+    "docs/explanation/proving-ground.md": Page(
+        {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
+    ),
+    "docs/explanation/speed.md": Page({"python benchmarks": SPEED}),
+    "docs/explanation/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
+    "docs/explanation/leakage.md": Page(
         {
-            "make ": "test_readme_names_the_commands_that_ci_runs",
-            "transect audit torch:": "run on the page audit-your-own-model.md",
-            "transect audit expression.onnx": "run on the page audit-your-own-model.md",
+            "python benchmarks": SPEED,
+            "python docs/imsitu_leakage.py imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
+        },
+        (files.verbs,),
+        slow=True,
+    ),
+    "docs/explanation/mitigation.md": Page(
+        {
+            "python docs/advice_experiment.py": "trains for minutes; tests/docs/test_advice_experiment.py",
+            "transect mitigate docs/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
+            "python docs/mitigation_figure.py": "draws the figures of that run",
         }
     ),
-    "docs/tutorials/audit-a-detector.md": Page(INSTALL),
-    "docs/reference/python.md": Page(),
+    "docs/explanation/published-gans.md": Page(
+        small={"--images": 8, "--size": 32},
+        extra={"transect train gan": TINY_GAN},
+        slow=True,
+    ),
+    "docs/explanation/reference-generator.md": Page(
+        slow=True,
+        made=(my_model,),
+        small={"--images": 8, "--size": 32},
+        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
+    ),
+    "docs/explanation/replication-singh2021.md": Page(
+        slow=True,
+        made=(files.face_weights,),
+        small={"--subjects": 15},
+        replace={"dlib:face-recognition@models": "thumbnail:embed"},
+    ),
+    "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
+    "docs/how-to/audit-photographs.md": Page(
+        small={"--subjects": 60},
+        after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
+    ),
     "docs/how-to/audit-your-own-model.md": Page(
-        INSTALL | {"transect audit models/expression": "tests/targets/test_huggingface.py audits such a folder"},
+        {"transect audit models/expression": "tests/targets/test_huggingface.py audits such a folder"},
         (files.package, expression),
     ),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
+    "docs/how-to/rate-with-people.md": Page(
+        {
+            "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
+        },
+        (my_model, files.rated_pairs),
+        slow=True,
+        small={"--subjects": 25},
+        extra={"transect audit opencv:haarcascade_smile --vary smile": "--subjects 2"},
+        after={
+            "transect annotate invite runs/smile": files.raters_answer,
+            "transect annotate invite runs/faces": files.quality_answers,
+            "transect annotate export runs/smile --format mturk": files.crowd_results,
+        },
+    ),
     "docs/how-to/read-data-sets.md": Page(made=(files.celeba,)),
+    "docs/how-to/mitigate.md": Page(
+        replace={
+            "seeds = [0, 1, 2]": "seeds = [0]",
+            'attackers = ["logistic", "trees", "mlp-2"]': 'attackers = ["logistic"]\nrounds = 1',
+            "train = 3000": "size = 32\ntrain = 60",
+            "check = 500": "check = 40",
+            "test = 2000": "test = 40",
+            '[[mitigations]]\nkind = "noise"': "[network]\nwidths = [4, 4, 4]\n\n[training]\nepochs = 1\nbatch = 20\n\n"
+            '[audit]\nsubjects = 6\n\n[[mitigations]]\nkind = "noise"',
+            "weight = 1.0": "weight = 1.0\nepochs = 1\ncritic_epochs = 1",
+            'start = "balanced data"': 'start = "balanced data"\nepochs = 1\ncritic_epochs = 1',
+        }
+    ),
     "docs/how-to/invert-photographs.md": Page(
         {
             "transect invert --generator ffhq.safetensors --images faces --out runs/vgg": "VGG16's weights are a download",
@@ -55,14 +122,35 @@ PAGES = {
         },
         (files.stylegan2, files.faces),
         extra={
-            "transect invert --generator ffhq.safetensors --images faces --out runs/inverted": "--steps 3 --fit --out runs/first",
+            "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
         },
     ),
-    "docs/how-to/search-for-failures.md": Page(
-        extra={
-            "transect search opencv:haarcascade_frontalface_default --budget 240 --size 96 --space": "--out runs/conditions"
-        }
+    "docs/how-to/search-for-failures.md": Page(full=True, compare=False),
+    "docs/how-to/train-a-generator.md": Page(
+        slow=True,
+        made=(files.faces,),
+        small={"--images": 8, "--size": 32},
+        extra={"transect train gan": TINY_GAN},
+        replace={
+            "size=64, images=1_000_000": "size=32, count=8, images=8",
+            "(batch=32)": "(batch=4, channels=64)",
+            '"runs/encoder-python", space="w"': '"runs/encoder-python", space="w", images=8',
+        },
+    ),
+    "docs/how-to/use-a-diffusion-pipeline.md": Page(
+        made=(files.package, files.diffusion_pipeline, files.faces),
+        replace={
+            "steps = 30": "steps = 3",
+            "image_size = 512": "image_size = 16",
+            "a passport photograph of a {age} person {glasses}, plain background": "a {age} person {glasses}",
+            "25 year old": "young",
+            "70 year old": "old",
+            "without glasses": "without",
+            "wearing glasses": "glasses",
+            "a photograph of a person ": "",
+            "a photograph of an old person": "old",
+        },
     ),
     "docs/how-to/use-a-stylegan2.md": Page(
         {"transect generators convert": "official pickles: tests/generators/stylegan2/test_checkpoint_reading.py"},
@@ -78,10 +166,7 @@ PAGES = {
             "transect audit my_model.onnx --task binary --directions local": "its file is not made here",
         },
         (files.stylegan2, my_model, files.seed_labels),
-        extra={
-            "transect directions fit d.safetensors": "--subjects 200",
-            "transect audit my_model.onnx --task binary --directions d": "--size 48",
-        },
+        extra={"transect directions fit d.safetensors": "--subjects 200"},
     ),
     "docs/how-to/walk-and-rate.md": Page(
         {
@@ -89,10 +174,7 @@ PAGES = {
         },
         (my_model, files.rated_images),
         small={"--subjects": 4},
-        extra={"transect audit": "--size 48"},
     ),
-    "docs/how-to/write-a-target.md": Page(),
-    "docs/how-to/write-a-population.md": Page(),
     "docs/how-to/train-a-classifier.md": Page(
         {
             "transect train classifier 'celeba": GPU,
@@ -100,6 +182,8 @@ PAGES = {
         },
         small={"--count": 200},
         extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
+        replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
+        slow=True,
     ),
     "docs/how-to/match-photographs.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from transect.controls.hyperplanes import Hyperplanes, dual_directions, project
+from transect.controls.hyperplanes import Hyperplanes, dual_directions
 from transect.errors import BadInput
+
+
+def project(z: Float[np.ndarray, "n d"], planes: Hyperplanes) -> Float[np.ndarray, "n d"]:
+    """The nearest point of the intersection of all hyperplanes, in closed form: z - N⁺(N z + b).
+
+    The paper iterates, knowing no closed form; its iteration has this limit. Raises BadInput
+    where the normals are collinear.
+    """
+    dual_directions(planes)
+    return np.asarray(z - planes.decisions(z) @ np.linalg.pinv(planes.normals).T)
 
 
 def project_cyclically(

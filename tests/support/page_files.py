@@ -1,19 +1,29 @@
 """What documentation pages say that the reader has, made small: models, pictures, tables, labels."""
 
+import csv
 import json
+import re
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import audited
+import hostile_server
 import numpy as np
 import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import replicas
+import served
 import small_network
 from onnx import TensorProto, helper
-from PIL import Image
+from places import ROOT
 
 import transect
+from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.project import open_project
 
 
 def onnx_model(name: str, outputs: int = 1) -> None:
@@ -121,14 +131,124 @@ def celeba() -> None:
         replicas.put(root / "img_align_celeba" / f"{name}.png", 4 * k, (178, 218))
 
 
-def picture(name: str, size: int = 160) -> None:
-    Image.fromarray(np.full((size, size, 3), 120, np.uint8)).save(name)
+@contextmanager
+def detection_server() -> Iterator[dict[str, str]]:
+    """The service of acme.toml: finds a face in every picture. Gives what its address is here."""
+
+    def answer(number: int, body: bytes) -> dict:
+        box = {"left": 0.2, "top": 0.2, "width": 0.6, "height": 0.6}
+        return {"body": {"result": {"faces": [{"box": box, "confidence": 90.0}]}}}
+
+    with hostile_server.serving(answer) as server:
+        yield {"https://api.acme.example/v1/detect": server.url}
 
 
-def run_ids(run: str) -> list[str]:
-    """The ids of a run's images."""
-    return pq.read_table(Path(run) / "images", columns=["id"])["id"].to_pylist()
+def face_api_files(url: str) -> None:
+    """The example's target files, for a server at this address."""
+    folder = Path("examples/face_api")
+    folder.mkdir(parents=True)
+    for file in (ROOT / folder).glob("*.toml"):
+        (folder / file.name).write_text(file.read_text().replace("http://127.0.0.1:8422/analyze", url))
 
 
-def results(run: str) -> dict:
-    return json.loads((Path(run) / "results.json").read_text())
+@contextmanager
+def face_api() -> Iterator[dict[str, str]]:
+    """A server that answers as examples/face_api does: a face in every picture, with its scores."""
+
+    def answer(number: int, body: bytes) -> dict:
+        scores = {"box": [30, 30, 130, 130], "score": 0.9, "age": 40.0, "female": 0.6, "expressions": {"happy": 0.4}}
+        return {"body": {"faces": [scores]}}
+
+    with hostile_server.serving(answer) as server:
+        face_api_files(server.url)
+        yield {}
+
+
+def raters_answer(printed: str) -> None:
+    """Everybody who was invited follows the link and gives the first answer to every task."""
+    links = re.findall(r"(http://\S+)/invite/(\S+)", printed)
+    assert links, printed
+    raters = [served.HttpRater(base, token, lambda task: 0, threading.Event()) for base, token in links]
+    for rater in raters:
+        rater.start()
+    for rater in raters:
+        rater.join()
+        assert not rater.failure, rater.failure
+    assert all(rater.acknowledged for rater in raters)
+
+
+def quality_answers(printed: str) -> None:
+    """Five raters see the condition that was set on every image of runs/faces, and good pictures."""
+    table = pq.read_table("runs/faces/images", columns=["id", "cell"]).to_pylist()
+    project = open_project(Path("runs/faces"), None, ("quality",))
+    given = []
+    for row in table:
+        for rater in range(5):
+            given.append(Incoming("test", "", row["id"], "", "condition", f"r{rater}", row["cell"]))
+            given.append(Incoming("test", "", row["id"], "", "quality", f"r{rater}", 3 + (rater + row["cell"]) % 2))
+    take_in(project, given, 1.0)
+    project.database.close()
+
+
+def rated_pairs() -> None:
+    """runs/pairs, a run whose raters were asked about the pairs of pairs.csv, and that file."""
+    transect.audit(audited.brightness, vary=["glasses"], subjects=3, image_size=32, out="runs/pairs", quiet=True)
+    project = open_project(Path("runs/pairs"), None, ("pairs",))
+    pairs = [(f"{subject}-0000", f"{subject}-0001") for subject in range(3)]
+    given = [
+        Incoming("test", "", *pair, "same_person", f"r{rater}", rater % 2, 0) for pair in pairs for rater in range(3)
+    ]
+    take_in(project, given, 1.0)
+    project.database.close()
+    kinds = zip(pairs, ("real", "fake", "dup"), strict=True)
+    Path("pairs.csv").write_text("first,second,kind\n" + "".join(f"{a},{b},{kind}\n" for (a, b), kind in kinds))
+
+
+def crowd_results(printed: str) -> None:
+    """results.csv: a worker of the market has ticked the first answer of every task of the batch."""
+    batch = next(Path("runs/smile").rglob("batch.csv"))
+    with batch.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ticked = json.dumps([{"answer": {"0": True}}])
+    with Path("results.csv").open("w", newline="") as file:
+        names = [*(f"Input.{name}" for name in rows[0]), "AssignmentStatus", "WorkerId", "Answer.taskAnswers"]
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([[*row.values(), "Submitted", "A1SECRET", ticked] for row in rows])
+
+
+def diffusion_pipeline() -> None:
+    """The folder stable-diffusion: a pipeline of 16 x 16 pixels."""
+    import small_pipelines
+
+    small_pipelines.save_text(Path("stable-diffusion").absolute())
+
+
+def face_weights() -> None:
+    """A function embeds pictures, where a page has dlib's weights."""
+    Path("thumbnail.py").write_text(
+        "def embed(pixels):\n    return pixels[:, ::16, ::16].reshape(len(pixels), -1) / 255\n"
+    )
+    sys.path.insert(0, str(Path.cwd()))
+
+
+def verbs() -> None:
+    """imsitu_verb_gender.parquet in the layout of the release: verbs that go with gender."""
+    rng = np.random.default_rng(0)
+    rows = 66_000
+    gender = rng.integers(0, 2, rows)
+    columns = {
+        "split": [("train", "dev", "test")[k % 3] for k in range(rows)],
+        "image_name": [f"{k}.jpg" for k in range(rows)],
+        "verb_id": np.where(rng.random(rows) < 0.5, gender, rng.integers(0, 6, rows)),
+        "gender": gender,
+        **{f"in_alpha{k}": rng.random(rows) < 0.8 for k in (1, 2, 3)},
+    }
+    pq.write_table(pa.table(columns), "imsitu_verb_gender.parquet")
+
+
+def photographs_have_every_section(printed: str) -> None:
+    """The report on photographs has what its page lists."""
+    results = json.loads(Path("runs/photographs/results.json").read_text())
+    keys = {section["key"] for section in results["sections"]}
+    assert {"adjustment", "models", "confounding", "people", "balance"} <= keys

@@ -1,11 +1,23 @@
 """Runs the commands and code blocks of a documentation page from the top, in one folder, at small sizes."""
 
 import contextlib
+import csv
 import io
+import os
 import re
+import runpy
 import shlex
+import subprocess
+import sys
+import time
+import tomllib
 import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
+
+from places import ROOT
 
 from transect.cli.app import app
 
@@ -23,9 +35,37 @@ SMALL = {
 }
 """The largest value that each option gets, so that a page runs in seconds. Smaller values of the page stay."""
 
-BLOCK = re.compile(r"^```(sh|python|toml)\n(.*?)^```", re.M | re.S)
-FILE = re.compile(r"^# ([\w.-]+\.toml)\s*$", re.M)
+BLOCK = re.compile(r"^```([\w-]*)\n(.*?)^```", re.M | re.S)
+FILE = re.compile(r"\A# ([\w.-]+\.toml)\b")
 """A TOML block that begins with its file's name is written under that name."""
+
+LANGUAGES = {"sh", "python", "toml", "csv", "text"}
+"""Blocks that are run, written, or compared with the output (text) of the blocks above them."""
+
+NOT_RUN = {"nginx": "the configuration of another program, which is not installed here"}
+"""Languages of blocks that are not run, and why."""
+
+
+@dataclass
+class Page:
+    """What a page needs to run.
+
+    skip: beginnings of commands that are not run, each with the reason. made: make the reader's files; a context manager
+    is entered, and gives more replacements. small: largest sizes. extra: beginnings of commands, and options that are
+    added. replace: texts of blocks, and what a test has instead. after: beginnings of commands, and what is called with
+    their output. compare: small sizes print the same words. full: a slow test also runs the page at its own sizes and
+    compares the whole output. slow: the page takes long at small sizes too.
+    """
+
+    skip: dict[str, str] = field(default_factory=dict)
+    made: tuple[Callable[[], object], ...] = ()
+    small: dict[str, int] = field(default_factory=dict)
+    extra: dict[str, str] = field(default_factory=dict)
+    replace: dict[str, str] = field(default_factory=dict)
+    after: dict[str, Callable[[str], None]] = field(default_factory=dict)
+    compare: bool = True
+    slow: bool = False
+    full: bool = False
 
 
 def lines_of(block: str) -> list[str]:
@@ -47,50 +87,195 @@ def smaller(words: list[str], largest: dict[str, int]) -> list[str]:
     return shown
 
 
-def run_command(line: str, largest: dict[str, int], added: str = "") -> None:
-    """Run one `transect …` line in this process, with options added. Raises AssertionError if it fails."""
-    words = shlex.split(line, comments=True)
-    assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
+def unlike(shown: str, printed: str, *, exact: bool) -> str:
+    """The first line of a page's output that was not printed, in order; "" if there is none. `…` is any text.
+
+    exact: numbers count too; else the words alone are compared, since small sizes give other numbers.
+
+    >>> unlike("2 calls, 1 failure", "24 calls,  0 failure", exact=False)
+    ''
+    >>> unlike("2 calls, 1 failure", "24 calls,  0 failure", exact=True)
+    '2 calls, 1 failure'
+    """
+    lines = iter(printed.splitlines())
+    for line in filter(str.strip, shown.splitlines()):
+        wanted = [_plain(part, exact) for part in line.split("…")]
+        if not any(_holds(_plain(given, exact), wanted) for given in lines):
+            return line
+    return ""
+
+
+def _plain(text: str, exact: bool) -> str:
+    return " ".join(text.split() if exact else re.findall(r"[^\W\d]+", text))
+
+
+def _holds(given: str, parts: list[str]) -> bool:
+    places = [given.find(part) for part in parts]
+    return -1 not in places and places == sorted(places)
+
+
+class Reader:
+    """A reader who runs a page from the top. done: what was run, written or compared."""
+
+    def __init__(self, path: Path, page: Page, *, full: bool = False) -> None:
+        self.path, self.page, self.full = path, page, full
+        self.largest = {} if full else SMALL | page.small
+        self.names: dict[str, object] = {"__name__": "page"}
+        self.done: list[str] = []
+        self.printed = ""
+        self.unused = {*page.skip, *page.extra, *page.replace, *page.after}
+        self.replace = dict(page.replace)
+
+    def run(self) -> list[str]:
+        """Every block in order. A list of the page (skip, extra …) with an entry that fits nothing is an error."""
+        with contextlib.ExitStack() as self.stack:
+            self.stack.enter_context(mock.patch.dict(os.environ, COLUMNS="200"))
+            for make in self.page.made:
+                made = make()
+                if hasattr(made, "__enter__"):
+                    self.replace |= self.stack.enter_context(made) or {}
+            for kind, block in BLOCK.findall(self.path.read_text()):
+                self.block(kind, self.replaced(block))
+        assert not self.unused, f"{self.path.name}: no block has or begins with {sorted(self.unused)}"
+        return self.done
+
+    def replaced(self, block: str) -> str:
+        for text, other in self.replace.items():
+            if text in block:
+                self.unused.discard(text)
+                block = block.replace(text, other)
+        return block
+
+    def block(self, kind: str, block: str) -> None:
+        assert kind in LANGUAGES | set(NOT_RUN), f"{self.path.name}: a block of language {kind!r} is never run"
+        if kind in NOT_RUN:
+            return
+        began = time.process_time()
+        {"sh": self.shell, "python": self.python, "toml": self.toml, "csv": self.table, "text": self.output}[kind](
+            block
+        )
+        if "PAGE_TIMES" in os.environ:
+            print(f"{time.process_time() - began:6.1f} s  {kind}: {block.splitlines()[0][:120]}", file=sys.__stderr__)
+
+    def python(self, block: str) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(block, self.path.name, "exec"), self.names)  # the project's own page
+        self.printed += printed.getvalue()
+        self.done.append("python")
+
+    def toml(self, block: str) -> None:
+        tomllib.loads(block)
+        if named := FILE.search(block):
+            Path(named[1]).write_text(block)
+            self.done.append(named[1])
+
+    def table(self, block: str) -> None:
+        header, *rows = csv.reader(io.StringIO(block))
+        assert rows, f"{self.path.name}: a table without rows"
+        assert all(len(row) == len(header) for row in rows), f"{self.path.name}: {block}"
+        self.done.append("csv")
+
+    def output(self, block: str) -> None:
+        if not (self.page.compare or self.full):
+            return
+        missing = unlike(block, self.printed, exact=self.full)
+        assert not missing, f"{self.path.name} shows\n{missing}\nwhich was not printed:\n{self.printed[-4000:]}"
+        self.done.append("text")
+        self.printed = ""
+
+    def shell(self, block: str) -> None:
+        for line in lines_of(block):
+            if reasons := [start for start in self.page.skip if line.startswith(start)]:
+                self.unused -= set(reasons)
+                continue
+            printed = self.command(line, self.added(line))
+            self.printed += printed
+            for start, call in self.page.after.items():
+                if line.startswith(start):
+                    self.unused.discard(start)
+                    call(printed)
+            self.done.append(line)
+
+    def added(self, line: str) -> str:
+        fitting = {start: options for start, options in self.page.extra.items() if line.startswith(start)}
+        self.unused -= set(fitting)
+        return "" if self.full else " ".join(fitting.values())
+
+    def command(self, line: str, added: str) -> str:
+        words = [*smaller(shlex.split(line, comments=True), self.largest), *shlex.split(added)]
+        if words[0] == "export":
+            os.environ.update(word.replace("…", "a secret of the reader").split("=", 1) for word in words[1:])
+        elif words[:2] == ["pip", "install"]:
+            check_extras(words[2:])
+        elif words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M), line
+        elif words[0] == "pytest":
+            assert all((ROOT / word).exists() for word in words if word.endswith(".py")), line
+        elif words[0] == "python":
+            return run_script(line, words[1:])
+        elif words[:3] == ["transect", "annotate", "serve"]:
+            return self.serve(words)
+        else:
+            assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
+            if not self.full:
+                words += defaults_made_small(words)
+            return run_command(line, words[1:])
+        return ""
+
+    def serve(self, words: list[str]) -> str:
+        """A server in the background, on a free port, until the page ends."""
+        call = [sys.executable, "-m", *words, "--port", "0", "--no-examples"]
+        process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.stack.callback(process.stdout.close)
+        self.stack.callback(process.wait)
+        self.stack.callback(process.kill)
+        first = process.stdout.readline()
+        assert "http://" in first, first + process.stdout.read()
+        return first
+
+
+def defaults_made_small(words: list[str]) -> list[str]:
+    """Options for sizes that a command leaves at their defaults."""
+    more, job = [], words[1]
+    if job in ("audit", "search") and not {"--size", "--generator"} & set(words):
+        more += ["--size", "48"]
+    if job == "audit" and "--subjects" not in words and {"--vary", "--steps"} & set(words):
+        more += ["--subjects", "3"]
+    if job == "search" and "--budget" not in words:
+        more += ["--budget", "24"]
+    return more
+
+
+def check_extras(words: list[str]) -> None:
+    """What `pip install` is asked for is this project with extras that it has; nothing is installed."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (named,) = [word for word in words if not word.startswith("-")]
+    (wanted,) = re.fullmatch(r"transect\[([\w,]+)\]", named).groups()
+    assert set(wanted.split(",")) <= set(extras), named
+
+
+def run_command(line: str, words: list[str]) -> str:
+    """What a `transect …` line prints, run in this process. Raises AssertionError if it fails."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            code = app([*smaller(words[1:], largest), *shlex.split(added)], standalone_mode=False)
+            code = app(words, standalone_mode=False)
     except Exception as error:
         raise AssertionError(
             f"{line}\n{error}\n{printed.getvalue()[-1500:]}\n{traceback.format_exc()[-800:]}"
         ) from None
     assert not code, f"{line}\n{printed.getvalue()[-1500:]}"
+    return printed.getvalue()
 
 
-def run_page(
-    page: Path, *, skip: dict[str, str], small: dict[str, int] | None = None, extra: dict[str, str] | None = None
-) -> list[str]:
-    """Run every block of a page in the current folder; the commands and files that were run or written.
-
-    skip: beginnings of commands that are not run, each with the reason. A beginning that no command of the page has is
-    an error, so that the list stays true. small: largest values that replace or add to `SMALL`. extra: beginnings of
-    commands, and options that are added to them.
-    """
-    done, unused = [], set(skip) | set(extra or {})
-    largest = SMALL | (small or {})
-    names: dict[str, object] = {"__name__": "page"}
-    for kind, block in BLOCK.findall(page.read_text()):
-        if kind == "python":
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(block, page.name, "exec"), names)  # the project's own page
-            done.append("python")
-        elif kind == "toml":
-            if named := FILE.search(block):
-                Path(named[1]).write_text(block)
-                done.append(named[1])
-        else:
-            for line in lines_of(block):
-                if reasons := [start for start in skip if line.startswith(start)]:
-                    unused -= set(reasons)
-                    continue
-                added = [(start, options) for start, options in (extra or {}).items() if line.startswith(start)]
-                unused -= {start for start, _ in added}
-                run_command(line, largest, " ".join(options for _, options in added))
-                done.append(line)
-    assert not unused, f"{page.name}: no command begins with {sorted(unused)}"
-    return done
+def run_script(line: str, words: list[str]) -> str:
+    """What a script of the repository prints, run in this process."""
+    printed = io.StringIO()
+    code: object = None
+    with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(printed):
+        try:
+            runpy.run_path(str(ROOT / words[0]), run_name="__main__")
+        except SystemExit as ended:
+            code = ended.code
+    assert not code, f"{line}\n{printed.getvalue()[-1500:]}"
+    return printed.getvalue()

@@ -19,6 +19,11 @@ def text_of(element):
     return "".join(element.itertext())
 
 
+def plain_text(sentence):
+    """The words of a sentence without its markup."""
+    return sentence.striptags()
+
+
 def classes(element):
     return (element.get("class") or "").split()
 

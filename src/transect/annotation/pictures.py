@@ -14,7 +14,7 @@ from transect.runs.folder import FinishedRun
 _MOST_BYTES: Final = 256 << 20
 """Decompressed pictures that are kept at hand."""
 _DIGITS: Final = 32
-"""Of a digest in hexadecimal: 128 bits tell pictures apart."""
+"""Of a digest in hexadecimal: 128 bits distinguish pictures."""
 
 
 class Picture(NamedTuple):

@@ -68,8 +68,8 @@ def directional_label(
 ) -> Amplification:  # fmt: skip
     """BiasAmp A→T: does knowing the class change the prediction of a label more than it changes the label?
 
-    Mean over pairs of label t and class a of D where t and a go together, and of -D elsewhere, with
-    D = P(T̂=t | A=a) - P(T=t | A=a). They go together where P(A=a, T=t) > P(A=a) P(T=t) in the training labels, or in
+    Mean over pairs of label t and class a of D where t and a are positively associated, and of -D elsewhere, with
+    D = P(T̂=t | A=a) - P(T=t | A=a). They are where P(A=a, T=t) > P(A=a) P(T=t) in the training labels, or in
     these labels where none are given. Wang and Russakovsky 2021, equation 2.
 
     >>> labels = np.array([[True], [False], [True], [False]])

@@ -6,7 +6,7 @@ and nothing is folded about it: an attacker below chance stays below chance.
 
 Intervals hold for the attacker as trained: they cover the sampling of test items and the spread between rounds, not
 what another training set or a better attacker would find. Leakage is a lower bound on what could be inferred. Folds
-of a cross-fit share training items, so that their errors go together: there the variance is multiplied by
+of a cross-fit share training items, so that their errors are correlated: there the variance is multiplied by
 1 + folds / (folds - 1), the correction of Nadeau and Bengio 2003 (doi:10.1023/A:1024068626366).
 """
 

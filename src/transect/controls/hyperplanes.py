@@ -67,24 +67,6 @@ def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
     return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
 
 
-def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
-    """Algorithm 2 as printed: from each normal the parts along all other vectors of one QR factorisation.
-
-    What remains of normal i is its part along the i-th vector alone: the Gram-Schmidt basis, which is perpendicular to
-    the earlier normals and not to the later ones. `dual_directions` does what the text asks for. Rows have length 1.
-    """
-    q = np.linalg.qr(normals.T)[0].T
-    directions = []
-    for i, normal in enumerate(normals):
-        direction = normal.copy()
-        for j, other in enumerate(q):
-            if j != i:
-                direction = direction - other * (other @ direction) / (other @ other)
-        directions.append(direction)
-    axes = np.array(directions)
-    return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True))
-
-
 def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
     """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
 
@@ -108,13 +90,3 @@ def _check_independent(planes: Hyperplanes) -> None:
         f"directions: expected attributes that differ in the latent space, got collinear {involved}"
         f" (condition number {condition:.2g}); drop one of them"
     )
-
-
-def project(z: Float[np.ndarray, "n d"], planes: Hyperplanes) -> Float[np.ndarray, "n d"]:
-    """The nearest point of the intersection of all hyperplanes, in closed form: z - N⁺(N z + b).
-
-    The paper iterates, knowing no closed form; its iteration has this limit. Raises BadInput
-    where the normals are collinear.
-    """
-    _check_independent(planes)
-    return np.asarray(z - planes.decisions(z) @ np.linalg.pinv(planes.normals).T)

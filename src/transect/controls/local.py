@@ -1,4 +1,4 @@
-"""Local directions: each step goes along the gradient of an attribute model where a latent is, not along one line.
+"""Local directions: each step follows the gradient of an attribute model where a latent is, not along one line.
 
 The model is kernel ridge regression of labels on latents (a linear and a Gaussian kernel, on a subset of centers), so
 that gradients are known in closed form. Steps leave the other attributes' models where they are, as the dual

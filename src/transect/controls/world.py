@@ -82,9 +82,9 @@ class LearnedWorld:
         """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
         return self._map_latents(self.generator.sample(seeds))
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects by which limits of edits are set: the generator's own draws, also where the study's are inverted."""
-        return self._map_latents(capabilities.unedited(self.generator, seeds))
+        return self._map_latents(capabilities.sample_unedited(self.generator, seeds))
 
     def render(self, latents: Latents) -> Images:
         """The generator's images."""

@@ -2,8 +2,8 @@
 
 Each gate compares an edited image with the subject's own, and what is allowed is what unedited images of other
 subjects show: a reference sample sets every limit. Measures (attribute models, an embedding, a realism score) are
-handed in; what is not measured is no gate, and says so. Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.3, remove such
-images after people looked at them; here they are counted by cell and kept.
+handed in; what is not measured is no gate, with the reason. Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.3,
+remove such images after people looked at them; here they are counted by cell and kept.
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ from .outcomes import compute as compute
 from .outcomes import offered as offered
 from .overlap import found as found
 from .overlap import intersection_over_union as intersection_over_union
-from .perception import angles as angles
 from .perception import correlations as correlations
 from .perception import fractional_errors as fractional_errors
 from .perception import mean_ratings as mean_ratings

@@ -133,7 +133,7 @@ def analyse_population(
 ) -> Analysis:
     """Unadjusted associations and group rates of a population design: association, not causation.
 
-    Attributes come together in a population, so that a difference between groups of one mixes in all that comes along
+    Attributes are associated in a population, so that a difference between groups of one includes all that varies
     with it; basis is "observational". values: outcomes [n]; columns: the values [n] of each attribute to analyse;
     subjects: who is on each image (default: every image shows another subject); where they repeat, rates, intervals
     and tests are by subject. Attributes with levels are grouped by level, others cut at `edges`, or else at their
@@ -207,7 +207,7 @@ def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...
 def adjust_together(
     effects: Sequence[Effect], differences: Sequence[Float[np.ndarray, " _"]], *, seed: int = 0
 ) -> tuple[Effect, ...]:
-    """The effects with p_adjusted by the max-T bootstrap of the whole family, which knows how effects go together.
+    """The effects with p_adjusted by the max-T bootstrap of the whole family, which uses how effects are correlated.
 
     differences: the subjects' differences behind each effect, as `Contrast` has them, or of an observation the scores,
     as `Association` has them (a wild bootstrap of scores, Kline and Santos 2012); subject i of one effect is taken as

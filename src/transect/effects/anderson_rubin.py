@@ -1,7 +1,7 @@
 """Which effects do the instruments not rule out? Anderson and Rubin's set, valid however weak the instruments are.
 
 An effect is ruled out when, with its part taken from the outcome, the instruments still predict the rest. The set may
-be an interval, or have no end where the instruments are too weak to say so.
+be an interval, or have no end where the instruments are too weak.
 """
 
 from __future__ import annotations

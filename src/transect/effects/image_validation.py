@@ -26,7 +26,7 @@ class Group:
 
     unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: rated ones
     whose intended condition is unknown, of which only quality is judged. failures: gates that
-    this level does not meet, as "gate: what was found"; of all images they stand in `Validation.failures`.
+    this level does not meet, as "gate: what was found"; those of all images are in `Validation.failures`.
     """
 
     attribute: str

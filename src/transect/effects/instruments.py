@@ -1,9 +1,9 @@
-"""What does the *perceived* attribute cause, where the manipulation also drags others along? Instrumental variables.
+"""What does the *perceived* attribute cause, where the manipulation also changes others? Instrumental variables.
 
 The intended values are set by us, so they are as good as randomised: they are instruments for the perceived values.
 Several perceived attributes at once repair a manipulation that moves more than it should (hair length that brings a
 beard), if as many intended ones vary. The exclusion restriction must hold: an intended value changes the answer only
-through the perceived attributes that are in the model. An unlisted attribute that rides along (earrings) breaks it.
+through the perceived attributes in the model. An unlisted attribute that changes with them (earrings) breaks it.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def pair_outcome(
     """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds.
 
     values: the outcome of every image [n], NaN where it has none; a, b: the images of each pair, as `greedy` and
-    `optimal` give them. A pair without both outcomes is left out and counted. An a that stands in several pairs is
+    `optimal` give them. A pair without both outcomes is left out and counted. An a that is in several pairs is
     compared with the mean of its b, as one; Rosenbaum's bounds are then left out, which are of pairs.
 
     Returns PairOutcome.
@@ -99,7 +99,7 @@ def pair_outcome(
 def _differences(
     values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
 ) -> tuple[Float[np.ndarray, " s"], bool]:
-    """Each a less the mean of its b that have an outcome, and whether any a stands in several pairs."""
+    """Each a less the mean of its b that have an outcome, and whether any a is in several pairs."""
     anchors, place = np.unique(a, return_inverse=True)
     known = np.isfinite(values[b])
     counts = np.bincount(place[known], minlength=len(anchors))

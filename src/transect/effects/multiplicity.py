@@ -56,8 +56,8 @@ def max_t(differences: Float[np.ndarray, "n m"], *, resamples: int = 9999, seed:
     """Step-down max-T p-values of the means of m columns of subjects' differences (NaN: the subject has none).
 
     A wild bootstrap of subjects: each draw multiplies all differences of a subject by one random sign, and the largest
-    |sum| / sqrt(sum of squares) of the columns that are not yet decided is kept. Columns that go together are thus not
-    paid for twice, which Holm's method does. Rejecting those <= alpha makes any false rejection with a chance of at
+    |sum| / sqrt(sum of squares) of the columns that are not yet decided is kept. Correlated columns are thus not
+    corrected twice, which Holm's method does. Rejecting those <= alpha makes any false rejection with a chance of at
     most alpha: exactly where the null is that nothing changes for any subject, for many subjects also where effects
     average 0. Westfall and Young 1993; Romano and Wolf 2005.
 

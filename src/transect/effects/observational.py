@@ -1,7 +1,7 @@
 """How do outcomes differ between groups of a population? Association, not causation.
 
 Attributes of a population move together, so a difference between its groups mixes what an attribute causes with all
-that comes along with it. These estimates are unadjusted, and every effect made from them has basis "observational".
+that varies with it. These estimates are unadjusted, and every effect made from them has basis "observational".
 """
 
 from __future__ import annotations

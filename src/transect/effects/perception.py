@@ -1,8 +1,7 @@
-"""What do people see change when one attribute is manipulated? Perception sensitivity, correlations, angles.
+"""What do people see change when one attribute is manipulated? Perception sensitivity, correlations.
 
 Denton et al. 2019, Eq. 4: the mean perceived change in a′ when a is manipulated. A clean manipulation changes its own
-row's diagonal only. Their Fig. 3 (correlations of attributes) and the angles between directions say beforehand which
-attributes will be hard to part.
+row's diagonal only. Their Fig. 3 (correlations of attributes) shows which attributes will be hard to separate.
 """
 
 from __future__ import annotations
@@ -223,25 +222,6 @@ def correlations(columns: Columns) -> Correlations:
             scale > 1e-12 * np.sqrt(np.maximum(square * square.T, 0.0)) / np.maximum(n, 1), covariance / scale, np.nan
         )
     return Correlations(names, np.clip(matrix, -1.0, 1.0), n.astype(np.int64))
-
-
-def angles(directions: ArrayLike) -> Float[np.ndarray, "k k"]:
-    """Angles in degrees, 0 to 180, between directions [k, d] of a latent space; NaN for a direction of length 0.
-
-    >>> angles([[1.0, 0.0], [1.0, 1.0], [-2.0, 0.0]]).round(6)
-    array([[  0.,  45., 180.],
-           [ 45.,   0., 135.],
-           [180., 135.,   0.]])
-    """
-    vectors = np.asarray(directions, dtype=np.float64)
-    if vectors.ndim != 2:
-        raise BadInput(f"directions: expected [directions, dimensions], got {vectors.ndim} axes; stack them")
-    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, norm, out=np.full(vectors.shape, np.nan), where=norm > 0)
-    # Kahan's formula: arccos loses half the digits near 0 and 180 degrees.
-    apart = np.linalg.norm(unit[:, None] - unit[None], axis=2)
-    together = np.linalg.norm(unit[:, None] + unit[None], axis=2)
-    return np.asarray(np.degrees(2 * np.arctan2(apart, together)))
 
 
 def _effect(matrix: PerceptionMatrix, row: int, column: int, labels: Labels) -> Effect:

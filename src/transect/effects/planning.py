@@ -3,7 +3,7 @@
 A pair of images of one subject is tested by McNemar's exact test (which the sign-flip test is), whose power is summed
 over all tables; averages over several cells and pilots' differences of more values by Student's or the normal
 approximation of the same test; two groups of different subjects by Fisher's exact test, in the approximation of
-Casagrande, Pike and Smith. The images of one subject go together: answers are yes where a normal factor that they
+Casagrande, Pike and Smith. The images of one subject are correlated: answers are yes where a normal factor that they
 share, plus noise, is below a limit.
 """
 

@@ -1,8 +1,8 @@
 """What would this cause in a population of a given make-up? Cell means of a factorial, weighted by its shares.
 
-Direct standardisation. In a population where attributes go together, two groups differ for two reasons: the attribute
-itself (disparate treatment: the same subjects, this attribute changed), and what comes along with it. Disparate impact
-is the whole difference of the groups as they are. Both rest on the experiment's effects holding in the population.
+Direct standardisation. In a population where attributes are associated, two groups differ for two reasons: the
+attribute itself (disparate treatment: the same subjects, this attribute changed), and what varies with it. Disparate
+impact is the whole difference of the groups as they are. Both assume that the experiment's effects hold there.
 """
 
 from __future__ import annotations

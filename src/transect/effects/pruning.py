@@ -6,7 +6,7 @@ that look like children: 8,000, then 5,713, then 5,335. Each rule of that kind i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -15,7 +15,6 @@ from jaxtyping import Bool, Float
 
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput, UnknownName
-from transect.records import Effect
 
 SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
@@ -149,24 +148,3 @@ def _by_step(rules: Sequence[Rule]) -> list[tuple[str, list[Rule]]]:
         else:
             groups.append((rule.step or rule.text, [rule]))
     return groups
-
-
-def along(
-    pruning: Pruning, estimate: Callable[[Bool[np.ndarray, " n"]], Sequence[Effect]]
-) -> tuple[tuple[str, tuple[Effect, ...]], ...]:
-    """How results move: the effects of all images, and those after each step.
-
-    estimate: from the rows to keep to effects.
-
-    >>> from transect.effects import ols
-    >>> y, x = np.array([0.0, 1.0, 5.0]), np.array([0.0, 1.0, 2.0])
-    >>> result = along(prune({"x": x}, [Rule("x", 2.0)]), lambda rows: ols(y[rows], x[rows]))
-    >>> [(name, round(effects[0].estimate, 6)) for name, effects in result]
-    [('all images', 2.5), ('x >= 2', 1.0)]
-    """
-    everything = np.ones(len(pruning.remaining), dtype=bool)
-    stages = [
-        ("all images", everything),
-        *((step.name, rows) for step, rows in zip(pruning.steps, pruning.after, strict=True)),
-    ]
-    return tuple((name, tuple(estimate(rows))) for name, rows in stages)

@@ -205,7 +205,7 @@ def _comparisons(unit: Float[np.ndarray, "m d"], who: Int[np.ndarray, " m"], pla
 def _dyadic_rate(
     hit: np.ndarray, first: Int[np.ndarray, " c"], second: Int[np.ndarray, " c"], confidence: float
 ) -> tuple[float, float, float]:
-    """A share of comparisons and its interval, where comparisons that share a subject go together.
+    """A share of comparisons and its interval, where comparisons that share a subject are correlated.
 
     Σ over subjects of (its residual)² counts the square of each two subjects' own residual twice; one is taken off,
     and what is left is never less than independent pairs of subjects would have (as in `recognition`).

@@ -23,7 +23,7 @@ from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.protocols import Generator, KnowsIdentities, KnowsTruth, Target, World
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
-from transect.runs.capabilities import description, unedited
+from transect.runs.capabilities import description, sample_unedited
 from transect.runs.folder import RunFolder
 from transect.runs.spec import EditsEntry
 
@@ -231,7 +231,7 @@ class Gatekeeper:
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder) -> Gatekeeper:
     """The limits that unedited subjects set, measured once and stored in the folder."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
-    latents = unedited(_learned(world), seeds)
+    latents = sample_unedited(_learned(world), seeds)
     measures = measured(check, world, latents, world.render(latents))
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
     limits = limits_of(measures, values, list(design.levels))

@@ -66,7 +66,7 @@ class InvertedPhotographs:
         self.check_subjects(int(rows.max(initial=0)) + 1)
         return Latents(numbers, self._codes[rows], self.found.space)
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects that are not photographs: the generator's own draws, by which limits of edits are set."""
         return self.generator.sample(seeds)
 

@@ -105,10 +105,3 @@ def resized(images: Float[Tensor, "b 3 h w"], size: int) -> Float[Tensor, "b 3 s
     if images.shape[2:] == (size, size):
         return images
     return functional.interpolate(images, (size, size), mode="bilinear", antialias=True, align_corners=False)
-
-
-def new_network(outputs: int, seed: int) -> FeatureNetwork:
-    """A network whose weights come from the seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return FeatureNetwork(outputs)

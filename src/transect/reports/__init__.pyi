@@ -1,5 +1,4 @@
 from .page import build as build
-from .page import headline as headline
 from .page import write as write
 from .records import Box as Box
 from .records import Example as Example

@@ -130,6 +130,11 @@ class Printer(ABC):
             json_number(value), place, mark, plus, text
         )
 
+    def counted(self, place: str, noun: str, plural: str = "") -> Markup:
+        """A count with its noun: "1 image", "2,000 images"."""
+        words = noun if self.value(place) == 1 else plural or f"{noun}s"
+        return Markup("{} {}").format(self.number(place, "count"), words)
+
     def interval(
         self,
         place: str,

@@ -24,7 +24,7 @@ from transect.reports.further_views import Further, further
 from transect.reports.models import JsonObject
 from transect.reports.records import Gallery
 from transect.reports.results import Results, StudyEntry, complete, read
-from transect.reports.summary import found, plain_text, summarize
+from transect.reports.summary import summarize
 from transect.reports.wording import (
     correction,
     outcome_meaning,
@@ -90,12 +90,6 @@ def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonO
     write_atomically(folder / "results.json", (dumps(document.tree, indent=1) + "\n").encode())
     write_atomically(folder / "report.html", page.encode())
     return document.tree
-
-
-def headline(results: Mapping[str, Any]) -> list[str]:
-    """The largest effects as plain sentences, for a terminal."""
-    document = Document(complete(read(results), Gallery(), Gallery()))
-    return [plain_text(found(document, index)) for index in document.results.largest]
 
 
 def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:

@@ -1,6 +1,6 @@
 """What does the audit say, in plain words? Sentences for a reader who does no statistics.
 
-A sentence is Markup whose numbers are printed by the document; `plain_text` gives the same words for a terminal.
+A sentence is Markup whose numbers are printed by the document.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import final
 from markupsafe import Markup
 
 from transect.reports.document import Document, decimals_for, pointer
+from transect.reports.entries import EffectEntry
 from transect.reports.further_views import alarms
-from transect.reports.results import EffectEntry, StudyEntry, significant
+from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import correction, effect_style, level, listed, outcome_words, spaced, with_unit
 
 
@@ -42,15 +43,6 @@ def summarize(document: Document) -> Summary:
     )
 
 
-def plain_text(sentence: Markup) -> str:
-    """The words of a sentence without its markup, for a terminal.
-
-    >>> plain_text(Markup('raises it by <data value="0.31">31</data> points'))
-    'raises it by 31 points'
-    """
-    return sentence.striptags()
-
-
 def notice(document: Document) -> Markup | None:
     """The warning that the world's photometry is not yet validated; None once it is."""
     if document.results.world.photometry_validated:
@@ -71,13 +63,13 @@ def asked(document: Document, study: int) -> Markup:
     several = len(document.results.studies) > 1
     opening = Markup("Study <strong>{}</strong>: ").format(document.text(f"{place}/name")) if several else Markup()
     if entry.basis == "experimental":
-        template = Markup("{}{} images of {} rendered subjects, each at every combination of {}, were shown to {}.")
+        template = Markup("{}{} of {}, each at every combination of {}, were shown to {}.")
     else:
-        template = Markup("{}{} images of {} subjects, whose {} are as sampled from the population, were shown to {}.")
+        template = Markup("{}{} of {}, whose {} are as sampled from the population, were shown to {}.")
     sentence = template.format(
         opening,
-        document.number(f"{place}/images", "count"),
-        document.number(f"{place}/subjects", "count"),
+        document.counted(f"{place}/images", "image"),
+        document.counted(f"{place}/subjects", "rendered subject" if entry.basis == "experimental" else "subject"),
         listed(names) or "nothing",
         listed(targets),
     )
@@ -89,9 +81,9 @@ def _failed(document: Document, place: str, index: int) -> Markup:
     at = f"{place}/targets/{index}"
     if not document.value(f"{at}/n_failed"):
         return Markup()
-    return Markup(" On {} of {} images <strong>{} gave no valid answer</strong>.").format(
+    return Markup(" On {} of {} <strong>{} gave no valid answer</strong>.").format(
         document.number(f"{at}/n_failed", "count"),
-        document.number(f"{at}/n_images", "count"),
+        document.counted(f"{at}/n_images", "image"),
         document.text(f"{at}/name"),
     )
 
@@ -119,9 +111,9 @@ def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, in
     if effect.n_subjects >= study.subjects:
         return Markup()
     number = document.results.studies.index(study)
-    return Markup(" It rests on {} of {} subjects.").format(
+    return Markup(" It rests on {} of {}.").format(
         document.number(pointer("effects", index, "n_subjects"), "count"),
-        document.number(pointer("studies", number, "subjects"), "count"),
+        document.counted(pointer("studies", number, "subjects"), "subject"),
     )
 
 
@@ -208,14 +200,12 @@ def _p_words(document: Document, index: int) -> Markup:
 def family_words(document: Document) -> Markup:
     """How many tests there are, how many are significant, and how many effects are not estimable."""
     family = document.results.family
-    tests = "test" if family.size == 1 else "tests"
     verb = "is" if family.significant == 1 else "are"
     opening = Markup(
-        "{} of {} {} {} significant at the {}% level after correction for multiple tests ({} method)."
+        "{} of {} {} significant at the {}% level after correction for multiple tests ({} method)."
     ).format(
         document.number("/family/significant", "count"),
-        document.number("/family/size", "count"),
-        tests,
+        document.counted("/family/size", "test"),
         verb,
         document.number("/family/alpha", "percent", 0),
         correction(document),

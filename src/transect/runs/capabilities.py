@@ -89,9 +89,9 @@ def usual_levels(world: World) -> Mapping[str, tuple[float, ...]] | None:
     return world.usual_levels if isinstance(world, SuggestsLevels) else None
 
 
-def unedited(generator: Generator, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+def sample_unedited(generator: Generator, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
     """Subjects by which limits of edits are set: the generator's own draws."""
-    return generator.unedited(seeds) if isinstance(generator, DrawsUnedited) else generator.sample(seeds)
+    return generator.sample_unedited(seeds) if isinstance(generator, DrawsUnedited) else generator.sample(seeds)
 
 
 def check_subjects(generator: Generator, subjects: int) -> None:
@@ -115,8 +115,8 @@ def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:
         missing = [attribute.name for attribute in world.truth_attributes if attribute.name not in columns]
         if missing:
             yield "truths", "a column for each of truth_attributes", f"none for {', '.join(missing)}"
-    if isinstance(world, DrawsUnedited) and len(world.unedited(latents.seeds)) != len(latents):
-        yield "unedited", "one row per seed", "another number of rows"
+    if isinstance(world, DrawsUnedited) and len(world.sample_unedited(latents.seeds)) != len(latents):
+        yield "sample_unedited", "one row per seed", "another number of rows"
 
 
 def _validity_faults(world: StatesValidity) -> Iterator[tuple[str, str, str]]:

@@ -66,7 +66,7 @@ def load(
 
 @final
 class DlibFace:
-    """A Target that embeds the most confident face of an image; an image without one has no answer, and says so."""
+    """A Target that embeds the most confident face of an image; an image without one has no answer, with the reason."""
 
     name, task = "dlib:face-recognition", Task.EMBEDDING
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_failures import conduct
 
-from transect.designs.search import History, Interrogation, Thompson, conduct
+from transect.designs.search import History, Interrogation, Thompson
 from transect.designs.search.conditions import cells, condition_of, encoded
 from transect.designs.search.history import distances
 from transect.designs.search.interrogation import composite, expected_improvement

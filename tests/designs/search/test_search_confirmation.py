@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planted_failures import conduct
 from scipy.stats import binom
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.confirmation import BLOCK, CONFIDENCE, ConfirmedSearch, enough, half_width
 from transect.effects.intervals import wilson
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planted_failures import conduct
 
-from transect.designs.search import History, Random, Suggestions, apart, conduct
+from transect.designs.search import History, Random, Suggestions, apart
 from transect.errors import BadInput
 
 

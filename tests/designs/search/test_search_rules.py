@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_failures import conduct
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.rules import EVEN, Rule, _best_interval, _gain, find_rules, whole_cube
 from transect.designs.search.testing import Phases, _shares
 

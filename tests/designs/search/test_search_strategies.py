@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart, conduct
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart
 from transect.designs.search.interrogation import composite, expected_improvement
 from transect.errors import BadInput
-from transect.jobs.verify.failing import failing_target
 
 ALL = [Random, Sobol, Interrogation, ActiveSearch]
 

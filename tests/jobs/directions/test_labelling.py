@@ -43,8 +43,8 @@ def test_rows_of_one_subject_are_averaged_and_ties_left_out(tmp_path):
     np.testing.assert_array_equal(made.columns["age"], [50, 30, np.nan])
     assert dict(made.kinds) == {"smile": "binary", "age": "continuous"}
     assert made.notes == (
-        "6 rows of 3 subjects were averaged by subject",
-        "smile: 1 subjects without a majority are left out",
+        "6 rows of 3 subjects averaged by subject",
+        "smile: 1 subject without a majority left out",
         "smile: 1 of 3 subjects have no label",
         "age: 1 of 3 subjects have no label",
     )

@@ -17,6 +17,7 @@ from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_mean
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import counted
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
@@ -39,7 +40,7 @@ def section(answers: Answers) -> Section:
     columns_of = {**(answers.perceived or answers.values), **held}
     columns = {name: values for name, values in columns_of.items() if np.isfinite(values).any()}
     warnings = [
-        f"No image has a value of {words(name)}: it is left out ({len(answers.errors):,} images)"
+        f"No image has a value of {words(name)}: it is left out ({counted(len(answers.errors), 'image')})"
         for name in columns_of
         if name not in columns
     ]

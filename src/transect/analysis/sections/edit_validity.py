@@ -26,6 +26,7 @@ from transect.designs.edit_validity import (
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import counted
 from transect.runs.spec import RunSpec
 
 KEY: Final = "edit-validity"
@@ -121,7 +122,7 @@ def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], l
         count, n = int(fails[gate].sum()), int(known.sum())
         low, high = wilson(np.array([count]), np.array([n]))
         lost = int((~known).sum())
-        reasons += [f"{lost:,} images without a value"] if lost else []
+        reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
         share = count / n if n else np.nan
         rows.append([gate, _MEANINGS[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
     return table("Gates", heads, rows)

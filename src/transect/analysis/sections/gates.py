@@ -9,6 +9,7 @@ from typing import Any, Final
 from transect.analysis.sections.answers import table, words
 from transect.effects.image_validation import SOURCE
 from transect.reports.records import Section
+from transect.reports.wording import counted
 
 _GATES: Final = {
     "images": ("images judged, at least", "images"),
@@ -34,8 +35,8 @@ def section(
     counts = Counter(left_out)
     judged = sum(entry["groups"][0]["judged"] for entry in entries)
     text = [
-        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every "
-        "gate over all images. Each level that is set must also meet the gates separately; a value between two "
+        f"Raters judged {counted(judged, 'image')} of this generator before (validation {sha256[:12]}), and it met "
+        "every gate over all images. Each level that is set must also meet the gates separately; a value between two "
         "rated levels relies on both."
     ]
     if levels:
@@ -54,7 +55,7 @@ def section(
         study=study,
         title=f"Gates that were required of the images: {words(study)}",
         text=text,
-        warnings=[f"{count:,} images are left out: {reason}" for reason, count in sorted(counts.items())],
+        warnings=[f"{counted(count, 'image')} left out: {reason}" for reason, count in sorted(counts.items())],
         figures=[],
         tables=[
             table("Gates", [("gate", "text"), ("limit", "number"), ("over all images", "text")], _limits(entries)),

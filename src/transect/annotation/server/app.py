@@ -100,7 +100,7 @@ class Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: Any = None) -> None:
-        """Listen, and say so."""
+        """Listen, and report that the server is ready."""
         await super().startup(sockets)
         if self.started and self.servers:
             self._ready(int(self.servers[0].sockets[0].getsockname()[1]))

@@ -3,7 +3,7 @@
 As published (Singh et al. 2021, section 3.2.2): one model fitted to all images, the smaller group in random order, each
 image with the nearest free score of the other group, accepted within 0.1. As recommended (Austin 2011): the log odds,
 here cross-fitted by identity so that no image enters the model that scores it, the nearest pair first, within 0.2
-standard deviations. Where a model separates the groups almost perfectly there is little overlap, and both say so.
+standard deviations. Where a model separates the groups almost perfectly there is little overlap, and both report it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_COLUMNS: Final = 4096
 @final
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Log odds of being treated, [n], NaN for ineligible images, and how well they tell the groups apart.
+    """Log odds of being treated, [n], NaN for ineligible images, and how well they separate the groups.
 
     log_odds: from the model of all images; cross_fitted: from models that did not see the image's identity.
     accuracy, cross_validated: shares of images on the right side of 1/2; majority: what guessing the larger group gets.
@@ -61,7 +61,7 @@ class Scores:
         if np.isnan(self.area) or not 1 - self.cross_validated <= errors:
             return ""
         return (
-            f"the groups barely overlap: features tell them apart in {100 * self.cross_validated:.1f} % of images "
+            f"the groups barely overlap: features separate them in {100 * self.cross_validated:.1f} % of images "
             "(cross-validated), so that few images have a counterpart of a similar propensity; match on distance, or "
             "leave out of the features what the treatment itself is"
         )
@@ -119,7 +119,7 @@ def recommended(
 ) -> Matching:
     """Pairs of the nearest cross-fitted log odds within `caliper_sd` pooled standard deviations of the two groups.
 
-    Where an identity is in fewer than two folds' reach (a group too small to leave out) the in-sample score stands in.
+    Where an identity is in fewer than two folds' reach (a group too small to leave out) the in-sample score is used.
     The distance of a pair is the difference of log odds.
     """
     known = known or scores(sample, seed=seed)

@@ -127,7 +127,7 @@ class Matching:
     """Pairs, and why the other treated images have none.
 
     a, b: int64 [m], treated and control image of each pair, in the order in which they were found; with 1:k matching a
-    treated image stands in several pairs. distance: float64 [m]. refused: treated image -> reason. near: treated image
+    treated image is in several pairs. distance: float64 [m]. refused: treated image -> reason. near: treated image
     without a pair -> (nearest control of its stratum whatever the constraints, distance). least_caliper: without any
     pair, the smallest caliper that would leave one (inf: none would); NaN where there are pairs.
     """

@@ -2,7 +2,7 @@
 
 Entropy balancing (Hainmueller 2012) finds the control weights nearest to equal ones under which the covariates' means
 are those of the treated. Overlap weights (Li, Morgan and Zaslavsky 2018) weigh an image by the probability of being in
-the other group, which brings forward the images that could be in either.
+the other group, which gives more weight to images that could be in either.
 """
 
 from __future__ import annotations

@@ -6,14 +6,13 @@ a batch from the history of queries and answers, so that a search resumes from i
 
 from transect.designs.search.active import ActiveSearch, eager
 from transect.designs.search.conditions import Thompson
-from transect.designs.search.history import APART, AskFailures, History, Strategy, Suggestions, apart, conduct
+from transect.designs.search.history import APART, History, Strategy, Suggestions, apart
 from transect.designs.search.interrogation import Interrogation
 from transect.designs.search.spread import Random, Sobol
 
 __all__ = [
     "APART",
     "ActiveSearch",
-    "AskFailures",
     "History",
     "Interrogation",
     "Random",
@@ -22,6 +21,5 @@ __all__ = [
     "Suggestions",
     "Thompson",
     "apart",
-    "conduct",
     "eager",
 ]

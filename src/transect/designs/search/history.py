@@ -133,31 +133,6 @@ def apart(points: Float[np.ndarray, "n d"], share: float = APART) -> Int[np.ndar
     return np.array(chosen, dtype=np.int64)
 
 
-def conduct(
-    strategy: Strategy,
-    history: History,
-    ask: AskFailures,
-    *,
-    budget: int,
-    batch: int = 1,
-) -> History:
-    """Search until `budget` points have been queried, in batches. Raises BadInput for a budget or batch below 1."""
-    if budget < 1 or batch < 1:
-        raise BadInput(f"expected a --budget and a batch of at least one call, got {budget} and {batch}")
-    while len(history) < budget:
-        suggestions = strategy.suggest(history, min(batch, budget - len(history)))
-        history = history.with_answers(suggestions, ask(suggestions.points))
-    return history
-
-
-class AskFailures(Protocol):
-    """Asks the target about points: 1 where it fails, 0 where it does not, NaN where it gave no answer."""
-
-    def __call__(self, points: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
-        """One answer for each point, in order."""
-        ...
-
-
 def stream(seed: int, *key: int) -> np.random.Generator:
     """Random numbers of one step of a search: of its seed and of the step, whatever came before."""
     return np.random.default_rng([seed, *key])

@@ -34,7 +34,7 @@ _FIT_STEPS: Final = 15
 @final
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """A fitted surrogate. lengths float64 [d]: how far along each attribute answers go together; long: no matter.
+    """A fitted surrogate. lengths float64 [d]: the distance along each attribute over which answers are similar.
 
     points, gradient: what the mode of the log odds is made of; root, factor: square root of the likelihood's curvature
     and Cholesky factor of B = I + W½ K W½. evidence: log marginal likelihood with the prior of the length scales.

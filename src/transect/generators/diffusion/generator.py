@@ -119,7 +119,7 @@ class DiffusionGenerator:
         how = "prompts" if self._source is None else "edits of photographs"
         statement = (
             f"Images of the diffusion pipeline {self._facts['pipeline']} by {how}. Values are what was asked for: what "
-            "an image shows may differ, and what nobody asked for may change along as it did in the training data. "
+            "an image shows may differ, and other attributes may change too, as they did in the training data. "
             "Have people rate the images (--ratings, --perceived) before an effect is believed."
         )
         return {
@@ -163,7 +163,7 @@ class DiffusionGenerator:
         return columns
 
     def _render_prompt(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
-        arguments = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
+        arguments = {"prompt": self.settings.prompt_of(values), "height": self.image_size, "width": self.image_size}
         return self._run(arguments, seed, 0)
 
     def _render_edit(

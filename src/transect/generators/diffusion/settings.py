@@ -57,7 +57,7 @@ class Settings(BaseModel):
         """The attributes as audits know them: levels of the prompt, or strength of the edit from 0 (unchanged)."""
         return tuple(_attribute(name, entry, self) for name, entry in self.attributes.items())
 
-    def worded(self, values: dict[str, float]) -> str:
+    def prompt_of(self, values: dict[str, float]) -> str:
         """The prompt with the words of each attribute's level (mode text)."""
         words = {name: list(entry.levels.values())[int(values[name])] for name, entry in self.attributes.items()}
         return " ".join(_SLOT.sub(lambda slot: words[slot[1].strip()], self.prompt).split())
@@ -68,7 +68,7 @@ class Settings(BaseModel):
             return [entry.prompt for entry in self.attributes.values()]
         first = dict.fromkeys(self.attributes, 0.0)
         prompts = [
-            self.worded({**first, name: float(level)})
+            self.prompt_of({**first, name: float(level)})
             for name, entry in self.attributes.items()
             for level in range(len(entry.levels))
         ]

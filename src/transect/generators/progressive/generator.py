@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -149,15 +148,6 @@ class Progressive:
             for value in np.unique(values[:, place]):
                 attribute.check(float(value))
         return values
-
-
-def combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[str, ...]]:
-    """The classes in order, the last condition's levels running fastest.
-
-    >>> combinations([("hat", ["off", "on"]), ("age", ["young", "old"])])[1]
-    ('off', 'old')
-    """
-    return list(itertools.product(*(levels for _, levels in conditions)))
 
 
 def _conditions(text: str) -> list[tuple[str, list[str]]]:

@@ -20,6 +20,7 @@ from transect.jobs.annotate import rater_page, validation
 from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
+from transect.reports.wording import counted
 from transect.runs.inputs import TableLike
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
@@ -90,7 +91,8 @@ class AnnotationProject(Result):
     def headline(self) -> str:
         """How many answers there are."""
         table = self.table
-        return f"{table.num_rows:,} answers of {len(table['rater'].unique()):,} raters about {self.run.name}"
+        raters = counted(len(table["rater"].unique()), "rater")
+        return f"{counted(table.num_rows, 'answer')} of {raters} about {self.run.name}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per question."""

@@ -23,6 +23,7 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Generator, KnowsTruth, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
+from transect.reports.wording import counted
 from transect.runs import model_files
 from transect.runs.inputs import TableLike, as_table
 from transect.runs.progress import Progress
@@ -139,7 +140,7 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
     subjects, rows = np.unique(seeds, return_inverse=True)
     columns, kinds, notes = {}, {}, []
     if len(subjects) < len(seeds):
-        notes.append(f"{len(seeds):,} rows of {len(subjects):,} subjects were averaged by subject")
+        notes.append(f"{counted(len(seeds), 'row')} of {counted(len(subjects), 'subject')} averaged by subject")
     for name, truth in truths.items():
         column = values[:, names.index(name)]
         of_two = bool(np.isin(column[np.isfinite(column)], (0, 1)).all())
@@ -147,7 +148,7 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
         mean = _means(column, rows.reshape(-1), len(subjects))
         if kinds[name] == "binary" and not truth.comparison:
             ties = int((mean == 0.5).sum())
-            notes += [f"{name}: {ties:,} subjects without a majority are left out"] if ties else []
+            notes += [f"{name}: {counted(ties, 'subject')} without a majority left out"] if ties else []
             mean = np.where(np.isnan(mean) | (mean == 0.5), np.nan, mean > 0.5)
         columns[name] = truth.of({name: mean})
         lacking = int(np.isnan(mean).sum()) if kinds[name] != "binary" else int(np.isnan(columns[name]).sum())

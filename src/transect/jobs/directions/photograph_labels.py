@@ -12,6 +12,7 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.jobs.directions.labels import BY, Labels, LabelTable, of_table
+from transect.reports.wording import counted
 from transect.runs.inputs import TableLike
 
 _MOST_NAMED: Final = 3
@@ -50,4 +51,4 @@ def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str])
     unknown, lost = [name for name in ids if name not in places], set(failed)
     of_failed = sum(name in lost for name in unknown)
     notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
-    return [f"{count:,} rows of {words} are left out" for count, words in notes if count]
+    return [f"{counted(count, 'row')} of {words} left out" for count, words in notes if count]

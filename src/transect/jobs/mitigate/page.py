@@ -218,10 +218,10 @@ def _audit(doc: WrittenDocument, causal: Plane | None) -> Iterator[Block]:
         ).format(doc.number("/leakage_and_effect/changed", "fixed", 2, signed=True))
     yield Paragraph(
         Markup(
-            "The audit shows the models the same {} subjects, none of them in training data, at {} {} and {} with all "
+            "The audit shows the models the same {}, none of them in training data, at {} {} and {} with all "
             "else held. How many answers change?{}"
         ).format(
-            doc.number("/protocol/subjects", "count"),
+            doc.counted("/protocol/subjects", "subject"),
             doc.text("/protocol/attribute"),
             doc.number("/protocol/low"),
             doc.number("/protocol/high"),

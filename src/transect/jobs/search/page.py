@@ -63,7 +63,7 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> Page:
         f"Where does {numbers.target} fail?",
         tuple(part for part in parts if part.blocks),
         Markup("Where does {} fail?").format(doc.text("/target")),
-        Markup("A search with {} calls over {}.").format(doc.number("/calls", "count"), names),
+        Markup("A search with {} over {}.").format(doc.counted("/calls", "call"), names),
     )
 
 
@@ -74,12 +74,12 @@ def _rate(doc: WrittenDocument, place: str, level: str = "") -> Markup:
 def _answer(doc: WrittenDocument, verb: str) -> Markup:
     overall = _rate(doc, "/estimate", "95%")
     if doc.value("/regions"):
-        fresh = doc.number("/regions/0/n", "count")
-        return Markup(
-            "In <strong>{}</strong> it {} {} of {} fresh images; over the whole searched space it {} {}."
-        ).format(doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97%"), fresh, verb, overall)
-    return Markup("No region: {}. Over the searched space it {} {}, from {} calls.").format(
-        doc.text("/regions_reason"), verb, overall, doc.number("/estimate/n", "count")
+        fresh = doc.counted("/regions/0/n", "fresh image")
+        return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {}.").format(
+            doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97%"), fresh, verb, overall
+        )
+    return Markup("No region: {}. Over the searched space it {} {}, from {}.").format(
+        doc.text("/regions_reason"), verb, overall, doc.counted("/estimate/n", "call")
     )
 
 
@@ -244,8 +244,8 @@ def _mean(picture: bytes | None, words: str, name: str) -> Markup:
 
 def _course(doc: WrittenDocument) -> Iterator[Block]:
     yield Paragraph(
-        Markup("Failures far apart, from none to {}, over {} calls.").format(
-            doc.number("/found", "count"), doc.number("/calls", "count")
+        Markup("Failures far apart, from none to {}, over {}.").format(
+            doc.number("/found", "count"), doc.counted("/calls", "call")
         )
     )
     points = _curve(doc.value("/curve"))
@@ -268,9 +268,7 @@ def _curve(counts: list[int]) -> str:
 
 
 def _methods(doc: WrittenDocument) -> Facts:
-    method = Markup("{}, from {} calls that were drawn for it").format(
-        doc.text("/estimate/method"), doc.number("/estimate/n", "count")
-    )
+    method = Markup("{}, from {} drawn for it").format(doc.text("/estimate/method"), doc.counted("/estimate/n", "call"))
     facts: list[tuple[str, str]] = [
         ("Goal", doc.text("/goal")),
         ("Strategy", doc.text("/strategy")),

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
+from transect.reports.wording import counted
 from transect.runs.result import Numbers_co
 
 
@@ -84,7 +85,7 @@ class TrainingResult(ShortPageResult[Numbers_co]):
     def pictures(self) -> Sequence[Picture]:
         """The latest sheet of samples."""
         sheets = sorted((self.folder / "sheets").glob("*.png"))[-1:]
-        return [Picture(sheet.read_bytes(), f"Samples after {int(sheet.stem):,} images") for sheet in sheets]
+        return [Picture(sheet.read_bytes(), f"Samples after {counted(int(sheet.stem), 'image')}") for sheet in sheets]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The file and the last figures."""
@@ -113,7 +114,7 @@ class GanResult(TrainingResult[GanNumbers]):
 
     def headline(self) -> str:
         """How many images it was shown."""
-        return f"Generator trained on {self.numbers.images:,} images: {self.model}"
+        return f"Generator trained on {counted(self.numbers.images, 'image')}: {self.model}"
 
 
 @final
@@ -125,7 +126,7 @@ class EncoderResult(TrainingResult[EncoderNumbers]):
 
     def headline(self) -> str:
         """How many images it was shown."""
-        return f"Encoder trained on {self.numbers.images:,} images: {self.model}"
+        return f"Encoder trained on {counted(self.numbers.images, 'image')}: {self.model}"
 
 
 @final

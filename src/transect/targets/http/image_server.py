@@ -55,6 +55,6 @@ class ImageServer:
                 self.wfile.write(content)
 
             def log_message(self, *_: object) -> None:
-                """Names of images stand in no log."""
+                """Names of images are in no log."""
 
         return Handler

@@ -30,7 +30,7 @@ class Pacer:
             time.sleep(left)
 
     def pause(self, seconds: float) -> None:
-        """Let no call out for so long."""
+        """Let no call out for that many seconds."""
         with self._lock:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 

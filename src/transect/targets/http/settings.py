@@ -45,7 +45,7 @@ class Request(_Table):
 
 @final
 class Response(_Table):
-    """Where the answer stands in what came back: JMESPaths; box, score and label are relative to an item of a list."""
+    """Where the answer is in the reply: JMESPaths; box, score and label are relative to an item of a list."""
 
     score: str = ""
     scores: str = ""

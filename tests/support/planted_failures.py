@@ -1,14 +1,16 @@
-"""Targets that fail in regions we planted, to see what a search finds: yes or no at each point of the unit cube."""
+"""Targets that fail in planted regions of the unit cube, and a search of them: what does it find?"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transect.designs.search import History, Strategy
 from transect.errors import BadInput, UnknownName
 
 SHAPES: Final = ("one box", "two boxes", "ridge", "interaction", "one box, 5 % label noise")
@@ -116,6 +118,23 @@ def _ridge(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Genera
     return (_region(between, (-RIDGE, RIDGE), _interval(side, random), _interval(side, random)),)
 
 
-def _interaction(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Generator) -> tuple[Region, ...]:  # noqa: ARG001
+def _interaction(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Generator) -> tuple[Region, ...]:
     side = (rate / 2) ** 0.5
     return _region(axes[:2], (1 - side, 1.0), (1 - side, 1.0)), _region(axes[:2], (0.0, side), (0.0, side))
+
+
+def conduct(
+    strategy: Strategy,
+    history: History,
+    ask: Callable[[np.ndarray], np.ndarray],
+    *,
+    budget: int,
+    batch: int = 1,
+) -> History:
+    """Search until `budget` points have been queried, in batches. Raises BadInput for a budget or batch below 1."""
+    if budget < 1 or batch < 1:
+        raise BadInput(f"expected a --budget and a batch of at least one call, got {budget} and {batch}")
+    while len(history) < budget:
+        suggestions = strategy.suggest(history, min(batch, budget - len(history)))
+        history = history.with_answers(suggestions, ask(suggestions.points))
+    return history

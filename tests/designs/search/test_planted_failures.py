@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from planted_failures import NOISE, SHAPES, failing_target
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.verify.failing import NOISE, SHAPES, failing_target
 
 N = 100_000
 
