@@ -160,7 +160,7 @@ def face_api() -> Iterator[dict[str, str]]:
         return {"body": {"faces": [scores]}}
 
     with hostile_server.serving(answer) as server:
-        face_api_files(server.url)
+        face_api_files(server.url.replace("/detect", "/analyze"))
         yield {}
 
 
