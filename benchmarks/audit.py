@@ -4,15 +4,14 @@
 
 Alone: subjects are sampled, rendered and shown to a function that averages pixels, in parts as an audit makes them, and
 nothing is kept. Audit: the command `transect audit` with the same design and function in a process of its own;
-rendering and asking is from its first part to its last, as log.jsonl has it, the whole is from start to finished page.
-The two run in turns, and medians count. Processor time is of all threads; on a machine that does other work it says
+the whole is from start to finished page. Rendering and asking is the same study without its analysis, in this process.
+The three run in turns, and medians count. Processor time is of all threads; on a machine that does other work it says
 more than wall time.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -26,7 +25,9 @@ from statistics import median
 import numpy as np
 
 from transect.designs import transect_design, transect_latents
+from transect.experiment import study
 from transect.generators.faceworld.world import FaceWorld
+from transect.targets import as_target
 
 VARIED = ("glasses", "smile=0,1")
 CELLS = 4
@@ -40,10 +41,9 @@ def brightness(pixels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """Wall seconds of rendering and asking, wall seconds of everything, processor seconds of everything."""
+    """Seconds of the clock, and of the processor."""
 
-    rendering: float
-    whole: float
+    wall: float
     processor: float
 
 
@@ -57,8 +57,18 @@ def alone(size: int, subjects: int) -> Seconds:
     for start in range(0, subjects, step):
         seeds = design.subject_seeds(start, min(start + step, subjects))
         brightness(world.render(transect_latents(design, world.sample(seeds), world)).pixels)
-    wall = time.monotonic() - began
-    return Seconds(wall, wall, time.process_time() - processor)
+    return Seconds(time.monotonic() - began, time.process_time() - processor)
+
+
+def rendering(size: int, subjects: int, folder: Path) -> Seconds:
+    """Rendering and asking as the command does it, without analysis."""
+    world = FaceWorld(size)
+    design = transect_design(VARIED, world.attributes, subjects=subjects)
+    world.render(world.sample([0]))
+    target = as_target(brightness, task="regression", name="brightness")
+    began, processor = time.monotonic(), time.process_time()
+    study.run(study.Study("audit", world, design, (target,)), folder, quiet=True)
+    return Seconds(time.monotonic() - began, time.process_time() - processor)
 
 
 def audit(size: int, subjects: int, folder: Path) -> Seconds:
@@ -70,11 +80,7 @@ def audit(size: int, subjects: int, folder: Path) -> Seconds:
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parent), os.environ.get("PYTHONPATH", "")])}
     before, began = _children(), time.monotonic()
     subprocess.run(command, env=paths, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    whole, processor = time.monotonic() - began, _children() - before
-    events = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    first = next(event["time"] for event in events if event["event"] == "cost")
-    last = max(event["time"] for event in events if event["event"] == "part")
-    return Seconds(last - first, whole, processor)
+    return Seconds(time.monotonic() - began, _children() - before)
 
 
 def _children() -> float:
@@ -82,15 +88,19 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure(size: int, subjects: int, repeats: int) -> tuple[Seconds, Seconds]:
-    """Medians of generator and target alone and of the audit, in turns."""
-    runs: list[tuple[Seconds, Seconds]] = []
+def measure(size: int, subjects: int, repeats: int) -> tuple[Seconds, Seconds, Seconds]:
+    """Medians of generator and target alone, of rendering and asking, and of the whole audit, in turns."""
+    runs: list[tuple[Seconds, Seconds, Seconds]] = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as scratch:
-            runs.append((alone(size, subjects), audit(size, subjects, Path(scratch) / "run")))
+            place = Path(scratch)
+            times = rendering(size, subjects, place / "part"), audit(size, subjects, place / "whole")
+            runs.append((alone(size, subjects), *times))
             print(f"{size} px: {runs[-1]}", file=sys.stderr, flush=True)
-    peer, own = (Seconds(*map(median, zip(*map(astuple, column), strict=True))) for column in zip(*runs, strict=True))
-    return peer, own
+    peer, part, whole = (
+        Seconds(*map(median, zip(*map(astuple, column), strict=True))) for column in zip(*runs, strict=True)
+    )
+    return peer, part, whole
 
 
 def main() -> None:
@@ -101,15 +111,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each kind, in turns")
     arguments = parser.parse_args()
     subjects = max(1, arguments.images // CELLS)
-    print(f"{subjects * CELLS} images; times of generator and target alone, and the audit's as multiples of them")
-    print(f"{'pixels':>8} {'alone, s':>9} {'rendering and asking':>22} {'whole command':>15} {'processor':>10}")
+    print(f"{subjects * CELLS} images; times of generator and target alone, and the others as multiples of them")
+    print(f"{'pixels':>8} {'time':>10} {'alone, s':>9} {'rendering and asking':>22} {'whole command':>15}")
     for size in arguments.sizes:
-        peer, own = measure(size, subjects, arguments.repeats)
-        print(
-            f"{size:>8} {peer.whole:>9.1f} {own.rendering / peer.whole:>22.2f} {own.whole / peer.whole:>15.2f}"
-            f" {own.processor / peer.processor:>10.2f}",
-            flush=True,
-        )
+        peer, part, whole = measure(size, subjects, arguments.repeats)
+        for kind in ("processor", "wall"):
+            own = getattr(peer, kind)
+            ratios = f"{getattr(part, kind) / own:>22.2f} {getattr(whole, kind) / own:>15.2f}"
+            print(f"{size:>8} {kind:>10} {own:>9.1f} {ratios}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.records import Effect
-from transect.reports.results import EffectEntry
+from transect.reports.entries import EffectEntry
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
 

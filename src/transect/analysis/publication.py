@@ -23,8 +23,8 @@ from transect.effects.intervals import SOURCES
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
+from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
-from transect.reports.results import EffectEntry
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
 from transect.runs.progress import stage

@@ -2,87 +2,80 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any
 
 import typer
 
-IMAGES: Final = "Images"
-MODEL: Final = "Model"
-CHECKS: Final = "Checks of edits"
-VERIFICATION: Final = "Face verification"
-RATINGS: Final = "Ratings"
-REPORT: Final = "Report"
-"""Panels of the help."""
+
+def option_of(panel: str) -> Callable[..., Any]:
+    """`typer.Option` for options of one panel of the help."""
+    return functools.partial(typer.Option, rich_help_panel=panel)
+
+
+images_option, model_option, checks_option = map(option_of, ("Images", "Model", "Checks of edits"))
+verification_option, ratings_option, report_option = map(option_of, ("Face verification", "Ratings", "Report"))
 
 Threshold = Annotated[
     float | None,
-    typer.Option(
-        help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match.",
-        rich_help_panel=MODEL,
+    model_option(
+        help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match."
     ),
 ]
 Boundary = Annotated[
     tuple[float, float] | None,
-    typer.Option(
+    report_option(
         metavar="LOW HIGH",
         help="With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
         "0.7.",
-        rich_help_panel=REPORT,
     ),
 ]
 Perceived = Annotated[
     Path | None,
-    typer.Option(
+    ratings_option(
         help="CSV or Parquet of perceived attributes, a row per image: id, a column per attribute (and study, for "
-        "several); stored with the run.",
-        rich_help_panel=RATINGS,
+        "several); stored with the run."
     ),
 ]
 Ratings = Annotated[
     Path | None,
-    typer.Option(
+    ratings_option(
         help="CSV or Parquet of people's ratings, a row per image and rater: id, rater, a column per attribute (and "
-        "study, for several); stored with the run.",
-        rich_help_panel=RATINGS,
+        "study, for several); stored with the run."
     ),
 ]
 Prune = Annotated[
     list[str] | None,
-    typer.Option(
+    ratings_option(
         help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeatable; stored with the "
-        "run.",
-        rich_help_panel=RATINGS,
+        "run."
     ),
 ]
 RequireValidation = Annotated[
     Path | None,
-    typer.Option(
+    ratings_option(
         metavar="FILE",
         help="A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
         "stored with the run.",
-        rich_help_panel=RATINGS,
     ),
 ]
 Directions = Annotated[
     Path | None,
-    typer.Option(
-        help="Fitted directions that set the attributes of a learned generator; see: transect directions fit.",
-        rich_help_panel=IMAGES,
+    images_option(
+        help="Fitted directions that set the attributes of a learned generator; see: transect directions fit."
     ),
 ]
 InvertedLatents = Annotated[
     Path | None,
-    typer.Option(
-        "--latents",
-        help="Inverted photographs as subjects, edited along --directions; see: transect invert.",
-        rich_help_panel=IMAGES,
+    images_option(
+        "--latents", help="Inverted photographs as subjects, edited along --directions; see: transect invert."
     ),
 ]
 By = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Count errors by this attribute; repeat for the combinations of two or three; stored with the run.",
-        rich_help_panel=REPORT,
+    report_option(
+        help="Count errors by this attribute; repeat for the combinations of two or three; stored with the run."
     ),
 ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from transect.designs import transect_latents
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
-from transect.errors import BadInput, Interrupted, TooManyFailures
+from transect.errors import BadInput, TooManyFailures
 from transect.experiment import costs, edits, negative_control, verification
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
@@ -27,7 +27,7 @@ from transect.records import Design, Images, Task
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, readings, truths, world_entry
 from transect.runs.folder import RunFolder, slug
-from transect.runs.parts import Background, map_parts
+from transect.runs.parts import Background, map_parts, resumable
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
@@ -164,16 +164,12 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
-    with RunFolder(out, spec.to_json()) as folder:
-        try:
-            watch(study.targets)
-            costs.announce(study, folder, quiet=quiet)
-            _make_parts(study, folder, quiet)
-            for line in keep_canaries(out, study.targets):
-                print(line, file=sys.stderr)
-        except KeyboardInterrupt:
-            message = f"interrupted; finished parts are kept in {out}: rerun the command to resume"
-            raise Interrupted(message) from None
+    with RunFolder(out, spec.to_json()) as folder, resumable(out):
+        watch(study.targets)
+        costs.announce(study, folder, quiet=quiet)
+        _make_parts(study, folder, quiet)
+        for line in keep_canaries(out, study.targets):
+            print(line, file=sys.stderr)
 
 
 def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:

@@ -1,4 +1,4 @@
-"""What `results.json` holds beyond effects and rates: interactions, variance, projections, controls, plans."""
+"""The rows of `results.json`: effects, interactions, variance, projections, controls, plans, families of tests."""
 
 from __future__ import annotations
 
@@ -6,36 +6,65 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from transect.records import Basis
 from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
 
 
-class ComparedEntry(Model):
-    """A comparison of one or several attributes at two levels each; null with a reason where it is not estimable.
-
-    In `interactions` of order 2 and 3; in `negative_controls` of order 1.
-    """
+class OfTarget(Model):
+    """A row about one target of one study; the page refuses rows of studies and targets that it does not know."""
 
     study: str
     target: str
+
+
+class OfOutcome(OfTarget):
+    """A row about one outcome of a target."""
+
     outcome: str
+
+
+class EstimatedEntry(OfOutcome):
+    """An estimate, its interval and test, and what it rests on; null with a reason where it is not estimable."""
+
     name: str
-    attributes: list[str]
-    origins: list[Number] = Field(alias="from", description="the level of each attribute that is compared with")
-    to: list[Number]
-    order: Annotated[int, Field(ge=1, le=3)]
     estimate: Estimate
     low: Estimate
     high: Estimate
     p: Probability | None
-    p_adjusted: Probability | None = Field(description="within its own family; see families")
+    p_adjusted: Probability | None = Field(description="within its family of tests; see families")
     unit: str
     n_subjects: Count
     n_images: Count
-    excluded: dict[str, Count]
-    reason: str
+    excluded: dict[str, Count] = Field(description="reason: number of images left out")
+    reason: str = Field(description="why there is no estimate; empty where there is one")
     interval_method: str
     test_method: str
     sources: list[str]
+    spec: JsonObject = Field(
+        default={}, description="settings of the interval and the test: confidence, resamples, seed"
+    )
+
+
+class EffectEntry(EstimatedEntry):
+    """A contrast of two levels of an attribute, or a slope along it: `records.Effect` of a study."""
+
+    attribute: str
+    kind: Literal["contrast", "slope"]
+    origin: Estimate = Field(alias="from", description="level that is compared with")
+    to: Estimate
+    basis: Basis
+
+
+class ComparedEntry(EstimatedEntry):
+    """A comparison of one or several attributes at two levels each.
+
+    In `interactions` of order 2 and 3; in `negative_controls` of order 1.
+    """
+
+    attributes: list[str]
+    origins: list[Number] = Field(alias="from", description="the level of each attribute that is compared with")
+    to: list[Number]
+    order: Annotated[int, Field(ge=1, le=3)]
     spec: JsonObject
 
 
@@ -54,12 +83,9 @@ class IndexEntry(Model):
     shapley_high: Estimate
 
 
-class VarianceEntry(Model):
+class VarianceEntry(OfOutcome):
     """Sobol indices and Shapley effects of one outcome; null with a reason where cells do not spread beyond scatter."""
 
-    study: str
-    target: str
-    outcome: str
     variance: Estimate = Field(description="of the cell means, scatter between subjects taken off")
     indices: list[IndexEntry]
     n_subjects: Count
@@ -86,12 +112,9 @@ class ProjectedEntry(Model):
     reason: str
 
 
-class ProjectionEntry(Model):
+class ProjectionEntry(OfOutcome):
     """What a population of stated shares would get, from the cells of one study."""
 
-    study: str
-    target: str
-    outcome: str
     unit: str
     population: str
     source: str
@@ -101,12 +124,9 @@ class ProjectionEntry(Model):
     sources: list[str]
 
 
-class PlanEntry(Model):
+class PlanEntry(OfOutcome):
     """What one contrast's subjects could find, and how many subjects an effect of `wanted` would need."""
 
-    study: str
-    target: str
-    outcome: str
     name: str
     unit: str
     n_subjects: Count

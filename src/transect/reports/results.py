@@ -14,7 +14,16 @@ from pydantic import Field, ValidationError, model_validator
 
 from transect.errors import BadInput
 from transect.records import Basis, Kind
-from transect.reports.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
+from transect.reports.entries import (
+    ComparedEntry,
+    EffectEntry,
+    OfOutcome,
+    OfTarget,
+    PlanEntry,
+    ProjectionEntry,
+    TestFamily,
+    VarianceEntry,
+)
 from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
@@ -82,42 +91,9 @@ class StudyEntry(Model):
     )
 
 
-class EffectEntry(Model):
-    """An estimand and its estimate; null with a reason where it is not estimable."""
-
-    study: str
-    name: str
-    attribute: str
-    outcome: str
-    target: str
-    kind: Literal["contrast", "slope"]
-    origin: Estimate = Field(alias="from", description="level that is compared with")
-    to: Estimate
-    estimate: Estimate
-    low: Estimate
-    high: Estimate
-    p: Probability | None
-    p_adjusted: Probability | None
-    unit: str
-    n_subjects: Count
-    n_images: Count
-    excluded: dict[str, Count] = Field(description="reason: number of images left out")
-    basis: Basis
-    reason: str = Field(description="why there is no estimate; empty where there is one")
-    interval_method: str
-    test_method: str
-    sources: list[str]
-    spec: JsonObject = Field(
-        default={}, description="settings of the interval and the test: confidence, resamples, seed"
-    )
-
-
-class RateEntry(Model):
+class RateEntry(OfOutcome):
     """The mean of an outcome in one cell of the design; order is the number of attributes that the cell fixes."""
 
-    study: str
-    target: str
-    outcome: str
     cell: dict[str, Number]
     order: Annotated[int, Field(ge=0, le=3)]
     rate: Estimate
@@ -161,11 +137,9 @@ class Citation(Model):
     url: str
 
 
-class ExampleEntry(Model):
+class ExampleEntry(OfTarget):
     """One image that the page shows (its pixels stand in the page alone)."""
 
-    study: str
-    target: str
     subject: int
     cell: dict[str, Number]
     answer: str
@@ -183,11 +157,9 @@ class StripEntry(Model):
     examples: list[ExampleEntry]
 
 
-class MeanFaceEntry(Model):
+class MeanFaceEntry(OfTarget):
     """Mean faces of one group's right and wrong answers that the page shows, and how many answers there are."""
 
-    study: str
-    target: str
     measure: str = Field(description="what is right or wrong, as in the tables of errors by condition")
     by: str = Field(description='the condition, "" for all images')
     group: str
@@ -259,7 +231,7 @@ class Results(Model):
     def check_gallery(self) -> None:
         """Raises ValueError where an image is of a study or a target that the results do not have."""
         studies = {study.name: study for study in self.studies}
-        shown: list[_OfStudy] = [*self._shown(), *self.gallery.faces]
+        shown: list[OfTarget] = [*self._shown(), *self.gallery.faces]
         for example in shown:
             _known("gallery", example, studies)
 
@@ -268,12 +240,7 @@ class Results(Model):
         return [example for strip in strips for example in strip.examples] + self.gallery.failures
 
 
-_OfStudy = (
-    EffectEntry | RateEntry | ExampleEntry | MeanFaceEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
-)
-
-
-def _known(place: str, row: _OfStudy, studies: Mapping[str, StudyEntry]) -> StudyEntry:
+def _known(place: str, row: OfTarget, studies: Mapping[str, StudyEntry]) -> StudyEntry:
     """The study that a row belongs to; the page would drop a row whose study or target it does not know."""
     _among(place, "study", row.study, list(studies))
     _among(place, "target", row.target, [target.name for target in studies[row.study].targets])

@@ -11,8 +11,9 @@ from typing import final
 from markupsafe import Markup
 
 from transect.reports.document import Document, decimals_for, pointer
+from transect.reports.entries import EffectEntry
 from transect.reports.further_views import alarms
-from transect.reports.results import EffectEntry, StudyEntry, significant
+from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import correction, effect_style, level, listed, outcome_words, spaced, with_unit
 
 

@@ -7,12 +7,25 @@ engine would enter here and nowhere else. What a part leaves to store is stored 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import final
 
+from transect.errors import Interrupted
+
 Stage = Callable[[int], None]
+
+
+@contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """Turns Ctrl-C into Interrupted, which says where the finished parts are and how to resume."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; finished parts are kept in {folder}: rerun the command to resume") from None
 
 
 def map_parts(stage: Stage, parts: Iterable[int], *, workers: int = 1) -> None:

@@ -58,12 +58,12 @@ KEYS = {
     "/plans/0": "study target outcome name unit n_subjects power found wanted subjects_wanted",
     "/families/0": "name method alpha size significant members",
 }
-"""Keys of results.json in their order; whoever changes them raises the version of its schema."""
+"""Keys of results.json; whoever changes them raises the version of its schema."""
 
 
 @pytest.mark.parametrize("place", KEYS)
 def test_results_keep_their_keys(result, place):
-    assert list(follow(json.loads((result.folder / "results.json").read_text()), place)) == KEYS[place].split()
+    assert set(follow(json.loads((result.folder / "results.json").read_text()), place)) == set(KEYS[place].split())
 
 
 def test_a_report_is_made_again(result):

@@ -81,7 +81,7 @@ def test_a_stopped_check_says_how_to_resume(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(FaceWorld, "render", stop)
-    with pytest.raises(Interrupted, match="Rerun the command to resume"):
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
         validate_world(SMALL, tmp_path, quiet=True)
 
 

@@ -8,10 +8,6 @@ from typing import Annotated
 import typer
 
 from transect.console.audit_options import (
-    CHECKS,
-    IMAGES,
-    MODEL,
-    VERIFICATION,
     Boundary,
     By,
     Directions,
@@ -21,14 +17,25 @@ from transect.console.audit_options import (
     Ratings,
     RequireValidation,
     Threshold,
+    checks_option,
+    images_option,
+    option_of,
+    verification_option,
 )
 from transect.console.common_options import Device, Json, Out, Population, Seed, on_command_line
 from transect.console.results import show
+from transect.console.target_options import (
+    Batch,
+    ClassNames,
+    MaxFailures,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+    Timeout,
+)
 
-_EXPERIMENT = "Experiment"
-_OBSERVATION = "Observation"
-_OUTCOMES = "Outcomes"
-_LIMITS = "Limits"
+_experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "Observation", "Outcomes", "Limits"))
 
 
 def demo(
@@ -54,175 +61,116 @@ def audit(
         typer.Option(help="A TOML file with any of these settings; options on the command line override it."),
     ] = None,
     vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.", rich_help_panel=_EXPERIMENT
-        ),
+        list[str] | None, _experiment(help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
     ] = None,
     steps: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Move this attribute by λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeatable.",
-            rich_help_panel=_EXPERIMENT,
+        _experiment(
+            help="Move this attribute by λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeatable."
         ),
     ] = None,
-    subjects: Annotated[
-        int, typer.Option(help="Subjects, each shown at every combination of levels.", rich_help_panel=_EXPERIMENT)
-    ] = 100,
+    subjects: Annotated[int, _experiment(help="Subjects, each shown at every combination of levels.")] = 100,
     hold: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Keep a downstream attribute at the subject's own value, e.g. exposure, to estimate a direct effect.",
-            rich_help_panel=_EXPERIMENT,
+        _experiment(
+            help="Keep a downstream attribute at the subject's own value, e.g. exposure, to estimate a direct effect."
         ),
     ] = None,
     interpolate: Annotated[
         int | None,
-        typer.Option(
-            help="Interpolate between N pairs of subjects and check that the class stays; 11 images a pair.",
-            rich_help_panel=_EXPERIMENT,
-        ),
+        _experiment(help="Interpolate between N pairs of subjects and check that the class stays; 11 images a pair."),
     ] = None,
     control: Annotated[
         bool,
-        typer.Option(
-            help="Also vary the background's hue, which cannot matter, on some subjects (20 % more images).",
-            rich_help_panel=_EXPERIMENT,
-        ),
+        _experiment(help="Also vary the background's hue, which cannot matter, on some subjects (20 % more images)."),
     ] = True,
     images: Annotated[
         int | None,
-        typer.Option(
-            help="Run an observational study on N images drawn from --population, without an experiment.",
-            rich_help_panel=_OBSERVATION,
-        ),
+        _observation(help="Run an observational study on N images drawn from --population, without an experiment."),
     ] = None,
     observe: Annotated[
-        int | None,
-        typer.Option(
-            help="Also run an observational study on N images drawn from --population.", rich_help_panel=_OBSERVATION
-        ),
+        int | None, _observation(help="Also run an observational study on N images drawn from --population.")
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(
+        _observation(
             help="Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: "
-            "transect datasets.",
-            rich_help_panel=_OBSERVATION,
+            "transect datasets."
         ),
     ] = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(
+        _observation(
             help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeatable; default "
-            "every attribute.",
-            rich_help_panel=_OBSERVATION,
+            "every attribute."
         ),
     ] = None,
     truth: Annotated[
-        str | None,
-        typer.Option(
-            help="The right answer: 'smile>0.5', an attribute, or face (every image shows one).",
-            rich_help_panel=_OUTCOMES,
-        ),
+        str | None, _outcomes(help="The right answer: 'smile>0.5', an attribute, or face (every image shows one).")
     ] = None,
     outcomes: Annotated[
         list[str] | None,
-        typer.Option(
+        _outcomes(
             "--outcome",
             help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; repeatable.",
-            rich_help_panel=_OUTCOMES,
         ),
     ] = None,
     generator: Annotated[
-        str,
-        typer.Option(help="The image generator: a name, or a network's FILE.safetensors.", rich_help_panel=IMAGES),
+        str, images_option(help="The image generator: a name, or a network's FILE.safetensors.")
     ] = "faceworld",
     population: Population = "balanced",
     image_size: Annotated[
         int | None,
-        typer.Option(
+        images_option(
             "--size",
             help="Width and height of the images in pixels; default 128, or that of the network or photographs.",
-            rich_help_panel=IMAGES,
         ),
     ] = None,
     directions: Directions = None,
     latents: InvertedLatents = None,
     device: Device = "cpu",
     seed: Seed = 0,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="The model's task: binary, multiclass, multilabel, detection, regression or embedding.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    preprocess: Annotated[
-        Path | None, typer.Option(help="TOML file with the model's preprocessing.", rich_help_panel=MODEL)
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(help="Names of the model's classes, separated by commas.", rich_help_panel=MODEL),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The class or label that counts as yes.", rich_help_panel=MODEL)
-    ] = None,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    labels: ClassNames = None,
+    positive: PositiveClass = None,
     threshold: Threshold = None,
-    output: Annotated[
-        str | None, typer.Option(help="What the model returns: probability or logit.", rich_help_panel=MODEL)
-    ] = None,
+    output: OutputKind = None,
     false_match_rate: Annotated[
         float | None,
-        typer.Option(
-            help="For embeddings: choose the threshold with this false match rate between different subjects.",
-            rich_help_panel=VERIFICATION,
+        verification_option(
+            help="For embeddings: choose the threshold with this false match rate between different subjects."
         ),
     ] = None,
     within: Annotated[
         list[str] | None,
-        typer.Option(
-            help="For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable.",
-            rich_help_panel=VERIFICATION,
+        verification_option(
+            help="For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable."
         ),
     ] = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds that a model may take for an image.", rich_help_panel=_LIMITS)
-    ] = 10.0,
-    batch: Annotated[int, typer.Option(help="Images in each call of a model.", rich_help_panel=_LIMITS)] = 16,
-    max_failures: Annotated[
-        float, typer.Option(help="Stop when more than this share of images fails.", rich_help_panel=_LIMITS)
-    ] = 0.05,
+    timeout: Timeout = 10.0,
+    batch: Batch = 16,
+    max_failures: MaxFailures = 0.05,
     attributes: Annotated[
         list[str] | None,
-        typer.Option(
+        checks_option(
             "--check-attribute",
             help="NAME=TARGET: a model that reads an attribute from images, to check what was set; repeatable.",
-            rich_help_panel=CHECKS,
         ),
     ] = None,
     identity: Annotated[
         str | None,
-        typer.Option(
-            "--check-identity",
-            help="A TARGET with embeddings, to check that an edit keeps the person.",
-            rich_help_panel=CHECKS,
-        ),
+        checks_option("--check-identity", help="A TARGET with embeddings, to check that an edit keeps the person."),
     ] = None,
     realism: Annotated[
         str | None,
-        typer.Option(
-            "--check-realism",
-            help="A TARGET with a score of realism (higher is more real), to check the images.",
-            rich_help_panel=CHECKS,
+        checks_option(
+            "--check-realism", help="A TARGET with a score of realism (higher is more real), to check the images."
         ),
     ] = None,
     redraw: Annotated[
         int,
-        typer.Option(
-            help="Replace a subject whose images fail a check up to N times; 0: only count the failures.",
-            rich_help_panel=CHECKS,
-        ),
+        checks_option(help="Replace a subject whose images fail a check up to N times; 0: only count the failures."),
     ] = 0,
     perceived: Perceived = None,
     ratings: Ratings = None,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.errors import BadInput, Interrupted, UnknownName
+from transect.errors import BadInput, UnknownName
 from transect.inversion.latents_file import content_of_codes
 from transect.inversion.pictures import Pictures
 from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResult, numbers_of
@@ -26,7 +26,7 @@ from transect.records import Images
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically
-from transect.runs.parts import map_parts
+from transect.runs.parts import map_parts, resumable
 from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
@@ -224,10 +224,8 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult
                 folder.write_part(TABLE, part, _part(inversion, rows))
             progress.advance(len(rows))
 
-        try:
+        with resumable(out):
             map_parts(stage, range(inversion.parts))
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; finished parts are kept in {out}; rerun the command to resume") from None
         return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, inversion.parts)))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, fields
+from typing import Any, final
 
 from transect.designs.matching.references import Difficulty
 from transect.designs.matching.sample import Facts
-from transect.effects.balance import Balance
+from transect.effects.balance import Balance, Side
 from transect.effects.disagreement import Disagreement
 from transect.effects.matched_pairs import AdjustedPairs
 
@@ -44,36 +44,20 @@ class CovariateBalance:
     @classmethod
     def of(cls, balance: Balance) -> CovariateBalance:
         """The same numbers in one row."""
-        before, after = balance.before, balance.after
-        return cls(
-            covariate=balance.covariate,
-            before=before.smd,
-            after=after.smd,
-            used=balance.used,
-            treated_before=before.treated,
-            control_before=before.control,
-            treated_interval_before=before.treated_interval,
-            control_interval_before=before.control_interval,
-            variance_ratio_before=before.variance_ratio,
-            ks_before=before.ks,
-            n_before=before.n,
-            treated_after=after.treated,
-            control_after=after.control,
-            treated_interval_after=after.treated_interval,
-            control_interval_after=after.control_interval,
-            variance_ratio_after=after.variance_ratio,
-            ks_after=after.ks,
-            n_after=after.n,
-        )
+        sides = {"before": balance.before, "after": balance.after}
+        details: dict[str, Any] = {
+            f"{entry.name}_{when}": getattr(side, entry.name)
+            for when, side in sides.items()
+            for entry in fields(Side)
+            if entry.name != "smd"
+        }
+        before, after = balance.before.smd, balance.after.smd
+        return cls(covariate=balance.covariate, before=before, after=after, used=balance.used, **details)
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class ExperimentComparison:
-    """An experiment's effect, and how far the difference within pairs is from it, as estimated and adjusted.
-
-    matched, adjusted: None with a reason where the two are not in the same unit.
-    """
+class Contrast:
+    """One contrast of a finished audit; NaN where it could not be estimated."""
 
     name: str
     target: str
@@ -82,6 +66,16 @@ class ExperimentComparison:
     high: float
     n_subjects: int
     unit: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExperimentComparison(Contrast):
+    """An experiment's effect, and how far the difference within pairs is from it, as estimated and adjusted.
+
+    matched, adjusted: None with a reason where the two are not in the same unit.
+    """
+
     reason: str
     matched: Disagreement | None
     adjusted: Disagreement | None

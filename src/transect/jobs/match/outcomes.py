@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.errors import BadInput
-from transect.jobs.match.numbers import ExperimentComparison, MatchedOutcome
+from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
 
 Columns = Mapping[str, Float[np.ndarray, " n"]]
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
@@ -23,17 +23,10 @@ Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 @final
 @dataclass(frozen=True, slots=True)
-class ExperimentEffect:
-    """One contrast of a finished audit; NaN where it could not be estimated."""
+class ExperimentEffect(Contrast):
+    """One contrast of a finished audit, and its outcome."""
 
-    name: str
-    target: str
     outcome: str
-    estimate: float
-    low: float
-    high: float
-    n_subjects: int
-    unit: str
 
 
 def matched_effects(
@@ -69,17 +62,10 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> li
 
 
 def _effect(row: Mapping[str, Any]) -> ExperimentEffect:
-    estimate, low, high = (math.nan if row[end] is None else float(row[end]) for end in ("estimate", "low", "high"))
-    return ExperimentEffect(
-        name=row["name"],
-        target=row["target"],
-        outcome=row["outcome"],
-        estimate=estimate,
-        low=low,
-        high=high,
-        n_subjects=row["n_subjects"],
-        unit=row["unit"],
-    )
+    ends: dict[str, Any] = {
+        end: math.nan if row[end] is None else float(row[end]) for end in ("estimate", "low", "high")
+    }
+    return ExperimentEffect(**ends, **{name: row[name] for name in ("name", "target", "outcome", "n_subjects", "unit")})
 
 
 def _matched(
@@ -95,17 +81,7 @@ def _matched(
     bounds = pair.bounds
     return MatchedOutcome(
         outcome=name,
-        estimate=pair.estimate,
-        low=pair.low,
-        high=pair.high,
-        p=pair.p,
-        n_pairs=pair.n_pairs,
-        n_missing=pair.n_missing,
-        is_binary=pair.is_binary,
-        interval_method=pair.interval_method,
-        test_method=pair.test_method,
-        reason=pair.reason,
-        no_bounds=pair.no_bounds,
+        **{entry.name: getattr(pair, entry.name) for entry in fields(pair) if entry.name != "bounds"},
         gammas=() if bounds is None else tuple(bounds.gammas.tolist()),
         largest_p=() if bounds is None else tuple(bounds.largest_p.tolist()),
         tolerated=math.nan if bounds is None else bounds.tolerated,
@@ -127,13 +103,7 @@ def _compared(effect: ExperimentEffect, pair: PairOutcome, adjusted: AdjustedPai
         for side in (pair, adjusted)
     )
     return ExperimentComparison(
-        name=effect.name,
-        target=effect.target,
-        estimate=effect.estimate,
-        low=effect.low,
-        high=effect.high,
-        n_subjects=effect.n_subjects,
-        unit=effect.unit,
+        **{entry.name: getattr(effect, entry.name) for entry in fields(Contrast)},
         reason="" if same_unit else f"the experiment counts {effect.unit}, the pairs {counted}",
         matched=matched,
         adjusted=after,

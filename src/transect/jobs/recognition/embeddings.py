@@ -21,11 +21,11 @@ from jaxtyping import Float, UInt8
 from transect.datasets import features
 from transect.datasets.parquet import encoded_of
 from transect.datasets.pictures import Encoded, check_size, pixels_of
-from transect.errors import BadInput, Interrupted
+from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
-from transect.runs.parts import map_parts
+from transect.runs.parts import map_parts, resumable
 from transect.runs.progress import Progress
 from transect.targets.limits import Limits
 
@@ -123,10 +123,8 @@ def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
                 folder.write_part(TABLE, part, _part(asking, parts[part], budget))
             progress.advance(len(parts[part]))
 
-        try:
+        with resumable(out):
             map_parts(stage, range(len(parts)))
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; finished parts are kept in {out}: rerun the command to resume") from None
         return pa.concat_tables([folder.read_part(TABLE, part) for part in range(len(parts))])
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.designs import population_design, transect_design, transect_latents
-from transect.errors import BadInput, Interrupted
+from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
@@ -24,8 +24,9 @@ from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
-from transect.runs.parts import map_parts
+from transect.runs.parts import map_parts, resumable
 from transect.runs.progress import Progress
+from transect.runs.wording import counted
 
 SHEET_SUBJECTS = 8
 """Subjects of a data set that its page shows."""
@@ -61,8 +62,7 @@ class RenderResult(ShortPageResult[RenderNumbers]):
     def headline(self) -> str:
         """What was written, and where."""
         numbers = self.numbers
-        count = f"{numbers.images:,} image{'' if numbers.images == 1 else 's'}"
-        return f"{count} of {numbers.subjects:,} subject{'' if numbers.subjects == 1 else 's'} in {numbers.out}"
+        return f"{counted(numbers.images, 'image')} of {counted(numbers.subjects, 'subject')} in {numbers.out}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Each number."""
@@ -145,12 +145,9 @@ def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool
     with (
         RunFolder(out, study.spec().to_json()) as folder,
         Progress("data set", design.n_images, quiet=quiet) as progress,
+        resumable(out),
     ):
-        try:
-            map_parts(stage, range(study.n_parts))
-        except KeyboardInterrupt:
-            message = f"interrupted; the finished parts are in {out}; rerun the command to resume"
-            raise Interrupted(message) from None
+        map_parts(stage, range(study.n_parts))
     shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
     sheet = _sheet(_rendered(world, shown)[0], shown, columns)
     return RenderResult(_numbers(out, world, design), pq.read_table(out / "images"), sheet)

@@ -13,7 +13,6 @@ import pyarrow as pa
 from transect.analysis.required import section_of
 from transect.analysis.sections import steady
 from transect.designs.search import History
-from transect.errors import Interrupted
 from transect.experiment import costs
 from transect.experiment.canaries import keep_canaries, watch
 from transect.jobs.search import page
@@ -25,6 +24,7 @@ from transect.jobs.search.results import lines, percent, summary
 from transect.reports.records import Section
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import RunFolder, slug
+from transect.runs.parts import resumable
 from transect.runs.progress import Progress
 from transect.runs.result import JobResult
 from transect.targets.guard import FailureBudget
@@ -137,14 +137,12 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
     watch([search.target])
     history, part = History.empty(len(search.space.attributes)), 0
     with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
-        try:
+        with resumable(out):
             while len(history) < search.budget:
                 history = next_batch(search, folder, part, history, budget)
                 progress.label = progress_label(search, folder, history)
                 progress.advance(len(history) - progress.done)
                 part += 1
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; finished calls are kept in {out}: rerun the command to resume") from None
         for line in keep_canaries(out, [search.target]):
             print(line, file=sys.stderr)
         result = _result(search, folder, out, history, part)

@@ -5,12 +5,12 @@ A contender is the product's own function, called as an audit or a user calls it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.effects import (
     associations,
@@ -18,8 +18,6 @@ from transect.effects import (
     holm,
     max_t,
     mean_difference_interval,
-    ppi_difference,
-    ppi_mean,
     project,
     sign_flip,
     wilson,
@@ -60,6 +58,18 @@ class Answers:
         estimate, low, high, p = np.array(rows, dtype=np.float64).reshape(-1, 4).T
         return cls(estimate, low, high, p)
 
+    @classmethod
+    def without_test(
+        cls, estimate: Float[np.ndarray, " s"], low: Float[np.ndarray, " s"], high: Float[np.ndarray, " s"]
+    ) -> Answers:
+        """Estimates whose interval decides."""
+        return cls(estimate, low, high, np.full(len(estimate), np.nan))
+
+    @classmethod
+    def tests(cls, p: Iterable[float]) -> Answers:
+        """Tests that estimate nothing."""
+        return cls.of([(np.nan, np.nan, np.nan, value) for value in p])
+
     def rejects(self, alpha: float) -> np.ndarray:
         """Whether each reports an effect."""
         excluded = (self.low > 0) | (self.high < 0)
@@ -69,8 +79,7 @@ class Answers:
 def paired_contrast(tables: Tables, key: str = "pairs") -> Answers:
     """Each subject's difference between two levels: [seeds, subjects, 2]."""
     y = tables[key]
-    rates = y.mean(axis=1)
-    return _subjects((y[..., 1] - y[..., 0]).T, np.minimum(rates, 1 - rates).min(axis=-1))
+    return _subjects(y[..., 1] - y[..., 0], y.mean(axis=1))
 
 
 def dragging_contrast(tables: Tables) -> Answers:
@@ -81,35 +90,32 @@ def dragging_contrast(tables: Tables) -> Answers:
 def averaged_contrast(tables: Tables) -> Answers:
     """Each subject's difference along the first attribute of a square, averaged over the second."""
     y = tables["square"]
-    rates = y.mean(axis=(1, 3))
-    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2).T, np.minimum(rates, 1 - rates).min(axis=-1), pairs=2.0)
+    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2), y.mean(axis=(1, 3)), pairs=2.0)
 
 
 def score_contrast(tables: Tables) -> Answers:
     """`averaged_contrast` of scores."""
     y = tables["square"]
-    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2).T, None)
+    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2), None)
 
 
 def interaction_contrast(tables: Tables) -> Answers:
     """Each subject's difference of differences."""
     y = tables["square"]
-    rates = y.mean(axis=1).reshape(len(y), -1)
     d = y[:, :, 1, 1] - y[:, :, 1, 0] - y[:, :, 0, 1] + y[:, :, 0, 0]
-    return _subjects(d.T, np.minimum(rates, 1 - rates).min(axis=-1), reach=2.0)
+    return _subjects(d, y.mean(axis=1).reshape(len(y), -1), reach=2.0)
 
 
 def cells_contrast(tables: Tables) -> Answers:
     """Each subject's difference, averaged over ten pairs of images."""
     y = tables["cells"]
-    rates = y.mean(axis=(1, 2))
-    return _subjects((y[..., 1] - y[..., 0]).mean(axis=2).T, np.minimum(rates, 1 - rates).min(axis=-1), pairs=10.0)
+    return _subjects((y[..., 1] - y[..., 0]).mean(axis=2), y.mean(axis=(1, 2)), pairs=10.0)
 
 
 def intended_slope(tables: Tables) -> Answers:
     """Each subject's slope of the score along the levels that were set."""
     levels = tables["intended"][0, 0]
-    return _subjects(np.stack([slopes(y[:, :, None], levels) for y in tables["score"]], axis=1), None)
+    return _subjects(np.stack([slopes(y[:, :, None], levels) for y in tables["score"]]), None)
 
 
 def images_contrast(tables: Tables) -> Answers:
@@ -125,16 +131,13 @@ def unadjusted(tables: Tables) -> Answers:
 
 def image_rate(tables: Tables) -> Answers:
     """Wilson's interval of a rate, all images as independent."""
-    y = tables["one_rate"].reshape(len(tables["one_rate"]), -1)
-    low, high = wilson(y.sum(axis=1), y.shape[1])
-    return Answers(y.mean(axis=1), low, high, np.full(len(y), np.nan))
+    return rate(tables["one_rate"].reshape(len(tables["one_rate"]), -1))
 
 
 def subject_rate(tables: Tables) -> Answers:
     """Wilson's interval of a rate on the effective number of images."""
     y = tables["one_rate"]
-    low, high = wilson_clustered(y.sum(axis=2).T, np.full((y.shape[1], len(y)), float(y.shape[2])))
-    return Answers(y.mean(axis=(1, 2)), low, high, np.full(len(y), np.nan))
+    return rate_of_subjects(y.sum(axis=2), np.full(y.shape[1], y.shape[2]))
 
 
 def projection(tables: Tables) -> Answers:
@@ -148,68 +151,30 @@ def projection(tables: Tables) -> Answers:
     return Answers.of(rows)
 
 
-def people_alone(tables: Tables) -> Answers:
-    """The few ratings by people, nothing else."""
-    return _ratings(tables, trust=0.0)
+def rate(y: Float[np.ndarray, "s n"]) -> Answers:
+    """Wilson's interval of a rate, all images as independent."""
+    return Answers.without_test(y.mean(axis=1), *wilson(y.sum(axis=1), y.shape[1]))
 
 
-def people_and_machine(tables: Tables) -> Answers:
-    """Few ratings by people, many by a machine (PPI++)."""
-    return _ratings(tables, trust=None)
-
-
-def machine_alone(tables: Tables) -> Answers:
-    """The machine's ratings, as if people had made them."""
-    rows = []
-    for machine in tables["machine"]:
-        groups = [ppi_mean(group[:50], group[:50], group[50:], trust=1.0) for group in machine]
-        difference = ppi_difference(*groups)
-        rows.append((difference.estimate, difference.low, difference.high, np.nan))
-    return Answers.of(rows)
-
-
-def uncorrected_family(tables: Tables) -> Answers:
-    """The smallest of twenty p-values."""
-    return _family(tables, lambda p, _: p)
-
-
-def holm_family(tables: Tables) -> Answers:
-    """The smallest of twenty p-values after Holm's correction."""
-    return _family(tables, lambda p, _: holm(p))
-
-
-def max_t_family(tables: Tables) -> Answers:
-    """The smallest of twenty p-values by the max-T bootstrap."""
-    return _family(tables, lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
-
-
-def _family(tables: Tables, corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Answers:
-    rows = []
-    for y in tables["family"]:
-        d = y[..., 1] - y[..., 0]
-        p = corrected(sign_flip(d)[0], d)
-        rows.append((np.nan, np.nan, np.nan, float(np.nanmin(p))))
-    return Answers.of(rows)
-
-
-def _ratings(tables: Tables, trust: float | None) -> Answers:
-    rows = []
-    for people, machine in zip(tables["people"], tables["machine"], strict=True):
-        groups = [ppi_mean(p[:50], m[:50], m[50:], trust=trust) for p, m in zip(people, machine, strict=True)]
-        difference = ppi_difference(*groups)
-        rows.append((difference.estimate, difference.low, difference.high, np.nan))
-    return Answers.of(rows)
+def rate_of_subjects(sums: Float[np.ndarray, "s n"], images: Int[np.ndarray, " n"]) -> Answers:
+    """Wilson's interval on the effective number of images. sums: of outcomes by subject; images: of each subject."""
+    counts = np.repeat(images[:, None].astype(float), len(sums), axis=1)
+    return Answers.without_test(sums.sum(axis=1) / images.sum(), *wilson_clustered(sums.T, counts))
 
 
 def _subjects(
-    d: Float[np.ndarray, "n s"], base: Float[np.ndarray, " s"] | None, *, reach: float = 1.0, pairs: float = 1.0
+    differences: Float[np.ndarray, "s n"],
+    rates: Float[np.ndarray, "s ..."] | None,
+    *,
+    reach: float = 1.0,
+    pairs: float = 1.0,
 ) -> Answers:
-    """The interval and the test of subjects' differences, as an audit makes them; base None: not binary."""
-    seeds = d.shape[1]
+    """The interval and the test of subjects' differences, as an audit makes them. rates: of cells; None: not binary."""
+    d, seeds = differences.T, len(differences)
     bounds = mean_difference_interval(
         d,
-        binary=base is not None,
-        base=base,
+        binary=rates is not None,
+        base=None if rates is None else np.minimum(rates, 1 - rates).min(axis=-1),
         reach=np.full(seeds, reach),
         pairs=np.full(seeds, pairs),
         resamples=_RESAMPLES,
@@ -222,3 +187,18 @@ def _association(y: Float[np.ndarray, " n"], attribute: Float[np.ndarray, " n"])
     none = np.full(len(y), "", dtype=object)
     association = associations(y, none, cut(FLAG, attribute), attribute, is_binary=True)[0]
     return association.estimate, association.low, association.high, association.p
+
+
+def _family(corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Contender:
+    """The smallest of twenty p-values after a correction."""
+
+    def smallest(y: np.ndarray) -> float:
+        d = y[..., 1] - y[..., 0]
+        return float(np.nanmin(corrected(sign_flip(d)[0], d)))
+
+    return lambda tables: Answers.tests(smallest(y) for y in tables["family"])
+
+
+uncorrected_family = _family(lambda p, _: p)
+holm_family = _family(lambda p, _: holm(p))
+max_t_family = _family(lambda _, d: max_t(d, resamples=_RESAMPLES - 1))

@@ -71,6 +71,5 @@ FACES: Final = (
         "FaceWorld's people, whose long hair is correlated with face shape, skin tone and age",
         _faces,
         {"effect": EFFECT},
-        {},
     ),
 )

@@ -13,7 +13,6 @@ from transect.jobs.verify.world import PhotometryRow
 Record = TypeVar("Record")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A value with its 95 % interval; None with the reason where it is not estimable."""
@@ -54,20 +53,15 @@ class ShareOfPhotographs:
 
 @final
 @dataclass(frozen=True, slots=True)
-class AttributeRead:
+class AttributeRead(Measured):
     """How well a network reads one attribute back from held-out pictures. figure: r2, auc or accuracy."""
 
     attribute: str
     role: str
     figure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
     gate: float | None
     met: bool | None
     seen: str
-    reason: str
 
 
 @final
@@ -82,14 +76,9 @@ class Recognition:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Measured):
     """How well people are distinguished: the area under the ROC curve, and its gate."""
 
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str
     pictures_each: int
     gate: float
     met: bool
@@ -99,15 +88,10 @@ class Identity:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Control:
+class Control(Measured):
     """Groups that differ in one attribute, which a network must distinguish."""
 
     attribute: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str
 
 
 @final

@@ -141,12 +141,11 @@ FURTHER: Final = (
         "errors are shares from 0 to 1, similar within a subject",
         _absolute_errors,
         {"effect": 0.1, "log odds": log_odds_ratio(0.2, 0.3)},
-        {},
     ),
     PlantedWorld(
-        "rates that multiply", "attribute and a common cause multiply the rate", _multiplied, {"ratio": np.log(1.5)}, {}
+        "rates that multiply", "attribute and a common cause multiply the rate", _multiplied, {"ratio": np.log(1.5)}
     ),
-    PlantedWorld("few bearers", "five subjects have the attribute", _few_bearers, {"between": 1.5}, {}),
+    PlantedWorld("few bearers", "five subjects have the attribute", _few_bearers, {"between": 1.5}),
     PlantedWorld(
         "unequal subjects",
         "four of sixty subjects have two fifths of all images",
@@ -154,13 +153,12 @@ FURTHER: Final = (
         {"rate": 0.3, "between": 0.3},
         {"rate": 0.3},
     ),
-    PlantedWorld("kinds", "a common cause of four kinds without an order", _kinds, {"effect": 0.1}, {}),
+    PlantedWorld("kinds", "a common cause of four kinds without an order", _kinds, {"effect": 0.1}),
     PlantedWorld(
         "dragged answers",
         "a hidden trait shows in the perceived attribute and in yes-or-no answers",
         _dragged_answers,
         {"effect": 0.20529},
-        {},
     ),
     PlantedWorld(
         "rare outcome, rated by few",
@@ -169,9 +167,9 @@ FURTHER: Final = (
         {"rate": 0.03, "effect": 0.06},
         {"rate": 0.03},
     ),
-    PlantedWorld("hidden cause, ratios", "a hidden cause triples the rate, and the attribute's", _hidden_ratio, {}, {}),
-    PlantedWorld("hidden cause, line", "a hidden cause explains a part of both", _hidden_line, {"effect": 0.5}, {}),
+    PlantedWorld("hidden cause, ratios", "a hidden cause triples the rate, and the attribute's", _hidden_ratio, {}),
+    PlantedWorld("hidden cause, line", "a hidden cause explains a part of both", _hidden_line, {"effect": 0.5}),
     PlantedWorld(
-        "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}, {}
+        "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}
     ),
 )

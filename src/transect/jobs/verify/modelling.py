@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -20,63 +20,57 @@ from transect.effects import (
     one_hot,
     poisson,
     rosenbaum_bounds,
-    wilson,
-    wilson_clustered,
 )
 from transect.effects.observational import cut
-from transect.jobs.verify.adjusting import by_seed, each, of_pairs, spread, subject_of
-from transect.jobs.verify.contenders import FLAG, Answers, Tables
+from transect.jobs.verify.adjusting import (
+    alone,
+    attribute_of,
+    by_seed,
+    each,
+    fitted,
+    named,
+    of_pairs,
+    recorded,
+    subject_of,
+)
+from transect.jobs.verify.contenders import FLAG, Answers, Tables, rate, rate_of_subjects
 from transect.jobs.verify.further_worlds import HIDDEN_ODDS, HIDDEN_RATIO, HIDDEN_SHARES, UNEQUAL
 from transect.records import Effect
 
 _ALPHA: Final = 0.05
-Model = Callable[..., Sequence[Effect]]
 
-
-def _images(model: Model, *, by_subject: bool) -> Callable[[Tables], Answers]:
-    """A regression of images on their subject's attribute."""
-
-    def effect(t: Mapping[str, np.ndarray]) -> Effect:
-        clusters = subject_of(t["images"]) if by_subject else None
-        return model(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, clusters=clusters)[0]
-
-    return lambda tables: each(tables, effect)
-
-
-fractional_images = _images(logit, by_subject=False)
-fractional_subjects = _images(logit, by_subject=True)
-gee_subjects = _images(gee_logit, by_subject=True)
-
-
-def adjusted_poisson(tables: Tables) -> Answers:
-    """Log ratio of rates, adjusted for what was recorded."""
-    return each(tables, lambda t: poisson(t["outcome"], _with_covariate(t))[0])
-
-
-def unadjusted_poisson(tables: Tables) -> Answers:
-    """Log ratio of rates of two groups."""
-    return each(tables, lambda t: poisson(t["outcome"], {"attribute": t["attribute"]})[0])
-
-
-def adjusted_logit(tables: Tables) -> Answers:
-    """Log odds ratio, read as if it were a log ratio of rates."""
-    return each(tables, lambda t: logit(t["outcome"], _with_covariate(t))[0])
+fractional_images = fitted(logit, "images", attribute_of("images"), by_subject=False)
+fractional_subjects = fitted(logit, "images", attribute_of("images"))
+gee_subjects = fitted(gee_logit, "images", attribute_of("images"))
+adjusted_poisson = fitted(poisson, "outcome", recorded, by_subject=False)
+"""Log ratio of rates."""
+unadjusted_poisson = fitted(poisson, "outcome", alone, by_subject=False)
+adjusted_logit = fitted(logit, "outcome", recorded, by_subject=False)
+"""Log odds ratio, read as if it were a log ratio of rates."""
+perceived_answers = fitted(ols, "answers", named(hair="hair"))
+aipw_of_kinds = each(lambda t: aipw(t["outcome"], t["attribute"], _indicators(t)))
+"""Doubly robust, with an indicator per kind."""
+aipw_of_codes = each(lambda t: aipw(t["outcome"], t["attribute"], {"kind": t["kind"]}))
+"""Doubly robust, with the kinds' codes as if they were amounts."""
+ols_of_kinds = fitted(ols, "outcome", lambda t: {"attribute": t["attribute"], **_indicators(t)}, by_subject=False)
+instrumented_answers = each(
+    lambda t: control_function(
+        t["answers"].ravel(), {"hair": t["hair"].ravel()}, {"set": of_pairs(t["answers"])},
+        clusters=subject_of(t["answers"]),
+    )[0]
+)  # fmt: skip
+"""Probit with the residuals of the first stage."""
 
 
 def unequal_images_rate(tables: Tables) -> Answers:
     """Wilson's interval of a rate, all images as independent."""
-    y = tables["unequal_rate"]
-    low, high = wilson(y.sum(axis=1), y.shape[1])
-    return Answers(y.mean(axis=1), low, high, np.full(len(y), np.nan))
+    return rate(tables["unequal_rate"])
 
 
 def unequal_subjects_rate(tables: Tables) -> Answers:
     """Wilson's interval of a rate on the effective number of images, subject by subject."""
-    y = tables["unequal_rate"]
     starts = np.concatenate([[0], np.cumsum(UNEQUAL)[:-1]])
-    sums = np.add.reduceat(y, starts, axis=1)
-    low, high = wilson_clustered(sums.T, np.repeat(UNEQUAL[:, None].astype(float), len(y), axis=1))
-    return Answers(y.mean(axis=1), low, high, np.full(len(y), np.nan))
+    return rate_of_subjects(np.add.reduceat(tables["unequal_rate"], starts, axis=1), UNEQUAL)
 
 
 def unequal_images(tables: Tables) -> Answers:
@@ -101,51 +95,15 @@ def _difference(tables: Tables, *, known: bool) -> Answers:
     return Answers.of(rows)
 
 
-def aipw_of_kinds(tables: Tables) -> Answers:
-    """Doubly robust, with an indicator per kind."""
-    return each(tables, lambda t: aipw(t["outcome"], t["attribute"], _indicators(t)))
-
-
-def aipw_of_codes(tables: Tables) -> Answers:
-    """Doubly robust, with the kinds' codes as if they were amounts."""
-    return each(tables, lambda t: aipw(t["outcome"], t["attribute"], {"kind": t["kind"]}))
-
-
-def ols_of_kinds(tables: Tables) -> Answers:
-    """Least squares with an indicator per kind."""
-    return each(tables, lambda t: ols(t["outcome"], {"attribute": t["attribute"], **_indicators(t)})[0])
-
-
-def instrumented_answers(tables: Tables) -> Answers:
-    """Probit with the residuals of the first stage."""
-    return each(
-        tables,
-        lambda t: control_function(
-            t["answers"].ravel(),
-            {"hair": t["hair"].ravel()},
-            {"set": of_pairs(t["answers"])},
-            clusters=subject_of(t["answers"]),
-        )[0],
-    )
-
-
-def perceived_answers(tables: Tables) -> Answers:
-    """Least squares of the answers on the perceived attribute."""
-    return each(
-        tables,
-        lambda t: ols(t["answers"].ravel(), {"hair": t["hair"].ravel()}, clusters=subject_of(t["answers"]))[0],
-    )
-
-
 def ratio_alone(tables: Tables) -> Answers:
     """Whether the ratio of rates differs from 1; no estimate, since none is claimed."""
-    return _tested(effect.p for effect in _ratios(tables))
+    return Answers.tests(effect.p for effect in _ratios(tables))
 
 
 def ratio_beyond_e_value(tables: Tables) -> Answers:
     """An effect is reported where the interval's E-value is larger than the hidden cause is strong."""
     limits = [e_value(*(float(np.exp(v)) for v in (m.estimate, m.low, m.high))).limit for m in _ratios(tables)]
-    return _tested(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
+    return Answers.tests(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
 
 
 def _ratios(tables: Tables) -> list[Effect]:
@@ -178,15 +136,7 @@ def pairs_bounded(tables: Tables) -> Answers:
 
 
 def _bounded(tables: Tables, gamma: float) -> Answers:
-    return _tested(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
-
-
-def _tested(p: Iterable[float]) -> Answers:
-    return Answers.of([(np.nan, np.nan, np.nan, value) for value in p])
-
-
-def _with_covariate(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {"attribute": table["attribute"], "covariate": table["covariate"]}
+    return Answers.tests(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
 
 
 def _indicators(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

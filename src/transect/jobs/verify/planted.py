@@ -8,7 +8,7 @@ subject's images share, plus noise, is below a limit, so that each rate is exact
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
@@ -31,7 +31,7 @@ class PlantedWorld:
     meaning: str
     draw: Callable[[np.random.Generator, float], Table]
     truths: Mapping[str, float]
-    truths_off: Mapping[str, float]
+    truths_off: Mapping[str, float] = field(default_factory=dict)
     tested: bool = True
 
     def tables(self, seeds: int, on: float) -> dict[str, np.ndarray]:
@@ -187,16 +187,15 @@ def log_odds_ratio(first: float, second: float) -> float:
 
 SIMPLE: Final = (
     PlantedWorld("null", "nothing has an effect", _null, {"effect": 0.0}, {}, tested=False),
-    PlantedWorld("direct effect", "one attribute has an effect", _direct, {"effect": 0.1}, {}),
+    PlantedWorld("direct effect", "one attribute has an effect", _direct, {"effect": 0.1}),
     PlantedWorld(
         "interaction",
         "an effect only where another attribute is on; the two are correlated in the population",
         _interaction,
         {"effect": 0.1, "interaction": 0.2},
-        {},
     ),
     PlantedWorld(
-        "confounded population", "a recorded cause of both attribute and outcome", _confounded, {"effect": 0.1}, {}
+        "confounded population", "a recorded cause of both attribute and outcome", _confounded, {"effect": 0.1}
     ),
     PlantedWorld(
         "another population",
@@ -206,20 +205,17 @@ SIMPLE: Final = (
         {"impact": 0.1 + 0.15 * (0.6 - 0.2)},
         {"impact": 0.15 * (0.6 - 0.2)},
     ),
+    PlantedWorld("entangled manipulation", "setting one attribute drags another along", _entangled, {"effect": 0.3}),
     PlantedWorld(
-        "entangled manipulation", "setting one attribute drags another along", _entangled, {"effect": 0.3}, {}
+        "hidden attribute", "an attribute that nobody recorded changes together with it", _earrings, {"effect": 0.1}
     ),
-    PlantedWorld(
-        "hidden attribute", "an attribute that nobody recorded changes together with it", _earrings, {"effect": 0.1}, {}
-    ),
-    PlantedWorld("rater noise", "the attribute is seen through noisy ratings", _rater_noise, {"effect": 0.3}, {}),
-    PlantedWorld("rater bias", "a machine that rates one group too high", _rater_bias, {"effect": 0.4}, {}),
+    PlantedWorld("rater noise", "the attribute is seen through noisy ratings", _rater_noise, {"effect": 0.3}),
+    PlantedWorld("rater bias", "a machine that rates one group too high", _rater_bias, {"effect": 0.4}),
     PlantedWorld(
         "near-separated",
         "almost no errors without the attribute",
         _near_separated,
         {"effect": 0.06, "log odds": log_odds_ratio(0.005, 0.065)},
-        {},
     ),
     PlantedWorld(
         "heavy clustering",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transect.jobs.verify.figures import AttributeRead, Control, Identity, Measured, ShareFound, WorldFigures
+from transect.jobs.verify.figures import AttributeRead, Measured, ShareFound, WorldFigures
 from transect.jobs.verify.world import PhotometryRow
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -88,7 +88,7 @@ def _reading(row: AttributeRead) -> list[str]:
     return [*shown, str(row.n), gate, met, words]
 
 
-def _interval(row: Measured | Identity | Control | AttributeRead | ShareFound, value: bool = False) -> str:
+def _interval(row: Measured | ShareFound, value: bool = False) -> str:
     """An interval as text, after its value on request.
 
     >>> _interval(Measured(0.5, 0.41, 0.6, 9, ""), value=True)

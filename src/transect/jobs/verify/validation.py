@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from transect import __version__
-from transect.errors import Interrupted
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify import detection, groups, identity, reading
@@ -27,6 +26,7 @@ from transect.jobs.verify.network import DESCRIPTION, Network
 from transect.jobs.verify.pictures import PER_PART, Draw, Pictures, plain
 from transect.jobs.verify.settings import FIRST_SEEDS, Settings
 from transect.jobs.verify.world import columns, compare, measure
+from transect.runs.parts import resumable
 from transect.runs.progress import Progress
 
 POPULATION = "balanced"
@@ -52,12 +52,8 @@ def validate_world(settings: Settings, out: Path, *, quiet: bool = False) -> Fig
     out: the folder that keeps pictures (about 2.5 GB at full size), networks and figures. Raises BadInput for bad
     settings, FolderInUse, RunFolderError, and Interrupted when stopped: call again to resume.
     """
-    with Cache(out) as cache:
-        try:
-            return _Check(settings, cache, quiet).figures()
-        except KeyboardInterrupt:
-            message = f"interrupted; finished parts are kept in {out}. Rerun the command to resume"
-            raise Interrupted(message) from None
+    with Cache(out) as cache, resumable(out):
+        return _Check(settings, cache, quiet).figures()
 
 
 @final

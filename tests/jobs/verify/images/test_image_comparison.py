@@ -122,7 +122,7 @@ def test_a_stopped_run_resumes_to_identical_tables(tmp_path):
             raise KeyboardInterrupt
         return sees_lipstick().scores(latents)
 
-    with pytest.raises(Interrupted, match="Rerun the command to resume"):
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
         compare_methods(TINY, stopped, model=Model(stops, sees_lipstick().settings), quiet=True)
     kept = {path.name for path in stopped.glob("*.parquet")}
     assert {name.partition("-")[0] for name in kept} == {"truth", "observed"}

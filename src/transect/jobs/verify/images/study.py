@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transect.errors import Interrupted
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.cache import Cache, Figures
@@ -16,6 +15,7 @@ from transect.jobs.verify.figures import ImagesFigures, ModelPerformance, record
 from transect.jobs.verify.images.asking import Model, intervened, observed
 from transect.jobs.verify.images.comparison import estimates, overall, summary, true_effects
 from transect.jobs.verify.images.sizes import FIRST_SEEDS, POPULATION, Sizes
+from transect.runs.parts import resumable
 from transect.runs.progress import Progress
 
 
@@ -27,12 +27,8 @@ def compare_methods(sizes: Sizes, out: Path, *, model: Model | None = None, quie
 
     Raises FolderInUse, RunFolderError, and Interrupted when stopped: call again to resume.
     """
-    with Cache(out) as cache:
-        try:
-            return _compare(sizes, cache, model, quiet)
-        except KeyboardInterrupt:
-            message = f"interrupted; finished parts are kept in {out}. Rerun the command to resume"
-            raise Interrupted(message) from None
+    with Cache(out) as cache, resumable(out):
+        return _compare(sizes, cache, model, quiet)
 
 
 def _compare(sizes: Sizes, cache: Cache, requested: Model | None, quiet: bool) -> ImagesFigures:
