@@ -123,7 +123,8 @@ def _identity(facts: Mapping[str, Any]) -> str:
         for i, f in enumerate(facts["null_auc"])
     ]
     rows += [[f"pairs that differ in `{control['attribute']}`", _figure(control), "above .5"]]
-    return f"## Who is told apart\n\n{_table(['pairs of pictures', 'AUC (95 % interval, subjects)', 'wanted'], rows)}"
+    table = _table(["pairs of pictures", "AUC (95 % interval, subjects)", "wanted"], rows)
+    return f"## Which subjects are distinguished\n\n{table}"
 
 
 def _landmarks(facts: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Matching outside faces: do stripes make a detector miss a disc, when striped discs are smaller anyway?
 
 Scenes are drawn here, so that the truth is known: an experiment shows the same scenes with and without stripes. The
-"data set" has the same scenes as they come, with stripes mostly on small discs. Four answers are compared:
+"data set" has the same scenes without any intervention, with stripes mostly on small discs. Four answers are compared:
 
     python examples/match_outside_faces.py
 """
@@ -64,7 +64,7 @@ def main() -> dict[str, float]:
     test = disagreement(within, experiment)
 
     unadjusted = float(missed[groups[0]].mean() - missed[groups[1]].mean())
-    print(f"as they come:          {100 * unadjusted:+.1f} points")
+    print(f"all scenes, unmatched: {100 * unadjusted:+.1f} points")
     print(f"{len(pairs)} matched pairs:     {100 * matched.estimate:+.1f} points")
     for name, made in (("matched, adjusted:", within), ("set by experiment:", experiment)):
         estimate, low, high = (100 * one for one in made)

@@ -1,4 +1,4 @@
-"""docs/advice_experiment.py on planted errors: the table blames what comes along, transects find the cause."""
+"""docs/advice_experiment.py on planted errors: the table blames a correlated attribute, transects find the cause."""
 
 import runpy
 
@@ -29,7 +29,7 @@ def planted(script, tmp_path_factory):
     return Planted(tmp_path_factory.mktemp("advice"), sizes, "smile>0.5")
 
 
-def test_the_table_blames_what_comes_along_and_the_experiment_does_not(planted):
+def test_table_blames_a_correlated_attribute_and_the_experiment_finds_the_cause(planted):
     gaps, effects = planted.gaps(None), planted.effects(None, 30_000_000)
     assert gaps["hair_length"] == -100.0
     assert gaps["face_shape"] > 15  # long hair goes with feminine face shapes here: loadings .85 and -.7
@@ -37,7 +37,7 @@ def test_the_table_blames_what_comes_along_and_the_experiment_does_not(planted):
     assert effects == {**dict.fromkeys(effects, 0.0), "hair_length": -100.0}
 
 
-def test_advice_is_the_worse_half_and_its_pictures_are_added(planted, script):
+def test_pictures_of_the_worse_half_are_added(planted, script):
     assert planted.advice("experiment", 0) == ("hair_length", False)
     found = planted.figures("experiment", 0)
     values = np.asarray(planted.world.read(planted.world.sample(np.array(planted.given)))["hair_length"])
@@ -50,7 +50,7 @@ def test_advice_is_the_worse_half_and_its_pictures_are_added(planted, script):
     assert rows[1][:3] == ["experiment", "hair_length low", "100.0"]
 
 
-def test_pictures_of_an_intervention_are_not_those_without(script, tmp_path):
+def test_an_intervention_changes_the_pictures(script, tmp_path):
     experiment = script["Experiment"](tmp_path, script["Sizes"](train=4, size=32), "smile>0.5")
     latents = experiment.world.sample(np.array([5]))
     before = experiment.pixels(latents)

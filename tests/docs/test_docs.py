@@ -18,14 +18,14 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 
 
-def test_the_command_line_reference_is_what_the_command_line_says():
+def test_command_line_reference_is_up_to_date():
     """Every command and option with its help and default: the page is generated, and up to date."""
     generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
     for path, text in generate["pages"]().items():
         assert path.read_text() == text, "run: python docs/generate.py"
 
 
-def test_no_word_of_the_help_is_taken_for_markup():
+def test_help_has_no_text_that_rich_reads_as_markup():
     """Rich leaves `[ann]` out of what it prints, as a style of that name."""
     commands = [("transect", typer.main.get_command(app))]
     for name, command in commands:
@@ -46,14 +46,14 @@ def test_readme_names_the_commands_that_ci_runs():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_between_files_lead_somewhere(page):
+def test_links_between_files_are_not_broken(page):
     for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
         if not link.startswith(("http://", "https://")):
             assert (page.parent / link).exists(), f"{page}: {link}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_in_the_pages_exist_with_their_options(page):
+def test_commands_of_the_pages_exist_with_their_options(page):
     """Each `transect …` command in a shell block uses a command and options that the reference knows."""
     reference = (ROOT / "docs" / "reference" / "cli.md").read_text()
     sections = dict(re.findall(r"^## `transect ([\w -]+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
@@ -81,7 +81,7 @@ TOML_READERS = {
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```toml" in page.read_text()], ids=lambda page: page.name)
-def test_toml_blocks_are_what_their_readers_take(page, tmp_path):
+def test_toml_blocks_are_accepted_by_their_readers(page, tmp_path):
     blocks = re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.M | re.S)
     assert blocks
     for block in blocks:
@@ -98,7 +98,7 @@ def test_examples_run(example, tmp_path):
     assert done.stdout.strip()
 
 
-def test_the_project_speaks_of_itself_alone():
+def test_tracked_text_has_no_path_of_one_machine():
     """No path of one machine, and no bare promise of work to do, in any tracked text."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     assert listed, "not a git checkout: nothing was read"

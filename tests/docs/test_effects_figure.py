@@ -68,7 +68,7 @@ def test_the_figure_draws_truth_methods_and_errors(documents):
     assert figure(found()) == figure(found())
 
 
-def test_the_figure_says_what_it_shows(documents):
+def test_figure_has_a_title_and_a_description(documents):
     words = " ".join(ElementTree.fromstring(documents["effects_figure"].figure(found())).itertext())
     for text in (
         "truth: 40,000 interventions",
@@ -80,7 +80,7 @@ def test_the_figure_says_what_it_shows(documents):
         assert text in words, text
 
 
-def test_no_text_leaves_the_picture(documents):
+def test_all_text_is_inside_the_picture(documents):
     root = ElementTree.fromstring(documents["effects_figure"].figure(found(-0.3)))
     for text in root.findall(f"{SVG}text"):
         assert 0 <= float(text.get("x")) <= 920
@@ -88,7 +88,7 @@ def test_no_text_leaves_the_picture(documents):
             assert float(text.get("x")) + 6.3 * len(text.text) * float(text.get("font-size")) / 13 <= 920, text.text
 
 
-def test_a_method_that_could_not_answer_is_left_out(documents):
+def test_a_method_without_an_estimate_is_left_out(documents):
     few = found()
     for row in few["rows"]:
         if row["method"] == "difference of groups" and row["attribute"] == "age":
@@ -98,7 +98,7 @@ def test_a_method_that_could_not_answer_is_left_out(documents):
     assert len(root.findall(f"{SVG}circle")) == 1 + len(AUDITED) - 1
 
 
-def test_the_tables_tell_every_figure(documents):
+def test_tables_have_every_number(documents):
     page = documents["image_tables"](found())
     for text in (
         "the model is right on 90.0 %; it sees a smile on 8.0 % of the faces without one",
@@ -109,7 +109,7 @@ def test_the_tables_tell_every_figure(documents):
         assert text in page, text
 
 
-def test_only_what_stands_between_the_marks_is_replaced(documents):
+def test_only_the_text_between_the_marks_is_replaced(documents):
     page = "before <!-- images --> old <!-- end of images --> after"
     once = documents["replaced"](page, "<!-- images -->", "<!-- end of images -->", r"new \1")
     assert once == "before <!-- images -->\n\nnew \\1\n<!-- end of images --> after"

@@ -62,7 +62,7 @@ def test_lists_name_pages_that_exist():
         ("```python\nprint(1)\n```\n", Page({"npm": "not here"}), "no block has or begins with"),
         ("```sh\ntransect audit nothing:x --vary glasses\n```\n", Page(), "no Python module"),
         ("```sh\npip install 'transect[nothing]'\n```\n", Page(), "nothing"),
-        ("```python\nprint('one')\n```\n```text\ntwo\n```\n", Page(), "shows\ntwo\nwhich was not printed"),
+        ("```python\nprint('one')\n```\n```text\ntwo\n```\n", Page(), "which was not printed"),
     ],
 )
 def test_a_page_that_is_wrong_fails_with_the_reason(text, page, message, folder):

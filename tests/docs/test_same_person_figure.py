@@ -24,7 +24,7 @@ def document():
         sys.path.remove(str(ROOT / "docs"))
 
 
-def test_dots_and_intervals_are_where_the_shares_are(document):
+def test_dots_and_intervals_are_at_the_shares(document):
     """0 % is at 150 and 100 % at 820, so that a half is at 485 and its interval of .4 to .6 from 418 to 552."""
     rows = [SameRow("all", "all", "fake", 0.5, 0.4, 0.6, 10, 0), SameRow("all", "all", "real", 1.0, 0.9, 1.0, 9, 1)]
     nobody = SameRow("familiarity", "well", "fake", float("nan"), float("nan"), float("nan"), 0, 3)
@@ -37,7 +37,7 @@ def test_dots_and_intervals_are_where_the_shares_are(document):
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the published annotations, which are not ours to ship")
-def test_the_page_and_the_figure_are_of_the_released_answers(document):
+def test_page_and_figure_show_the_released_answers(document):
     page = (ROOT / "docs" / "explanation" / "replication-singh2021.md").read_text()
     for row in document["cells"](DATA):
         if row[1] != "dup" or row[0] == "all":

@@ -15,19 +15,19 @@ SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 RESULTS = runpy.run_path(str(ROOT / "docs" / "generate.py"))["job_results"]()
 
 
-def test_every_result_of_a_job_is_published():
+def test_every_job_has_a_published_schema():
     assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {"results", *RESULTS}
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.name)
-def test_schemas_are_schemas(path):
+def test_schemas_are_valid(path):
     schema = json.loads(path.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert schema["$id"].startswith("transect/")
 
 
-def test_what_matching_prints_fits_its_schema():
+def test_json_of_matching_is_valid_under_its_schema():
     rng = np.random.default_rng(0)
     table = pa.table({"young": rng.integers(0, 2, 60).astype(float), "hat": rng.integers(0, 2, 60).astype(float)})
     found = transect.match(rng.normal(size=(60, 3)), "young", table, caliper=2.0)

@@ -76,7 +76,7 @@ def facts(version=RENDERER_VERSION):
     }  # fmt: skip
 
 
-def test_the_page_tells_every_figure(generated):
+def test_page_has_every_figure(generated):
     page = generated["page"](facts())
     for text in (
         "| medians between the photographs' quartiles | 90 of 90 | 81 |",
@@ -97,11 +97,11 @@ def test_the_page_tells_every_figure(generated):
     assert "are not its own" not in page
 
 
-def test_figures_of_another_renderer_are_called_so(generated):
+def test_figures_of_another_renderer_are_labelled(generated):
     assert "they are not its own" in generated["page"](facts("0"))
 
 
-def test_what_misses_a_condition_is_named(generated):
+def test_a_condition_that_is_missed_is_named(generated):
     missed = facts()
     missed["photometry"]["medians_inside"] = 80
     assert "Not reached: 80 of 90 medians lie between the photographs' quartiles (wanted 81)." in generated["page"](
@@ -109,7 +109,7 @@ def test_what_misses_a_condition_is_named(generated):
     )
 
 
-def test_without_facts_nothing_is_claimed(generated):
+def test_page_claims_nothing_without_facts(generated):
     page = generated["page"]({})
     assert "Nothing was measured" in page
     assert "| earrings | where putting them on" in page
@@ -128,7 +128,7 @@ def test_the_figure_draws_both_side_by_side(generated):
     assert svg == generated["figure"](facts())
 
 
-def test_a_fifth_without_faces_has_no_bar(generated):
+def test_a_quintile_without_faces_has_no_bar(generated):
     few = facts()
     few["photometry"]["rows"][0] |= {f"rendered_{q}": None for q in QUANTILES}
     root = ElementTree.fromstring(generated["figure"](few))

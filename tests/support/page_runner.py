@@ -106,7 +106,7 @@ def unlike(shown: str, printed: str, *, exact: bool) -> str:
 
 
 def _plain(text: str, exact: bool) -> str:
-    return " ".join(text.split() if exact else re.findall(r"[^\W\d]+", text))
+    return " ".join(text.split() if exact else re.findall(r"[^\W\d]{2,}", text))
 
 
 def _holds(given: str, parts: list[str]) -> bool:

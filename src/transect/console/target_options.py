@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from transect.console.audit_options import model_option, option_of
+
+_limits = option_of("Limits")
+
+TaskName = Annotated[
+    str | None,
+    model_option(help="The model's task: binary, multiclass, multilabel, detection, regression or embedding."),
+]
+PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the model's preprocessing.")]
+ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
+PositiveClass = Annotated[str | None, model_option(help="The class or label that counts as yes.")]
+OutputKind = Annotated[str | None, model_option(help="What the model returns: probability or logit.")]
+Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
+Batch = Annotated[int, _limits(help="Images in each call of a model.")]
+MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
 
 
 def given(

@@ -1,4 +1,4 @@
-"""Who is told apart: samples that share what they should, pairs that are counted right, embeddings with known answers."""
+"""Which subjects are distinguished: samples that share what they should, pairs that are counted right, embeddings with known answers."""
 
 from __future__ import annotations
 

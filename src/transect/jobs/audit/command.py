@@ -19,12 +19,21 @@ from transect.console.audit_options import (
     Threshold,
     checks_option,
     images_option,
-    model_option,
     option_of,
     verification_option,
 )
 from transect.console.common_options import Device, Json, Out, Population, Seed, on_command_line
 from transect.console.results import show
+from transect.console.target_options import (
+    Batch,
+    ClassNames,
+    MaxFailures,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+    Timeout,
+)
 
 _experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "Observation", "Outcomes", "Limits"))
 
@@ -121,15 +130,12 @@ def audit(
     latents: InvertedLatents = None,
     device: Device = "cpu",
     seed: Seed = 0,
-    task: Annotated[
-        str | None,
-        model_option(help="The model's task: binary, multiclass, multilabel, detection, regression or embedding."),
-    ] = None,
-    preprocess: Annotated[Path | None, model_option(help="TOML file with the model's preprocessing.")] = None,
-    labels: Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")] = None,
-    positive: Annotated[str | None, model_option(help="The class or label that counts as yes.")] = None,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    labels: ClassNames = None,
+    positive: PositiveClass = None,
     threshold: Threshold = None,
-    output: Annotated[str | None, model_option(help="What the model returns: probability or logit.")] = None,
+    output: OutputKind = None,
     false_match_rate: Annotated[
         float | None,
         verification_option(
@@ -142,9 +148,9 @@ def audit(
             help="For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable."
         ),
     ] = None,
-    timeout: Annotated[float, _limits(help="Seconds that a model may take for an image.")] = 10.0,
-    batch: Annotated[int, _limits(help="Images in each call of a model.")] = 16,
-    max_failures: Annotated[float, _limits(help="Stop when more than this share of images fails.")] = 0.05,
+    timeout: Timeout = 10.0,
+    batch: Batch = 16,
+    max_failures: MaxFailures = 0.05,
     attributes: Annotated[
         list[str] | None,
         checks_option(

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console import target_options
-from transect.console.audit_options import InvertedLatents
+from transect.console.audit_options import InvertedLatents, Threshold
 from transect.console.common_options import Device, Json
 from transect.console.printing import table
+from transect.console.target_options import (
+    ClassNames,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+)
 from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
@@ -74,12 +81,12 @@ def fit(
         int | None, typer.Option(help="Width and height of the images that a target is shown; default 128 or its own.")
     ] = None,
     device: Device = "cpu",
-    task: Annotated[str | None, typer.Option(help="What a target answers: binary, multiclass, regression …")] = None,
-    preprocess: Annotated[Path | None, typer.Option(help="TOML file with the target's preprocessing.")] = None,
-    classes: Annotated[str | None, typer.Option(help="Names of the target's classes, separated by commas.")] = None,
-    positive: Annotated[str | None, typer.Option(help="The target's class or label that counts as yes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Score from which the target's answer is yes.")] = None,
-    output: Annotated[str | None, typer.Option(help="What the target returns: probability or logit.")] = None,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    classes: ClassNames = None,
+    positive: PositiveClass = None,
+    threshold: Threshold = None,
+    output: OutputKind = None,
     json: Json = False,
 ) -> None:
     """Fit a direction per attribute, measure it on labels that it did not see, and write it.

@@ -18,6 +18,7 @@ from transect.errors import BadInput, RunFolderError
 from transect.reports.short_page import ShortPageResult
 from transect.runs import model_files
 from transect.runs.plain_json import plain
+from transect.runs.wording import counted
 
 LOWEST_ACCURACY: Final = 0.6
 LOWEST_R2: Final = 0.1
@@ -116,7 +117,7 @@ class DirectionsResult(ShortPageResult[DirectionsNumbers]):
         count = len(self.numbers.attributes)
         described = self.numbers.origin.get("generator")
         name = described.get("name", "unknown") if isinstance(described, Mapping) else "unknown"
-        return f"{count} direction{'' if count == 1 else 's'} in space {self.numbers.space} of {name}"
+        return f"{counted(count, 'direction')} in space {self.numbers.space} of {name}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Attribute, kind, method, labels, quality, range, and where it is seen."""

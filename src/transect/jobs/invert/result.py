@@ -15,6 +15,7 @@ from transect.inversion.latents_file import read_codes
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
+from transect.runs.wording import counted
 
 ENCODER_R2: Final = b"encoder_r2"
 """The key of the encoder's held-out R² in a part's schema metadata."""
@@ -92,7 +93,7 @@ class InvertResult(ShortPageResult[InversionNumbers]):
 
     def headline(self) -> str:
         """How many images were inverted, and how many failed."""
-        count = f"{self.numbers.images:,} image{'' if self.numbers.images == 1 else 's'}"
+        count = counted(self.numbers.images, "image")
         return f"{count} inverted into {self.numbers.space}, {self.numbers.failed:,} failed"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transect.console.common_options import Json
 from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def leakage(
         Path | None, typer.Option(help="A folder for the report: leakage.html, leakage.json, balanced.parquet.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of draws, noise, attackers and permutations.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Measure how well a protected attribute can be inferred from labels (λ_D) and from a model's predictions (λ_M).
 

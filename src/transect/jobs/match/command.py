@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from transect.console.common_options import Json
 from transect.errors import BadInput
 
 
@@ -90,7 +91,7 @@ def match(
     pictures: Annotated[
         str | None, typer.Option(help="Column of the table with pictures (bytes or paths) for the report.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Find pairs of real images that differ in one attribute and are similar in the rest, and report their balance."""
     from transect.datasets.features import parse_default, parse_weighted

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transect.console.common_options import Json
 from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def mitigate(
     config: Annotated[Path, typer.Argument(help="TOML file of data, network, training, mitigations and audit.")],
     out: Annotated[Path, typer.Option(help="The folder of pictures, models, results.json and mitigation.html.")],
     device: Annotated[str, typer.Option(help="Where models train: cpu, cuda or cuda:N.")] = "cpu",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Train mitigations, attack their answers with new attackers, and audit them by transects. Rerun it to resume.
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from transect.console.common_options import Json
+
 
 def neighbours(
     features: Annotated[
@@ -36,7 +38,7 @@ def neighbours(
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare distances: how much attributes and identity differ among the nearest images, with standard errors."""
     from transect.console.printing import table as print_table

@@ -13,6 +13,7 @@ from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
 from transect.reports.short_page import ShortPageResult
+from transect.runs.wording import counted
 
 LABELS: Final = {
     "subjects": "subjects, each at every level",
@@ -66,8 +67,9 @@ class PlanResult(ShortPageResult[PlanNumbers]):
     def headline(self) -> str:
         """The subjects that are needed."""
         plan = self.numbers
-        count = f"{plan.subjects:,} subject{'' if plan.subjects == 1 else 's'}"
-        return f"{count} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}"
+        return (
+            f"{counted(plan.subjects, 'subject')} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}"
+        )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Each number with what it is."""

@@ -8,6 +8,14 @@ from typing import Annotated
 
 import typer
 
+from transect.console.common_options import Json
+from transect.console.target_options import (
+    Batch,
+    MaxFailures,
+    PreprocessFile,
+    Timeout,
+)
+
 
 def recognition(
     table: Annotated[Path, typer.Option(help="Table with a row per image, as for transect match.")],
@@ -42,14 +50,14 @@ def recognition(
     ] = None,
     metric: Annotated[str, typer.Option(help="Distance of embeddings: euclidean or cosine.")] = "euclidean",
     size: Annotated[int | None, typer.Option(help="Fit each picture into this many pixels; default as it is.")] = None,
-    preprocess: Annotated[Path | None, typer.Option(help="TOML file with the model's preprocessing.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that the target may take per image.")] = 10.0,
-    batch: Annotated[int, typer.Option(help="Images per call of the target, at most 64.")] = 16,
-    max_failures: Annotated[float, typer.Option(help="Stop above this share of failed images.")] = 0.05,
+    preprocess: PreprocessFile = None,
+    timeout: Timeout = 10.0,
+    batch: Batch = 16,
+    max_failures: MaxFailures = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for the report, its numbers and the embeddings.")] = Path(
         "recognition"
     ),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
     from transect.console.printing import table as print_table

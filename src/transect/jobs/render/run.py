@@ -26,6 +26,7 @@ from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import map_parts, resumable
 from transect.runs.progress import Progress
+from transect.runs.wording import counted
 
 SHEET_SUBJECTS = 8
 """Subjects of a data set that its page shows."""
@@ -61,8 +62,7 @@ class RenderResult(ShortPageResult[RenderNumbers]):
     def headline(self) -> str:
         """What was written, and where."""
         numbers = self.numbers
-        count = f"{numbers.images:,} image{'' if numbers.images == 1 else 's'}"
-        return f"{count} of {numbers.subjects:,} subject{'' if numbers.subjects == 1 else 's'} in {numbers.out}"
+        return f"{counted(numbers.images, 'image')} of {counted(numbers.subjects, 'subject')} in {numbers.out}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Each number."""

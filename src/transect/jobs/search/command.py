@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from transect.console.audit_options import RequireValidation
+from transect.console.audit_options import RequireValidation, Threshold
+from transect.console.target_options import (
+    ClassNames,
+    MaxFailures,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+    Timeout,
+)
 
 
 def search(
@@ -55,18 +64,14 @@ def search(
     size: Annotated[int | None, typer.Option(help="Width and height of the images, in pixels; default 128.")] = None,
     device: Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")] = "cpu",
     seed: Annotated[int, typer.Option(help="Seed of the search: of its points and of its subjects.")] = 0,
-    task: Annotated[
-        str | None, typer.Option(help="What a model answers: binary, multiclass, multilabel, detection.")
-    ] = None,
-    preprocess: Annotated[Path | None, typer.Option(help="TOML file: how images are prepared for the model.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
-    positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
-    output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a target may take per image.")] = 10.0,
-    max_failures: Annotated[
-        float, typer.Option(help="Stop when more than this share of the images has no valid answer.")
-    ] = 0.05,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    labels: ClassNames = None,
+    positive: PositiveClass = None,
+    threshold: Threshold = None,
+    output: OutputKind = None,
+    timeout: Timeout = 10.0,
+    max_failures: MaxFailures = 0.05,
     require_validation: RequireValidation = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of calls and their maximum cost, and stop.")

@@ -14,6 +14,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.runs.plain_json import plain
+
 Weighted = Callable[[Float[np.ndarray, "b n"]], Float[np.ndarray, " b"]]
 """A statistic of n rows under each of b rows of weights."""
 
@@ -34,9 +36,7 @@ class Figure:
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, NaN as None, for JSON."""
-        numbers = {name: getattr(self, name) for name in ("value", "low", "high")}
-        plain = {name: None if number != number else number for name, number in numbers.items()}
-        return {**plain, "n": self.n, "reason": self.reason}
+        return dict(plain(self))
 
 
 def not_estimable(reason: str, n: int = 0) -> Figure:
@@ -95,12 +95,17 @@ def r_squared(
 
 def with_interval(statistic: Weighted, n: int, *, resamples: int = 1000, seed: int = 0) -> Figure:
     """The statistic of n independent rows, with the percentile interval of resampled rows."""
-    value = float(statistic(np.ones((1, n)))[0]) if n else float("nan")
+    return _bootstrapped(statistic, n, n, "both kinds, or truth that varies, are needed", resamples, seed)
+
+
+def _bootstrapped(statistic: Weighted, clusters: int, width: int, needed: str, resamples: int, seed: int) -> Figure:
+    """The statistic with the percentile interval of resampled clusters. needed: why there is no value."""
+    value = float(statistic(np.ones((1, clusters)))[0]) if clusters else float("nan")
     if value != value:
-        return not_estimable("both kinds, or truth that varies, are needed", n)
-    replicates = np.concatenate([statistic(weights) for weights in _resamples(n, n, resamples, seed)])
+        return not_estimable(needed, clusters)
+    replicates = np.concatenate([statistic(weights) for weights in _resamples(clusters, width, resamples, seed)])
     low, high = np.nanpercentile(replicates, (2.5, 97.5))
-    return Figure(value, float(low), float(high), n)
+    return Figure(value, float(low), float(high), clusters)
 
 
 def pairs_auc(
@@ -123,12 +128,8 @@ def pairs_auc(
     def statistic(weights: Float[np.ndarray, "b s"]) -> Float[np.ndarray, " b"]:
         return auc(likeness, same, np.where(same, weights[:, first], weights[:, first] * weights[:, second]))
 
-    value = float(statistic(np.ones((1, subjects)))[0])
-    if value != value:
-        return not_estimable("pairs of one and of two subjects are needed", subjects)
-    replicates = np.concatenate([statistic(weights) for weights in _resamples(subjects, len(first), resamples, seed)])
-    low, high = np.nanpercentile(replicates, (2.5, 97.5))
-    return Figure(value, float(low), float(high), subjects)
+    needed = "pairs of one and of two subjects are needed"
+    return _bootstrapped(statistic, subjects, len(first), needed, resamples, seed)
 
 
 def _resamples(clusters: int, width: int, resamples: int, seed: int) -> Iterator[Float[np.ndarray, "b c"]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.spatial import ConvexHull
 
 
 def disc(shape: tuple[int, int], center: Float[np.ndarray, " 2"], radius: float) -> Bool[np.ndarray, "h w"]:
@@ -41,23 +42,11 @@ def hull(shape: tuple[int, int], points: Float[np.ndarray, "n 2"]) -> Bool[np.nd
 
 
 def convex_hull(points: Int[np.ndarray, "n 2"]) -> Int[np.ndarray, "k 2"]:
-    """Corners of the convex hull, counterclockwise in x right, y up. Source: Andrew 1979, monotone chain."""
-    ordered = sorted({(int(x), int(y)) for x, y in points})
-    if len(ordered) < 3:
-        return np.array(ordered)
-    return np.array(_chain(ordered)[:-1] + _chain(ordered[::-1])[:-1])
-
-
-def _chain(ordered: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    corners: list[tuple[int, int]] = []
-    for x, y in ordered:
-        while len(corners) > 1:
-            (ax, ay), (bx, by) = corners[-2], corners[-1]
-            if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
-                break
-            corners.pop()
-        corners.append((x, y))
-    return corners
+    """Corners of the convex hull, counterclockwise in x right, y up; of points on one line the first and the last."""
+    ordered = np.unique(points, axis=0)
+    if np.linalg.matrix_rank(ordered - ordered[0]) < 2:
+        return np.unique(ordered[[0, -1]], axis=0)
+    return np.asarray(ordered[ConvexHull(ordered).vertices])
 
 
 def line(shape: tuple[int, int], points: Float[np.ndarray, "n 2"], thickness: float) -> Bool[np.ndarray, "h w"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,7 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.photometry import FIFTH_EDGES, STATISTICS, face_photometry, photograph_quantiles
 from transect.records import Latents
+from transect.runs.plain_json import plain
 from transect.runs.schema import Number
 
 FIRST_SEED = 1_000_000
@@ -82,17 +83,9 @@ class Photometry:
 
     def as_dict(self) -> Figures:
         """Plain numbers and text, NaN as None, for JSON."""
-        rows = [{k: None if v != v else v for k, v in asdict(row).items()} for row in self.rows]
-        figures: Figures = {
-            "photometry": rows,
-            "subjects": sum(self.faces_per_fifth) + self.unmeasured,
-            "faces_per_fifth": list(self.faces_per_fifth),
-            "unmeasured": self.unmeasured,
-            "medians_inside": self.medians_inside,
-            "medians_outside": [list(pair) for pair in self.medians_outside],
-            "share_inside": None if self.share_inside != self.share_inside else self.share_inside,
-            "darkest_cheek": None if self.darkest_cheek != self.darkest_cheek else self.darkest_cheek,
-        }
+        names = ("faces_per_fifth", "unmeasured", "medians_inside", "medians_outside", "share_inside", "darkest_cheek")
+        figures: Figures = {name: plain(getattr(self, name)) for name in names}
+        figures |= {"photometry": plain(self.rows), "subjects": sum(self.faces_per_fifth) + self.unmeasured}
         return figures | {"photometry_passes": photometry_passes(figures)}
 
 
