@@ -41,6 +41,8 @@ def test_the_result_of_an_audit(result, tmp_path):
     fits(result)
     assert result.to_json()["effects"] == result.results["effects"]
     assert result.report(tmp_path / "copy").read_bytes() == result.page.read_bytes()
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["audit.html", "results.json"]
+    assert result.report(result.folder).name == "audit.html"
     assert "0 of 4 effects significant" in result.headline()
     assert "glasses: off to on" in result._repr_html_()
 

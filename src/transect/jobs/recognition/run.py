@@ -121,9 +121,9 @@ class RecognitionResult(JobResult[RecognitionNumbers]):
         )
 
     def report(self, path: str | Path) -> Path:
-        """Write recognition.html, recognition.json and, of a target, embeddings.parquet; returns the page's path.
+        """Write recognition.html and .json, recognition-curves.json and, of a target, embeddings.parquet.
 
-        embeddings.parquet serves as `embeddings` here, and as `second` of `transect.match`.
+        Returns the page's path. embeddings.parquet serves as `embeddings` here, and as `second` of `transect.match`.
         """
         from transect.jobs.recognition.page import write
 
