@@ -97,7 +97,7 @@ planned = transect.plan(0.05, 0.1, power=0.8)
 subjects: int = planned.numbers.subjects
 rendered = transect.render("sheet.png", subjects=4, vary=["glasses"])
 images: int = rendered.numbers.images
-searched = transect.search(brightness, truth="smile>0.5", vary=["age"], options=SearchOptions(size=32), quiet=True)
+searched = transect.search(brightness, truth="smile>0.5", vary=["age"], options=SearchOptions(image_size=32), quiet=True)
 rate: float = searched.numbers.estimate.rate
 matched = transect.match(np.eye(2), "glasses", people, options=MatchOptions(ratio=2))
 verdict: str = matched.numbers.verdict
