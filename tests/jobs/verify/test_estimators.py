@@ -51,7 +51,7 @@ def test_counts_by_hand():
     assert rows[1] == ProvenRow("tested", "direct effect", 0.0, 0.0, 0.0, 0.0, 0.0, 12, True)
 
 
-def test_what_there_is_not_is_none():
+def test_figures_that_a_contender_cannot_have_are_none():
     rows = prove(
         10,
         claims=[
