@@ -251,7 +251,7 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
 
     project.database.write(work)
     project.database.close()
-    project = open_project(judged, tmp_path / "before.sqlite", begin=False)
+    project = open_project(judged, tmp_path / "before.sqlite", create=False)
     assert [one.values for one in project.questionnaire.question] == [(0.0, 0.0, 1.0)] * 2
     ids = finished_run.read(judged).images["id"].to_pylist()
     given = [

@@ -296,7 +296,7 @@ def test_curves_lie_where_logarithms_put_them():
         (("--embeddings", "e.npy", "--metric", "taxi"), "unknown metric 'taxi'"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line(folder, monkeypatch, more, words):
+def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeypatch, more, words):
     np.save(folder / "short.npy", PLACES[:3])
     pq.write_table(pa.table({"a": [0], "b": [99]}), folder / "far.parquet")
     monkeypatch.chdir(folder)

@@ -107,7 +107,7 @@ def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
         transect.report(result.folder, perceived={"age": [1.0]}, quiet=True)
 
 
-def test_what_is_no_finished_run_is_refused(result, tmp_path):
+def test_open_run_refuses_a_folder_without_a_finished_run(result, tmp_path):
     with pytest.raises(BadInput, match="is not a run folder"):
         transect.open_run(tmp_path)
     (tmp_path / "run").symlink_to(result.folder)

@@ -59,36 +59,36 @@ class AnnotationProject(Result):
     """The annotation of one run: a database of questions, raters and answers, which every method opens and closes.
 
     run: a run folder, or a folder of studies. questions: names of shipped questions or TOML files; they are fixed when
-    the database is begun. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
+    the database is created. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
     """
 
     run: Path
     questions: tuple[str, ...] = ()
     database: str | None = None
 
-    def open(self, *, begin: bool = True) -> Project:
-        """The open project; the caller closes its database. begin: where there is none yet.
+    def open(self, *, create: bool = True) -> Project:
+        """The open project; the caller closes its database. create: make the database where there is none yet.
 
-        Raises BadInput for other questions than those that the database was begun with, MissingExtra without the extra.
+        Raises BadInput for other questions than those in the database, MissingExtra without the extra.
         """
         import transect.annotation.database  # noqa: F401  (names the missing extra)
         from transect.annotation.project import open_project
 
-        return open_project(self.run, self.database, self.questions, begin=begin)
+        return open_project(self.run, self.database, self.questions, create=create)
 
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
         from transect.annotation.exchange.answers_table import SCHEMA, answers_table
 
-        if not self._begun:
+        if not self._exists:
             return SCHEMA.empty_table()
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return answers_table(project)
 
     @property
-    def _begun(self) -> bool:
+    def _exists(self) -> bool:
         return self.database is not None or (self.run / DATABASE).exists()
 
     def headline(self) -> str:
@@ -125,7 +125,7 @@ class AnnotationProject(Result):
         """
         from transect.annotation.agreement.summary import summary
 
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return AgreementResult(summary(project, resamples), self)
 
@@ -160,7 +160,7 @@ class AnnotationProject(Result):
         from transect.annotation.exchange import outgoing
 
         place = outgoing.default(self.run, kind) if out is None else Path(out)
-        project = self.open(begin=kind not in ("answers", "ratings"))
+        project = self.open(create=kind not in ("answers", "ratings"))
         with closing(project.database):
             return outgoing.write(project, kind, place, scale, image_url)
 
@@ -208,9 +208,9 @@ class AnnotationProject(Result):
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
         """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
-        if not self._begun:
+        if not self._exists:
             return rater_report.from_stored(self.run)
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return rater_report.from_project(self.run, project, scale)
 
@@ -349,8 +349,8 @@ def annotate(
     """The annotation of a run: its questions, its raters and their answers.
 
     run: a run folder, or a folder of studies. questions: shipped questions (paper, monk, pairs, quality) or TOML files;
-    by default "paper". They are fixed when the database is begun, which the first method that needs it does. database:
-    a file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
+    by default "paper". They are fixed when the first method that needs the database creates it. database: a
+    file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
 
     Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput for a folder
     without a run.

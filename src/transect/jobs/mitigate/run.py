@@ -32,9 +32,9 @@ from transect.mitigation.settings import Config, Mitigation, as_config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
-from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically
+from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically, write_json
 from transect.runs.model_files import check_readable, sha256
-from transect.runs.plain_json import dumps, plain
+from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 
 if TYPE_CHECKING:
@@ -317,4 +317,4 @@ def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
 
 
 def _write_results(numbers: MitigateNumbers, folder: Path) -> None:
-    write_atomically(folder / RESULTS, (dumps(numbers) + "\n").encode())
+    write_json(folder / RESULTS, numbers)
