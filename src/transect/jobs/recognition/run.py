@@ -57,9 +57,9 @@ class RecognitionOptions:
     """How a target of `transect.recognition` is asked.
 
     image_size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what
-    `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a folder that
-    keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder where paths
-    of pictures begin, by default the table's.
+    `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a
+    folder that keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder
+    where paths of pictures begin, by default the table's.
     """
 
     image_size: int | None = None

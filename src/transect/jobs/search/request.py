@@ -43,8 +43,8 @@ class SearchOptions:
     (attributes and latent_dims coordinates). method: "ours" or "mcduff2019" with its weight of diversity alpha, for the
     goal "failures" alone. by: searched attributes by whose combinations errors are counted. directions, image_size,
     device: how images are made, as in `transect.audit`. limits: of calls to the target. require_validation: the
-    validation.json that the generator and every searched level must have passed. target: the target's own options (task,
-    preprocess, labels, positive, threshold, output).
+    validation.json that the generator and every searched level must have passed. target: the target's own options
+    (task, preprocess, labels, positive, threshold, output).
     """
 
     space: str = "attributes"
