@@ -11,6 +11,7 @@ from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import spaced
 
 generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
 
@@ -40,7 +41,7 @@ def convert(
     if json:
         print(dumps(facts))
         return
-    table(["what", "found"], [[name.replace("_", " "), str(value)] for name, value in facts.items()], as_json=False)
+    table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()], as_json=False)
 
 
 @generators.command()

@@ -216,7 +216,6 @@ def test_the_truth_must_be_known_and_answers_right_or_wrong():
 def test_an_estimate_of_nothing_is_said():
     nothing = Estimate(np.nan, np.nan, np.nan, results.NO_CALLS, 0, "")
     assert results.percent(nothing) == "not estimable"
-    assert results.counted(nothing.n, "call") == "0 calls"
 
 
 class Metered(Counting):

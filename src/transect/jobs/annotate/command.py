@@ -14,6 +14,7 @@ from transect.console.common_options import Json
 from transect.console.results import show
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
@@ -324,4 +325,4 @@ def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
         if value == {}:
             continue
         text = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
-        print(f"{name.replace('_', ' ')}: {text}")
+        print(f"{spaced(name)}: {text}")

@@ -16,11 +16,12 @@ from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import compute
 from transect.experiment import costs
 from transect.jobs.search.request import Search
-from transect.jobs.search.results import best_rule, counted
+from transect.jobs.search.results import best_rule
 from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
+from transect.runs.wording import counted
 from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded
 
