@@ -1,38 +1,34 @@
-"""A stage mapped over parts: order never shows, the first failure stops the rest."""
+"""The parts of tables: each is made once, and stored in the background in order."""
 
-import threading
-import time
-
+import pyarrow as pa
 import pytest
 
-from transect.runs.parts import Background, map_parts
+from transect.errors import Interrupted
+from transect.runs.folder import RunFolder
+from transect.runs.parts import Background, fill_table
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_every_part_once(workers):
-    seen, lock = [], threading.Lock()
+def test_a_table_is_filled_once(tmp_path):
+    """Parts that the folder holds are read, not made again; an interruption keeps what was written."""
+    made, stored = [], []
 
-    def stage(part):
-        with lock:
-            seen.append(part)
+    def part_of(part):
+        if part == 2 and not stored:
+            raise KeyboardInterrupt
+        made.append(part)
+        return pa.table({"value": [part]})
 
-    map_parts(stage, range(20), workers=workers)
-    assert sorted(seen) == list(range(20))
+    def fill():
+        with RunFolder(tmp_path / "run", {"kind": "parts"}) as folder:
+            fill_table(folder, "rows", [1] * 4, part_of, title="rows", quiet=True, stored=stored.append)
+            return [folder.read_part("rows", part)["value"][0].as_py() for part in range(4)]
 
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_failure_is_raised_and_stops_what_has_not_started(workers):
-    seen = []
-
-    def stage(part):
-        seen.append(part)
-        if part == 2:
-            raise ValueError("part 2")
-        time.sleep(0.002)  # parts that take no time would be over before anybody could stop them
-
-    with pytest.raises(ValueError, match="part 2"):
-        map_parts(stage, range(1000), workers=workers)
-    assert len(seen) < 1000
+    with pytest.raises(Interrupted, match="finished parts are kept"):
+        fill()
+    stored.append("the next call goes past part 2")
+    assert fill() == [0, 1, 2, 3]
+    assert made == [0, 1, 2, 3]
+    assert [table["value"].to_pylist() for table in stored[1:]] == [[0], [1]]
 
 
 def test_work_in_the_background_keeps_its_order():

@@ -27,7 +27,7 @@ from transect.records import Design, Images, Task
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, readings, truths, world_entry
 from transect.runs.folder import RunFolder, slug
-from transect.runs.parts import Background, map_parts, resumable
+from transect.runs.parts import Background, resumable
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
@@ -87,10 +87,10 @@ class Study:
         everything = [attribute.name for attribute in self.world.attributes if attribute.role == "attribute"]
         return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
-    def subjects_of(self, part: int) -> slice:
+    def subjects_of(self, part: int) -> range:
         """Which subjects a part holds."""
         start = part * self.subjects_per_part
-        return slice(start, min(start + self.subjects_per_part, self.design.subjects))
+        return range(start, min(start + self.subjects_per_part, self.design.subjects))
 
     def spec(self) -> RunSpec:
         """What recreates the run; max_failures is left out, since it only sets when to stop."""
@@ -194,7 +194,8 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         folder.log("part", part=part, images=images, seconds=round(time.monotonic() - started, 3))
 
     with Progress(study.name, study.design.n_images, quiet=quiet) as progress, Background() as storing:
-        map_parts(stage, range(study.n_parts))
+        for part in range(study.n_parts):
+            stage(part)
 
 
 @final

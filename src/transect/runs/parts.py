@@ -1,22 +1,23 @@
-"""Maps a stage over the parts of a run, in threads of this process.
+"""The parts of a run's tables: made in order, stored in the background, skipped where the folder holds them.
 
-A part's result depends on the part alone, so the order in which parts finish does not matter. Ray or another cluster
-engine would enter here and nowhere else. What a part leaves to store is stored in the background, in order.
+A part's rows depend on the part alone, so that a resumed run is byte-identical.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import final
 
-from transect.errors import Interrupted
+import pyarrow as pa
 
-Stage = Callable[[int], None]
+from transect.errors import Interrupted
+from transect.runs.folder import RunFolder
+from transect.runs.progress import Progress
 
 
 @contextmanager
@@ -28,30 +29,28 @@ def resumable(folder: Path) -> Iterator[None]:
         raise Interrupted(f"interrupted; finished parts are kept in {folder}: rerun the command to resume") from None
 
 
-def map_parts(stage: Stage, parts: Iterable[int], *, workers: int = 1) -> None:
-    """Run `stage(part)` for every part; with one worker in order, in this thread.
+def fill_table(
+    folder: RunFolder,
+    table: str,
+    rows: Sequence[int],
+    make: Callable[[int], pa.Table],
+    *,
+    title: str,
+    quiet: bool = False,
+    stored: Callable[[pa.Table], object] | None = None,
+) -> None:
+    """Make and write the parts of `table` that the folder lacks, in order, with a progress bar.
 
-    The first failure stops what has not started, lets what runs finish, and is raised: finished parts stay.
-
-    >>> seen = []
-    >>> map_parts(seen.append, range(3))
-    >>> seen
-    [0, 1, 2]
+    rows: the number of rows of each part, for the bar. make: the rows of a part. stored: called with each part that was
+    there already. Raises Interrupted on Ctrl-C; the parts written until then stay.
     """
-    if workers <= 1:
-        for part in parts:
-            stage(part)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(stage, part) for part in parts]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            for future in futures:
-                future.cancel()
-    for future in futures:
-        if not future.cancelled():
-            future.result()
+    with Progress(title, sum(rows), quiet=quiet) as progress, resumable(folder.path):
+        for part, count in enumerate(rows):
+            if not folder.has_part(table, part):
+                folder.write_part(table, part, make(part))
+            elif stored is not None:
+                stored(folder.read_part(table, part))
+            progress.advance(count)
 
 
 @final

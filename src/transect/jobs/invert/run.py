@@ -26,9 +26,8 @@ from transect.records import Images
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically
-from transect.runs.parts import map_parts, resumable
+from transect.runs.parts import fill_table
 from transect.runs.plain_json import dumps
-from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 
 if TYPE_CHECKING:
@@ -84,11 +83,6 @@ class Inversion:
     encoder_file: Path | None
     device: str
     options: InvertOptions
-
-    @property
-    def parts(self) -> int:
-        """How many parts of `batch` images."""
-        return math.ceil(len(self.pictures) / self.options.batch)
 
     @cached_property
     def network(self) -> Invertible:
@@ -216,17 +210,11 @@ def plan(
 def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult:
     """Invert the parts that the folder lacks. Raises as `invert`."""
     count, batch = len(inversion.pictures), inversion.options.batch
-    with RunFolder(out, inversion.spec()) as folder, Progress("inversion", count, quiet=quiet) as progress:
-
-        def stage(part: int) -> None:
-            rows = range(part * batch, min((part + 1) * batch, count))
-            if not folder.has_part(TABLE, part):
-                folder.write_part(TABLE, part, _part(inversion, rows))
-            progress.advance(len(rows))
-
-        with resumable(out):
-            map_parts(stage, range(inversion.parts))
-        return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, inversion.parts)))
+    parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+    with RunFolder(out, inversion.spec()) as folder:
+        sizes = [len(rows) for rows in parts]
+        fill_table(folder, TABLE, sizes, lambda part: _part(inversion, parts[part]), title="inversion", quiet=quiet)
+        return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
 def rows_of_run(out: Path) -> pa.Table:

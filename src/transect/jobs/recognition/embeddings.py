@@ -25,8 +25,7 @@ from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
-from transect.runs.parts import map_parts, resumable
-from transect.runs.progress import Progress
+from transect.runs.parts import fill_table
 from transect.targets.limits import Limits
 
 if TYPE_CHECKING:
@@ -114,17 +113,11 @@ def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
     rows = [row for row, picture in enumerate(asking.stored) if picture is not None]
     parts = [rows[start : start + ROWS_OF_A_PART] for start in range(0, len(rows), ROWS_OF_A_PART)]
     budget = FailureBudget(asking.target.name, len(asking.stored), limit_share=asking.limits.max_failures)
-    with RunFolder(out, asking.spec()) as folder, Progress(asking.target.name, len(rows), quiet=quiet) as progress:
-
-        def stage(part: int) -> None:
-            if folder.has_part(TABLE, part):
-                budget.add(folder.read_part(TABLE, part)["reason"].to_pylist())
-            else:
-                folder.write_part(TABLE, part, _part(asking, parts[part], budget))
-            progress.advance(len(parts[part]))
-
-        with resumable(out):
-            map_parts(stage, range(len(parts)))
+    with RunFolder(out, asking.spec()) as folder:
+        fill_table(
+            folder, TABLE, [len(part) for part in parts], lambda part: _part(asking, parts[part], budget),
+            title=asking.target.name, quiet=quiet, stored=lambda part: budget.add(part["reason"].to_pylist()),
+        )  # fmt: skip
         return pa.concat_tables([folder.read_part(TABLE, part) for part in range(len(parts))])
 
 

@@ -24,8 +24,7 @@ from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
-from transect.runs.parts import map_parts, resumable
-from transect.runs.progress import Progress
+from transect.runs.parts import fill_table
 from transect.runs.wording import counted
 
 SHEET_SUBJECTS = 8
@@ -136,18 +135,11 @@ def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool
         raise BadInput(f"a data set needs a generator with masks and landmarks, got {world.name}; use faceworld")
     study = Study("data set", world, design, ())
 
-    def stage(part: int) -> None:
-        if not folder.has_part("images", part):
-            folder.write_part("images", part, _data_set_part(study, masks, part))
-        span = study.subjects_of(part)
-        progress.advance((span.stop - span.start) * design.n_cells)
-
-    with (
-        RunFolder(out, study.spec().to_json()) as folder,
-        Progress("data set", design.n_images, quiet=quiet) as progress,
-        resumable(out),
-    ):
-        map_parts(stage, range(study.n_parts))
+    sizes = [len(study.subjects_of(part)) * design.n_cells for part in range(study.n_parts)]
+    with RunFolder(out, study.spec().to_json()) as folder:
+        fill_table(
+            folder, "images", sizes, lambda part: _data_set_part(study, masks, part), title="data set", quiet=quiet
+        )
     shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
     sheet = _sheet(_rendered(world, shown)[0], shown, columns)
     return RenderResult(_numbers(out, world, design), pq.read_table(out / "images"), sheet)
