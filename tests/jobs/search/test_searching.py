@@ -10,9 +10,9 @@ from published import fits
 import transect
 from transect.analysis import reporting
 from transect.designs.search.space import space_of
-from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, TooManyFailures, UnknownName
 from transect.experiment import costs
-from transect.jobs.search import request, results
+from transect.jobs.search import command, request, results
 from transect.jobs.search import run as searching
 from transect.jobs.search.numbers import Estimate
 from transect.jobs.search.request import SearchOptions, search_for
@@ -272,6 +272,19 @@ def test_the_cost_of_a_target_without_totals_is_what_it_made(tmp_path):
     assert costs.line(costs.quotes([search.target], 5)[0]) == (
         "panes-reader: at most 5 calls and 0.05 USD without retries; left: no limit"
     )
+
+
+def test_the_command_closes_its_target_on_an_error(monkeypatch, tmp_path):
+    closed = []
+
+    def fails(*_, **__):
+        raise TooManyFailures("half of the images failed")
+
+    monkeypatch.setattr(searching, "run", fails)
+    monkeypatch.setattr(costs, "close", closed.extend)
+    with pytest.raises(TooManyFailures):
+        command.search("opencv:haarcascade_smile", truth="smile>0.5", budget=20, out=tmp_path, json=True)
+    assert [target.name for target in closed] == ["opencv:haarcascade_smile"]
 
 
 def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
