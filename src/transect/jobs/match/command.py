@@ -134,10 +134,11 @@ def match(
             base=base,
             gate=gate,
             approximate=approximate,
+            pictures=pictures,
         ),
     )
     write_table(out, result.table)
-    page = None if report is None else result.report(report, pictures)
+    page = None if report is None else result.report(report)
     show(result, json, *lines(result.numbers), f"wrote {out}", page=page)
 
 

@@ -57,7 +57,7 @@ def report(
     if require_validation is not None:
         gates.attach(path, gates.read(Path(require_validation)))
     with announcing_stages(quiet=quiet):
-        return reporting.report(path, shares=shares, correction=correction, models=checked, band=boundary, by=by)
+        return reporting.report(path, shares=shares, correction=correction, models=checked, boundary=boundary, by=by)
 
 
 @final
