@@ -101,6 +101,7 @@ def balanced_table(
     where: str | None = None,
     where_train_only: bool = False,
     seed: int = 0,
+    balance_sizes: bool = True,
 ) -> tuple[pa.Table, list[str]]:
     """The rows that `labelled_data` uses, with a column in_alpha3 … for each α: is the row in the subset?
 
@@ -112,7 +113,7 @@ def balanced_table(
     stopped = []
     rows, _ = _filtered(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
-        keep, splits = balanced_splits(data, alpha, seed=seed)
+        keep, splits = balanced_splits(data, alpha, seed=seed, balance_sizes=balance_sizes)
         name, marks = f"in_alpha{alpha:g}", pa.array(keep)
         if splits:
             parts = f" of {', '.join(splits)}" if splits != [""] else ""

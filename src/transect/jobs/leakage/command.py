@@ -81,6 +81,13 @@ def leakage(
             "another; with --out the rows are marked in balanced.parquet. Default for one category: 3, 2 and 1."
         ),
     ] = None,
+    balance_sizes: Annotated[
+        bool,
+        typer.Option(
+            "--balance-sizes/--labels-only",
+            help="With --alpha: the sizes of the classes meet the ratio, too, or the labels only.",
+        ),
+    ] = True,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the report: leakage.html, leakage.json, balanced.parquet.")
     ] = None,
@@ -104,6 +111,7 @@ def leakage(
         curve=curve,
         device=device,
         alphas=tuple(alpha or ()),
+        balance_sizes=balance_sizes,
     )
     result = run.leakage(
         labels,

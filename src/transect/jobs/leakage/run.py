@@ -34,7 +34,7 @@ class LeakageOptions:
     of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
     test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
     None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced; rows are
-    marked in `LeakageResult.marked`.
+    marked in `LeakageResult.marked`. balance_sizes: these rows meet each ratio in the sizes of the classes, too.
     """
 
     noise: str = ""
@@ -47,6 +47,7 @@ class LeakageOptions:
     curve: bool | None = None
     device: str = "cpu"
     alphas: tuple[float, ...] = ()
+    balance_sizes: bool = True
 
 
 @final
@@ -142,7 +143,8 @@ def leakage(
         options.train_per_class,
         options.test_per_class,
     )
-    balancing = costs(data, options.alphas)  # before the attackers, which may take minutes: it may be refused
+    # Before the attackers, which may take minutes: it may be refused.
+    balancing = costs(data, options.alphas, balance_sizes=options.balance_sizes)
     analysis = analyse(
         # Attackers and permutations go through the rows in turn: the order of the rows must not matter.
         data.take(data.own_order()),
@@ -158,7 +160,14 @@ def leakage(
     marked, warnings = None, list[str]()
     if options.alphas:
         marked, warnings = tables.balanced_table(
-            rows, data, options.alphas, split=split, where=where, where_train_only=options.as_published, seed=seed
+            rows,
+            data,
+            options.alphas,
+            split=split,
+            where=where,
+            where_train_only=options.as_published,
+            seed=seed,
+            balance_sizes=options.balance_sizes,
         )
     return LeakageResult(_numbers(analysis, balancing, table), marked, tuple(warnings))
 
