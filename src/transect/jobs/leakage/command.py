@@ -27,6 +27,10 @@ def leakage(
     identifier: Annotated[
         str | None, typer.Option("--id", help="Column of identifiers; default id, image_id or image_name.")
     ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(help="Column of who is on each item, where people repeat: folds, null and intervals by person."),
+    ] = None,
     where: Annotated[
         str | None,
         typer.Option(
@@ -112,6 +116,7 @@ def leakage(
         device=device,
         alphas=tuple(alpha or ()),
         balance_sizes=balance_sizes,
+        subject=subject,
     )
     result = run.leakage(
         labels,

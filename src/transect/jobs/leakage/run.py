@@ -35,6 +35,7 @@ class LeakageOptions:
     test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
     None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced; rows are
     marked in `LeakageResult.marked`. balance_sizes: these rows meet each ratio in the sizes of the classes, too.
+    subject: a column of who is on each item, where people repeat: folds, the null and intervals are then by person.
     """
 
     noise: str = ""
@@ -48,6 +49,7 @@ class LeakageOptions:
     device: str = "cpu"
     alphas: tuple[float, ...] = ()
     balance_sizes: bool = True
+    subject: str | None = None
 
 
 @final
@@ -129,7 +131,14 @@ def leakage(
     names = [labels] if isinstance(labels, str) else list(labels)
     rows = tables.read_labels(table)
     data = tables.labelled_data(
-        rows, names, protected, split=split, ids=ids, where=where, where_train_only=options.as_published
+        rows,
+        names,
+        protected,
+        split=split,
+        ids=ids,
+        subject=options.subject,
+        where=where,
+        where_train_only=options.as_published,
     )
     answered, outputs = None, None
     if predictions is not None:
@@ -169,7 +178,9 @@ def leakage(
             seed=seed,
             balance_sizes=options.balance_sizes,
         )
-    return LeakageResult(_numbers(analysis, balancing, table), marked, tuple(warnings))
+    used = [*tables.expand(rows, names), protected, tables.id_column(rows, ids) or ""]
+    caution = tables.unnamed_subjects(rows, used) if options.subject is None else ""
+    return LeakageResult(_numbers(analysis, balancing, table, caution), marked, tuple(warnings))
 
 
 def _matched(
@@ -181,9 +192,9 @@ def _matched(
     return covered.take(order), outputs.take(order)
 
 
-def _numbers(analysis: Analysis, balancing: tuple[Cost, ...], table: TableLike) -> LeakageNumbers:
+def _numbers(analysis: Analysis, balancing: tuple[Cost, ...], table: TableLike, caution: str) -> LeakageNumbers:
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
     alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
     shown = overview(analysis.data, alphas)
     source = Path(table).name if isinstance(table, str | Path) else "a table"
-    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source)
+    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source, caution)
