@@ -8,39 +8,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaky_data import IMSITU
 
-from transect.attacks import balance, labelled
+from transect.attacks import balance, dataset_leakage, labelled
+from transect.attacks.attackers import Logistic
 from transect.attacks.balance import balanced_subset, capped, label_counts, worst_ratio
 from transect.attacks.overview import costs
 from transect.attacks.tables import labelled_data, read_labels
 from transect.errors import BadInput
 
 
-def meets(bits, groups, alpha):
-    """Whether no label occurs more than alpha times as often with one class as with another."""
-    for column in bits.T:
+def meets(bits, groups, alpha, sizes=True):
+    """Whether no label occurs more than alpha times as often with one class as with another; sizes: nor the items."""
+    for column in (*bits.T, *([np.ones(len(bits), dtype=bool)] if sizes else [])):
         counts = [int((column & (groups == g)).sum()) for g in (0, 1)]
         if max(counts) > alpha * min(counts) + 1e-9:
             return False
     return True
 
 
-def largest_by_trying(bits, groups, alpha):
+def largest_by_trying(bits, groups, alpha, sizes):
     n = len(groups)
     for size in range(n, -1, -1):
         for rows in itertools.combinations(range(n), size):
-            if meets(bits[list(rows)], groups[list(rows)], alpha):
+            if meets(bits[list(rows)], groups[list(rows)], alpha, sizes):
                 return size
     return 0
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.5, 2.0, 3.0]))
-def test_no_subset_is_larger(seed, alpha):
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.5, 2.0, 3.0]), st.booleans())
+def test_no_subset_is_larger(seed, alpha, sizes):
     rng = np.random.default_rng(seed)
     bits, groups = rng.random((9, 3)) < 0.5, np.array([0] * 5 + [1] * 4)
-    found = balanced_subset(labelled(bits, groups), alpha)
-    assert meets(bits[found.rows], groups[found.rows], alpha)
-    assert len(found.rows) == largest_by_trying(bits, groups, alpha)
+    found = balanced_subset(labelled(bits, groups), alpha, balance_sizes=sizes)
+    assert meets(bits[found.rows], groups[found.rows], alpha, sizes)
+    assert len(found.rows) == largest_by_trying(bits, groups, alpha, sizes)
     assert found.bound >= len(found.rows)
 
 
@@ -78,6 +79,21 @@ def test_one_label_is_capped_exactly():
     category = np.repeat([0, 0, 0, 1, 1], [10, 4, 5, 3, 1])
     data = labelled(category, np.repeat([0, 1, 2, 0, 2], [10, 4, 5, 3, 1]))
     assert label_counts(data.take(balanced_subset(data, 1.0).rows)).tolist() == [[4, 4, 4], [0, 0, 0]]
+
+
+def test_classes_of_a_balanced_subset_are_of_equal_size_and_its_labels_do_not_leak():
+    rng = np.random.default_rng(3)
+    groups = rng.integers(0, 2, 1200)
+    bits = rng.random((1200, 6)) < np.where(groups[:, None] == 0, 0.35, 0.1)  # class 1 often has no label at all
+    data = labelled(bits, groups)
+    subset, by_label = balanced_subset(data, 1.0), balanced_subset(data, 1.0, balance_sizes=False)
+    sizes = np.bincount(groups[subset.rows])
+    assert sizes[0] == sizes[1]
+    assert len(set(np.bincount(groups[by_label.rows]).tolist())) == 2
+    assert len(subset.rows) < len(by_label.rows)
+    leaks = [dataset_leakage(data.take(found.rows), Logistic()) for found in (subset, by_label)]
+    assert leaks[0].estimate < 51
+    assert leaks[1].low > 50
 
 
 def test_which_items_stay_is_drawn_and_belongs_to_the_item():

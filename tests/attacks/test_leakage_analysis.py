@@ -14,7 +14,8 @@ from transect.attacks.numbers import numbers_of
 from transect.attacks.overview import overview
 from transect.attacks.results import rows_of
 from transect.errors import BadInput
-from transect.jobs.leakage.page import build
+from transect.jobs.leakage.page import page_of
+from transect.reports.builder import build
 from transect.runs.plain_json import plain
 
 
@@ -156,7 +157,7 @@ def test_a_model_worse_than_any_noise_still_has_its_leakage():
     written = plain(numbers(found))
     assert written["at_accuracy"][0]["rate"] is None
     assert ["amplification Δ", "not estimable"] in [row[:2] for row in rows_of(numbers(found))]
-    assert "the least that noise (flips) leaves" in build(numbers(found))
+    assert "the least that noise (flips) leaves" in build(page_of(numbers(found)))
 
 
 def test_the_published_difference_is_that_of_the_published_figures():

@@ -74,17 +74,22 @@ def test_identical_attackers_differ_by_nothing():
     truth = np.repeat([0, 1], 10)
     same = attack(np.tile([1.0, 0.0], 10))
     found = scoring.difference([same], [same], truth)
-    assert (found.estimate, found.low, found.high, found.n) == (0, 0, 0, 20)
+    # Two items more in each class, half of one gained and half of one lost: variance 1/12² each; t(18) = 2.1009.
+    half = 100 * 2.100922 * np.sqrt(2) / 12 / 2
+    assert (found.estimate, found.n) == (0, 20)
+    assert (-found.low, found.high) == pytest.approx((half, half), rel=1e-6)
 
 
 def test_differences_are_paired_by_item_and_class():
-    truth = np.array([0, 0, 0, 0, 1, 1])
-    model, data = attack([1, 1, 1, 0, 1, 1]), attack([0, 1, 0, 0, 1, 0])
+    truth = np.repeat([0, 1], [6, 5])
+    model, data = attack([1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1]), attack([0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0])
     found = scoring.difference([model], [data], truth)
-    # Class 0 gains (1, 0, 1, 0): mean 1/2, variance 1/3; class 1 gains (0, 1): mean 1/2, variance 1/2.
-    half = 1.959964 * np.sqrt((1 / 3 / 4 + 1 / 2 / 2) / 4)
-    assert found.estimate == 50
-    assert found.high == pytest.approx(100 * (0.5 + half), rel=1e-6)
+    # Class 0 gains 3 of 6 and class 1 gains 3, loses 1 of 5. With two items more: 3 of 8 and 2 of 7; mean squares
+    # (3 + 1) / 8 and (4 + 1) / 7; t(9) = 2.262157.
+    estimate = (3 / 6 + 2 / 5) / 2
+    variance = ((4 / 8 - (3 / 8) ** 2) / 8 + (5 / 7 - (2 / 7) ** 2) / 7) / 4
+    assert found.estimate == pytest.approx(100 * estimate)
+    assert found.high == pytest.approx(100 * (estimate + 2.262157 * np.sqrt(variance)), rel=1e-6)
 
 
 def test_published_scores_are_folded_round_by_round():

@@ -10,12 +10,13 @@ from transect.datasets import open_dataset
 from transect.errors import BadInput
 from transect.jobs.mitigate import run
 from transect.jobs.mitigate.command import _show
-from transect.jobs.mitigate.page import build
+from transect.jobs.mitigate.page import page_of
 from transect.mitigation.photographs import UNANSWERED, chosen_rows
 from transect.mitigation.questions import questions_of
 from transect.mitigation.settings import parse_config
 from transect.mitigation.testbed import open_bench
 from transect.records import Attribute
+from transect.reports.builder import build
 from transect.runs.plain_json import plain
 
 
@@ -110,7 +111,7 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
     assert len(found["mitigations"]) == 3
     assert all(row["f1"]["estimate"] is not None for row in found["mitigations"])
     assert json.loads((tmp_path / "out" / "mitigate.json").read_text())["left_out"] == found["left_out"]
-    page = build(numbers)
+    page = build(page_of(numbers))
     assert "pictures without an answer to a question" in page
     assert "none: it needs a generator" in page
     _show(run.MitigateResult(numbers, tmp_path / "out"))

@@ -296,7 +296,7 @@ def _compared(plan: Plan, pair: _Pair, model: Sequence[Attack], dataset: Sequenc
     if plan.settings.published:
         amplification = scoring.published_difference(model, dataset, data.protected, data.n_classes)
     else:
-        amplification = scoring.difference(model, dataset, data.protected, len(plan.folds))
+        amplification = scoring.difference(model, dataset, data.protected, len(plan.folds), data.subjects)
     return Comparison(pair.name, pair.noise, estimate(plan, model), estimate(plan, dataset), amplification)
 
 

@@ -2,7 +2,9 @@
 
 Where the label is one category the largest such subset is known exactly: cap each class at α times the smallest. With
 several labels an item counts for all of them; the largest subset is then a whole-number programme, solved here by HiGHS
-and by the paper's heuristic. The bound is taken as at most α, so that α = 1 can be met.
+and by the paper's heuristic. The bound is taken as at most α, so that α = 1 can be met. It also holds for the classes'
+sizes: Eq. 2 alone leaves more items without labels, or with few, in one class, which an attacker can learn. The
+published subsets of α = 1 have equal sizes, too.
 """
 
 from __future__ import annotations
@@ -42,11 +44,14 @@ class Balanced:
     stopped: bool = False
 
 
-def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristic: bool = False) -> Balanced:
+def balanced_subset(
+    data: LabelledData, alpha: float, *, seed: int = 0, heuristic: bool = False, balance_sizes: bool = True
+) -> Balanced:
     """The largest subset in which every label meets the bound; heuristic: the paper's, for several labels.
 
-    A label that a class never has cannot meet any bound: its items go. Which items of an over-represented class stay is
-    drawn at random.
+    balance_sizes: the sizes of the classes meet the bound, too: with α = 1 they are equal. For one category a subset
+    whose labels meet the bound always does. A label that a class never has cannot meet any bound: its items go. Which
+    items of an over-represented class stay is drawn at random.
 
     Raises BadInput for an α below 1.
 
@@ -64,14 +69,16 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
         keep = _drawn(data.labels.category * data.n_classes + data.protected, capped(counts, alpha).ravel(), draws)
         bound = float(capped(counts, alpha).sum())
     elif heuristic:
-        keep, bound = _one_label_at_a_time(data, alpha, draws), float(len(data))
+        keep, bound = _one_label_at_a_time(data, _bits(data, balance_sizes), alpha, draws), float(len(data))
     else:
-        keep, bound, stopped = _largest(data, alpha, draws)
+        keep, bound, stopped = _largest(data, _bits(data, balance_sizes), alpha, draws)
     rows = np.flatnonzero(keep)
     return Balanced(rows, bound, worst_ratio(label_counts(data, rows)), stopped)
 
 
-def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> tuple[Bool[np.ndarray, " n"], list[str]]:
+def balanced_splits(
+    data: LabelledData, alpha: float, *, seed: int = 0, balance_sizes: bool = True
+) -> tuple[Bool[np.ndarray, " n"], list[str]]:
     """Which items stay where every split by itself is balanced to α; all as one where there are no splits.
 
     Returns that and the names of the splits ("" for all as one) whose search ran out of time.
@@ -86,7 +93,7 @@ def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> tuple
     names = [None] if data.split is None else np.unique(data.split).tolist()
     for name in names:
         rows = np.arange(len(data)) if name is None else data.rows_of(name)
-        subset = balanced_subset(data.take(rows), alpha, seed=seed)
+        subset = balanced_subset(data.take(rows), alpha, seed=seed, balance_sizes=balance_sizes)
         keep[rows[subset.rows]] = True
         stopped += [name or ""] if subset.stopped else []
     return keep, stopped
@@ -133,16 +140,22 @@ def _drawn(
     return np.asarray(rank < sizes[cell])
 
 
+def _bits(data: LabelledData, balance_sizes: bool) -> Bool[np.ndarray, "n k"]:
+    """The labels that meet the bound; the sizes of the classes are those of a label that every item has."""
+    labels = data.labels.matrix
+    return np.concatenate([labels, np.ones((len(data), 1), dtype=np.bool_)], axis=1) if balance_sizes else labels
+
+
 def _largest(
-    data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]
+    data: LabelledData, labels: Bool[np.ndarray, "n k"], alpha: float, draws: Float[np.ndarray, " n"]
 ) -> tuple[Bool[np.ndarray, " n"], float, bool]:
     """Items with equal labels and class are one whole-number variable: how many of them stay."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, vstack
 
-    typed = np.concatenate([data.labels.matrix, data.protected[:, None] == np.arange(data.n_classes)], axis=1)
+    typed = np.concatenate([labels, data.protected[:, None] == np.arange(data.n_classes)], axis=1)
     types, cell, sizes = np.unique(typed, axis=0, return_inverse=True, return_counts=True)
-    k = len(data.labels.names)
+    k = labels.shape[1]
     has, group = types[:, :k].T.astype(np.float64), types[:, k:].T.astype(np.float64)
     over = [
         csr_array(has * (group[group_index] - alpha * group[other]))
@@ -160,7 +173,7 @@ def _largest(
     sizes_kept = _sizes_found(solution, len(types))
     bound = float(len(data)) if solution.mip_dual_bound is None else np.floor(-solution.mip_dual_bound + 1e-6)
     keep, stopped = _drawn(cell.ravel(), sizes_kept, draws), solution.status == _OUT_OF_TIME
-    if stopped and (other := _one_label_at_a_time(data, alpha, draws)).sum() > keep.sum():
+    if stopped and (other := _one_label_at_a_time(data, labels, alpha, draws)).sum() > keep.sum():
         keep = other
     return keep, min(float(bound), float(len(data))), stopped
 
@@ -172,9 +185,11 @@ def _sizes_found(solution: OptimizeResult, n: int) -> Int[np.ndarray, " cells"]:
     return np.zeros(n, dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
 
 
-def _one_label_at_a_time(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+def _one_label_at_a_time(
+    data: LabelledData, bits: Bool[np.ndarray, "n k"], alpha: float, draws: Float[np.ndarray, " n"]
+) -> Bool[np.ndarray, " n"]:
     """The paper's heuristic: make one label after the other meet the bound, dropping items with few labels first."""
-    bits, keep = data.labels.matrix, np.ones(len(data), dtype=np.bool_)
+    keep = np.ones(len(data), dtype=np.bool_)
     richness = bits.sum(axis=1)
     while True:
         before = int(keep.sum())

@@ -17,7 +17,7 @@ from transect.attacks import scoring
 from transect.attacks.attackers import Attacker
 from transect.attacks.perturbation import perturb
 from transect.attacks.records import Attack, Estimate, Evidence, LabelledData, Problem
-from transect.attacks.splits import Fold, balanced_draw, folds, stratified_draw
+from transect.attacks.splits import Fold, balanced_draw, exchanged, folds, stratified_draw
 from transect.errors import BadInput
 
 ROUNDS: Final = 5
@@ -123,9 +123,15 @@ class Plan:
         return Request(self.data, tuple(self._round(copy, r) for r, copy in enumerate(copies)))
 
     def shuffled(self, evidence: Evidence) -> Request:
-        """Attacks after permuting the protected attribute within each split, once per round."""
-        split = self.data.split
-        parts = [np.arange(len(self.data))] if split is None else [np.flatnonzero(split == p) for p in np.unique(split)]
+        """Attacks after permuting the protected attribute within each split, once per round.
+
+        Where subjects repeat, whole subjects exchange it, within each split or fold: folds keep the same number of
+        subjects of each class, which matters where subjects are few.
+        """
+        split, subjects = self.data.split, self.data.subjects
+        parts = [np.arange(len(self.data))] if subjects is None else [fold.test for fold in self.folds]
+        if split is not None:
+            parts = [np.flatnonzero(split == p) for p in np.unique(split)]
         dealt = [self._permuted(r, parts) for r in range(self.n_permutations())]
         return Request(self.data, tuple(self._round(evidence, r, protected=groups) for r, groups in enumerate(dealt)))
 
@@ -134,9 +140,10 @@ class Plan:
 
     def _permuted(self, number: int, parts: Sequence[Int[np.ndarray, " _"]]) -> Int[np.ndarray, " n"]:
         rng = np.random.default_rng([self.settings.seed, number, _PERMUTE])
-        protected = self.data.protected.copy()
+        protected, subjects = self.data.protected.copy(), self.data.subjects
         for rows in parts:
-            protected[rows] = rng.permutation(protected[rows])
+            groups = protected[rows]
+            protected[rows] = rng.permutation(groups) if subjects is None else exchanged(groups, subjects[rows], rng)
         return protected
 
     def _round(
@@ -161,9 +168,8 @@ class Plan:
         if published:
             development = balanced_draw(development, protected, keys, seed, self.settings.test_per_class)
             test = balanced_draw(test, protected, keys, seed, self.settings.test_per_class)
-        return Problem(
-            evidence, protected, self.data.n_classes, train, test, development if published else train[:0], seed
-        )
+        kept = development if published else train[:0]
+        return Problem(evidence, protected, self.data.n_classes, train, test, kept, seed, self.data.subjects)
 
     def _size(self, rows: Int[np.ndarray, " m"], protected: Int[np.ndarray, " n"], share: float) -> int:
         smallest = int(np.bincount(protected[rows], minlength=self.data.n_classes).min())
@@ -190,7 +196,7 @@ def estimate(plan: Plan, rounds: Sequence[Attack]) -> Estimate:
     """The figure of a request, by the protocol of the plan."""
     if plan.settings.published:
         return scoring.published(rounds, plan.data.protected, plan.data.n_classes)
-    return scoring.leakage(rounds, plan.data.protected, len(plan.folds))
+    return scoring.leakage(rounds, plan.data.protected, len(plan.folds), plan.data.subjects)
 
 
 def null(plan: Plan, request: Request, rounds: Sequence[Attack]) -> tuple[float, float]:

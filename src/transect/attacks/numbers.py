@@ -14,7 +14,7 @@ from transect import __version__
 from transect.attacks.analysis import Analysis, Comparison, Level
 from transect.attacks.outputs import Matched
 from transect.attacks.overview import Cost, Overview
-from transect.attacks.records import Estimate, Format
+from transect.attacks.records import Estimate, Format, LabelledData
 
 WORKS: Final = {
     "leakage": "Wang, Zhao, Yatskar, Chang and Ordonez 2019, Balanced datasets are not enough: estimating and "
@@ -122,7 +122,8 @@ class LeakageNumbers:
     model_leakage: λ_M, and amplification: Δ, of the comparison that the headline reports; None without predictions.
     labels: how many. chance: what guessing reaches. chosen: what `auto` chose. model_f1: macro F1 of the predictions.
     counted: amplification by counting, without an attacker. answers: how predictions were matched to the labels.
-    contributions: to the like-for-like Δ; counted_contributions: to each measure by counting.
+    contributions: to the like-for-like Δ; counted_contributions: to each measure by counting. subjects: people on the
+    items; None where no column says who repeats.
     """
 
     dataset_leakage: Estimate
@@ -133,6 +134,7 @@ class LeakageNumbers:
     attacker: str
     noise: str
     n: int
+    subjects: int | None
     n_train: int
     chance: float
     classes: tuple[str, ...]
@@ -161,8 +163,11 @@ class LeakageNumbers:
     works: tuple[str, ...]
 
 
-def numbers_of(analysis: Analysis, overview: Overview, source: str) -> LeakageNumbers:
-    """The records of an analysis. source: what the page calls the labels, as the name of their file."""
+def numbers_of(analysis: Analysis, overview: Overview, source: str, caution: str = "") -> LeakageNumbers:
+    """The records of an analysis. source: what the page calls the labels, as the name of their file.
+
+    caution: a note on the table, before the others; "" for none.
+    """
     headline, data = analysis.headline, analysis.data
     return LeakageNumbers(
         dataset_leakage=analysis.dataset,
@@ -173,6 +178,7 @@ def numbers_of(analysis: Analysis, overview: Overview, source: str) -> LeakageNu
         attacker=analysis.attacker,
         noise=analysis.noise,
         n=analysis.dataset.n,
+        subjects=None if data.subjects is None else data.n_subjects,
         n_train=analysis.n_train,
         chance=data.chance,
         classes=data.classes,
@@ -189,7 +195,7 @@ def numbers_of(analysis: Analysis, overview: Overview, source: str) -> LeakageNu
         learning_curve=tuple(CurvePoint(**asdict(point), share=100 * share) for share, point in analysis.curve),
         counted=dict(analysis.counted),
         answers=analysis.matched,
-        notes=notes(analysis),
+        notes=((caution,) if caution else ()) + notes(analysis),
         caveat=CAVEAT + (CURVE if analysis.curve else NO_CURVE),
         title=f"Leakage of {data.attribute} from {source}",
         source=source,
@@ -204,10 +210,22 @@ def numbers_of(analysis: Analysis, overview: Overview, source: str) -> LeakageNu
 
 def notes(analysis: Analysis) -> tuple[str, ...]:
     """How predictions were matched to labels, and what was not measured."""
-    lines, matched = [], analysis.matched
+    lines, matched = _by_subject(analysis.data), analysis.matched
     if not analysis.levels:
         lines.append("λ_D of labels with errors was not measured; --f1 sets the F1 of such labels.")
     return (*lines, *([] if matched is None else _matching(matched, analysis)))
+
+
+def _by_subject(data: LabelledData) -> list[str]:
+    if data.subjects is None:
+        return []
+    lines = [f"{_plural(data.n_subjects, 'subject')}: folds, the null and the intervals are by subject."]
+    if data.n_mixed:
+        lines.append(
+            f"{data.attribute} varies within {data.n_mixed} of them: in the null, subjects exchange their items' "
+            "classes together, in the same proportions."
+        )
+    return lines
 
 
 def _matching(matched: Matched, analysis: Analysis) -> list[str]:

@@ -74,14 +74,15 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     return Overview(names, data.classes, counts, share, low, high, costs(data, alphas), worst_ratio(counts))
 
 
-def costs(data: LabelledData, alphas: tuple[float, ...]) -> tuple[Cost, ...]:
-    """What balancing the training items (all, where there are no splits) to each α keeps."""
-    return tuple(_cost(_training_items(data), alpha) for alpha in alphas)
+def costs(data: LabelledData, alphas: tuple[float, ...], *, balance_sizes: bool = True) -> tuple[Cost, ...]:
+    """What balancing the training items (all, where there are no splits) to each α keeps; see `balanced_subset`."""
+    return tuple(_cost(_training_items(data), alpha, balance_sizes) for alpha in alphas)
 
 
-def _cost(data: LabelledData, alpha: float) -> Cost:
-    subset = balanced_subset(data, alpha)
-    other = None if data.labels.category is not None else len(balanced_subset(data, alpha, heuristic=True).rows)
+def _cost(data: LabelledData, alpha: float, balance_sizes: bool) -> Cost:
+    subset, other = balanced_subset(data, alpha, balance_sizes=balance_sizes), None
+    if data.labels.category is None:
+        other = len(balanced_subset(data, alpha, heuristic=True, balance_sizes=balance_sizes).rows)
     note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if subset.stopped else ""
     return Cost(alpha, len(subset.rows), len(data), round(subset.bound), other, note)
 

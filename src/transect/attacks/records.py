@@ -80,9 +80,10 @@ class LabelledData:
 
     labels: category or bits. protected int64 [n], 0 .. c-1, named in `classes`. split: "train", "development" or "test"
     for each item, None where the data are to be cross-fitted. keys: what an item's random draws depend on. id_column:
-    the name of the column that `ids` come from, where they come from one.
+    the name of the column that `ids` come from, where they come from one. subjects: a key of the person, or whatever
+    else repeats, on each item; None where every item is independent of the others.
 
-    Raises BadInput where the protected attribute has fewer than two classes with items.
+    Raises BadInput where the protected attribute has fewer than two classes with items, or a subject is in two splits.
     """
 
     labels: Evidence
@@ -93,8 +94,10 @@ class LabelledData:
     ids: tuple[str, ...] | None = None
     attribute: str = "protected"
     id_column: str | None = None
+    subjects: UInt64[np.ndarray, " n"] | None = None
 
     def __post_init__(self) -> None:
+        self._check_splits()
         counts = np.bincount(self.protected, minlength=len(self.classes))
         present = [name for name, count in zip(self.classes, counts, strict=True) if count]
         if len(present) < 2:
@@ -104,8 +107,33 @@ class LabelledData:
                 "and the filter"
             )
 
+    def _check_splits(self) -> None:
+        if self.subjects is None or self.split is None:
+            return
+        _, subjects = np.unique(self.subjects, return_inverse=True)
+        codes = np.unique(np.stack([subjects, np.unique(self.split, return_inverse=True)[1]]), axis=1)
+        if shared := int((np.bincount(codes[0]) > 1).sum()):
+            raise BadInput(
+                f"subjects: expected each in one split, {shared} of {int(subjects.max()) + 1} are in several: an "
+                "attacker would be scored on people it learned from; leave out the split to cross-fit by subject"
+            )
+
     def __len__(self) -> int:
         return len(self.protected)
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of subjects; of items, where none repeats."""
+        return len(self) if self.subjects is None else len(np.unique(self.subjects))
+
+    @property
+    def n_mixed(self) -> int:
+        """Subjects on whose items the protected attribute has more than one class."""
+        if self.subjects is None:
+            return 0
+        _, subjects = np.unique(self.subjects, return_inverse=True)
+        pairs = np.unique(np.stack([subjects, self.protected]), axis=1)
+        return int((np.bincount(pairs[0]) > 1).sum())
 
     @property
     def n_classes(self) -> int:
@@ -126,6 +154,7 @@ class LabelledData:
             keys=self.keys[rows],
             split=None if self.split is None else self.split[rows],
             ids=None if self.ids is None else tuple(self.ids[row] for row in rows),
+            subjects=None if self.subjects is None else self.subjects[rows],
         )
 
     def own_order(self) -> Int[np.ndarray, " n"]:
@@ -153,12 +182,14 @@ def labelled(
     *,
     split: ArrayLike | None = None,
     ids: ArrayLike | None = None,
+    subjects: ArrayLike | None = None,
     label_names: tuple[str, ...] = (),
     attribute: str = "protected",
 ) -> LabelledData:
     """Data from arrays: labels [n] of any type (one category each) or 0/1 [n, k]; protected [n] of any type.
 
-    Without ids an item is its row. Names of categories and classes are their values, sorted.
+    Without ids an item is its row. subjects [n]: who is on each item, of any type; None: nobody twice. Names of
+    categories and classes are their values, sorted.
 
     Raises BadInput where lengths differ, labels [n, k] are not 0 and 1, or the protected attribute has one class.
 
@@ -179,6 +210,7 @@ def labelled(
         None if split is None else np.asarray(split).astype(str),
         names,
         attribute,
+        subjects=None if subjects is None else item_keys(np.asarray(subjects).tolist()),
     )
 
 
@@ -197,7 +229,7 @@ class Problem:
     """One attack: learn the protected class from the evidence of `train`, guess it for `test`.
 
     development: rows on which a snapshot may be chosen, where the published protocol asks for it. seed: of this
-    attack's own randomness, so that no other attack changes its result.
+    attack's own randomness, so that no other attack changes its result. subjects: as `LabelledData.subjects`.
     """
 
     evidence: Evidence
@@ -207,6 +239,7 @@ class Problem:
     test: Int[np.ndarray, " t"]
     development: Int[np.ndarray, " d"] = field(default_factory=lambda: np.array([], dtype=np.int64))
     seed: int = 0
+    subjects: UInt64[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

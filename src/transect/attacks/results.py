@@ -95,6 +95,8 @@ def _null(numbers: LeakageNumbers) -> Estimate:
 def _percent(estimate: Estimate) -> str:
     if not math.isfinite(estimate.estimate):
         return "(not estimable)"
+    if not math.isfinite(estimate.low):
+        return f"{estimate.estimate:.1f} % (no interval)"
     return f"{estimate.estimate:.1f} % ({estimate.low:.1f} to {estimate.high:.1f})"
 
 
@@ -102,11 +104,13 @@ def _range(estimate: Estimate, *, signed: bool = False) -> str:
     sign = "+" if signed else ""
     if not math.isfinite(estimate.estimate):
         return "not estimable"
+    if not math.isfinite(estimate.low):
+        return f"{estimate.estimate:{sign}.1f} ({estimate.reason or 'no interval'})"
     return f"{estimate.estimate:{sign}.1f} ({estimate.low:{sign}.1f} to {estimate.high:{sign}.1f})"
 
 
 def _texts(estimate: Estimate) -> list[str]:
     if not math.isfinite(estimate.estimate):
         return ["not estimable", estimate.reason]
-    interval = f"{estimate.low:.2f} to {estimate.high:.2f}" if math.isfinite(estimate.low) else ""
+    interval = f"{estimate.low:.2f} to {estimate.high:.2f}" if math.isfinite(estimate.low) else estimate.reason
     return [f"{estimate.estimate:.2f}", interval]

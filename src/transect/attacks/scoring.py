@@ -16,14 +16,19 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt64
 from scipy.special import stdtrit
 
 from transect.attacks.records import Attack, Estimate
-from transect.effects.intervals import wilson
+from transect.effects.intervals import wilson, wilson_clustered
 
 METHOD: Final = "Wilson intervals of the classes' recalls, combined by the method of variance estimates recovery"
-METHOD_DIFFERENCE: Final = "normal, paired by item within classes"
+METHOD_CLUSTERED: Final = (
+    "Wilson intervals of the classes' recalls, clustered by subject, combined by variance estimates recovery"
+)
+METHOD_DIFFERENCE: Final = "paired differences within classes, Student's t, variance with Agresti and Min's two more"
+LEAST_SUBJECTS: Final = 5
+"""A difference has no interval where a class has fewer items, or people where these repeat."""
 METHOD_PUBLISHED: Final = "mean over rounds ± 1.96 SD of a round, as published"
 SOURCE: Final = "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095"
 Z: Final = 1.959963984540054
@@ -51,8 +56,15 @@ def balanced_accuracy(credits: Float[np.ndarray, " t"], truth: Int[np.ndarray, "
     return float(100 * (sums[present] / counts[present]).mean()) if present.any() else float("nan")
 
 
-def leakage(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1) -> Estimate:
+def leakage(
+    rounds: Sequence[Attack],
+    protected: Int[np.ndarray, " n"],
+    n_folds: int = 1,
+    subjects: UInt64[np.ndarray, " n"] | None = None,
+) -> Estimate:
     """Balanced accuracy over rounds (each scores the same items once, in `n_folds` folds), with its interval.
+
+    subjects: who is on each item, where people repeat: recalls then have Wilson's clustered interval.
 
     Returns NaN with a reason where nothing was scored.
     """
@@ -60,27 +72,42 @@ def leakage(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds:
         return Estimate(np.nan, np.nan, np.nan, 0, reason="no items to score")
     mean = mean_credit(rounds)
     truth = protected[mean.rows]
+    people = None if subjects is None else subjects[mean.rows]
     between, variance = _between(rounds, protected)
     recalls, lows, highs = [], [], []
     for group in np.unique(truth):
-        recall, low, high = _recall(mean.credit[truth == group])
+        in_class = truth == group
+        if people is None:
+            recall, low, high = _recall(mean.credit[in_class])
+        else:
+            recall, low, high = _clustered_recall(mean.credit[in_class], people[in_class])
         recalls.append(recall)
         lows.append(low)
         highs.append(high)
     center = np.array(recalls)
     n_groups = len(center)
     extra, wider = (Z / 100) ** 2 * variance, _inflation(n_folds)
+    if people is not None:
+        wider *= max(1.0, _shared_variance(mean.credit, truth, people))
     down = np.sqrt(wider * ((center - lows) ** 2).sum() / n_groups**2 + extra)
     up = np.sqrt(wider * ((np.array(highs) - center) ** 2).sum() / n_groups**2 + extra)
     estimate = float(center.mean())
     low, high = max(0.0, estimate - float(down)), min(1.0, estimate + float(up))
-    return Estimate(100 * estimate, 100 * low, 100 * high, len(truth), len(rounds), between, METHOD)
+    method = METHOD if people is None else METHOD_CLUSTERED
+    return Estimate(100 * estimate, 100 * low, 100 * high, len(truth), len(rounds), between, method)
 
 
 def difference(
-    minuend: Sequence[Attack], subtrahend: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1
+    minuend: Sequence[Attack],
+    subtrahend: Sequence[Attack],
+    protected: Int[np.ndarray, " n"],
+    n_folds: int = 1,
+    subjects: UInt64[np.ndarray, " n"] | None = None,
 ) -> Estimate:
-    """Leakage of `one` minus that of `other` over the same items: credits are paired item by item.
+    """Leakage of `minuend` minus that of `subtrahend` over the same items: credits are paired item by item.
+
+    subjects: who is on each item, where people repeat: pairs are then clustered by person. With fewer than
+    `LEAST_SUBJECTS` people (or items, where none repeats) in a class there is no interval.
 
     Returns the difference in percentage points; NaN with a reason where they share no items.
     """
@@ -90,15 +117,44 @@ def difference(
         return Estimate(np.nan, np.nan, np.nan, 0, reason="no items that both attackers scored")
     gained = first.credit[at_first] - second.credit[at_second]
     truth = protected[shared]
-    groups = [gained[truth == group] for group in np.unique(truth)]
-    estimate = float(np.mean([group.mean() for group in groups]))
-    variance = sum(group.var(ddof=1) / len(group) if len(group) > 1 else 0.25 for group in groups) / len(groups) ** 2
+    people = np.arange(len(shared)) if subjects is None else np.unique(subjects[shared], return_inverse=True)[1]
+    n_rounds = max(len(minuend), len(subtrahend))
+    estimate = float(np.mean([gained[truth == group].mean() for group in np.unique(truth)]))
+    least = min(len(np.unique(people[truth == group])) for group in np.unique(truth))
+    if least < LEAST_SUBJECTS:
+        unit = "items" if subjects is None else "subjects"
+        reason = f"no interval: {least} {unit} in a class, fewer than {LEAST_SUBJECTS}"
+        return Estimate(100 * estimate, np.nan, np.nan, len(shared), n_rounds, reason=reason)
+    variance, df = _paired(gained, truth, people)
     variance *= _inflation(n_folds)
     variance += (_between(minuend, protected)[1] + _between(subtrahend, protected)[1]) / 1e4
-    half = Z * float(np.sqrt(variance))
-    low, high = 100 * (estimate - half), 100 * (estimate + half)
-    n_rounds = max(len(minuend), len(subtrahend))
+    half = float(stdtrit(df, 0.975) * np.sqrt(variance))
+    low, high = 100 * max(-1.0, estimate - half), 100 * min(1.0, estimate + half)
     return Estimate(100 * estimate, low, high, len(shared), n_rounds, method=METHOD_DIFFERENCE)
+
+
+def _paired(
+    gained: Float[np.ndarray, " t"], truth: Int[np.ndarray, " t"], people: Int[np.ndarray, " t"]
+) -> tuple[float, int]:
+    """Variance and degrees of freedom of the mean over classes of the mean gain, clustered by person.
+
+    Each class has two people more than there are, of average size, as in Agresti and Min 2005: half of one gains
+    everything and half of one loses everything. So it is above 0 where all gains are equal.
+    """
+    groups = np.unique(truth)
+    sums, squares, df = np.zeros(int(people.max()) + 1), 0.0, 0
+    for group in groups:
+        in_class = truth == group
+        count = np.bincount(people[in_class], minlength=len(sums)).astype(np.float64)
+        total = np.bincount(people[in_class], weights=gained[in_class], minlength=len(sums))
+        n_people = int((count > 0).sum())
+        size = count.sum() / n_people
+        n = count.sum() + 2 * size
+        center = total.sum() / n
+        sums += (total - center * count) / n
+        squares += (size / n) ** 2 * (1 + 2 * center**2)
+        df += n_people - 1
+    return float((sums**2).sum() + squares) / len(groups) ** 2, df
 
 
 def contributions(
@@ -202,3 +258,26 @@ def _recall(credits: Float[np.ndarray, " m"]) -> tuple[float, float, float]:
     effective = max(float(n), mean * (1 - mean) / variance) if variance > 0 else float(n)
     low, high = wilson(mean * effective, effective)
     return mean, float(low), float(high)
+
+
+def _clustered_recall(credits: Float[np.ndarray, " m"], people: UInt64[np.ndarray, " m"]) -> tuple[float, float, float]:
+    """Mean and Wilson's interval by subject."""
+    _, where = np.unique(people, return_inverse=True)
+    counts = np.bincount(where).astype(np.float64)[:, None]
+    low, high = wilson_clustered(np.bincount(where, weights=credits)[:, None], counts)
+    return float(credits.mean()), float(low[0]), float(high[0])
+
+
+def _shared_variance(
+    credits: Float[np.ndarray, " t"], truth: Int[np.ndarray, " t"], people: UInt64[np.ndarray, " t"]
+) -> float:
+    """Variance of the mean recall over that if classes had no subject in common; 1 where they have none."""
+    _, where = np.unique(people, return_inverse=True)
+    n = int(where.max()) + 1
+    residuals = []
+    for group in np.unique(truth):
+        in_class = truth == group
+        off = credits[in_class] - credits[in_class].mean()
+        residuals.append(np.bincount(where[in_class], weights=off, minlength=n) / in_class.sum())
+    apart = float(sum((residual**2).sum() for residual in residuals))
+    return float((np.sum(residuals, axis=0) ** 2).sum()) / apart if apart > 0 else 1.0

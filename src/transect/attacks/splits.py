@@ -1,4 +1,7 @@
-"""Training and scored rows of an attacker: splits, cross-fitting folds, draws with equal classes."""
+"""Training and scored rows of an attacker: splits, cross-fitting folds, draws with equal classes, permutations.
+
+Where a subject is on several items, folds and permutations move whole subjects.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Int, UInt64
+from jaxtyping import Float, Int, UInt64
 
 from transect.attacks.chance import uniforms
 from transect.attacks.records import LabelledData
@@ -31,7 +34,7 @@ class Fold:
 
 def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]:
     """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
-    protected classes.
+    protected classes. All items of a subject are in the same fold; the fold is dealt by its most frequent class.
 
     Raises BadInput where a split or a fold lacks a class of the protected attribute.
     """
@@ -87,12 +90,61 @@ def stratified_draw(
     )
 
 
+def subject_folds(
+    subjects: UInt64[np.ndarray, " n"], protected: Int[np.ndarray, " n"], n_folds: int, seed: int = 0
+) -> Int[np.ndarray, " n"]:
+    """A fold for each item: subjects of a class in random order are dealt out in turn.
+
+    A subject with several classes counts as one of its most frequent class.
+
+    >>> from transect.attacks.chance import item_keys
+    >>> number = subject_folds(item_keys("aabb"), np.array([0, 0, 1, 1]), 2)
+    >>> bool(number[0] == number[1] and number[2] == number[3])
+    True
+    """
+    units, where = np.unique(subjects, return_inverse=True)
+    n_classes = int(protected.max(initial=0)) + 1
+    counts = np.bincount(where * n_classes + protected, minlength=len(units) * n_classes)
+    return _dealt(counts.reshape(len(units), n_classes).argmax(axis=1), uniforms(units, _FOLD_SALT, seed), n_folds)[
+        where
+    ]
+
+
+def exchanged(
+    protected: Int[np.ndarray, " n"], subjects: UInt64[np.ndarray, " n"], rng: np.random.Generator
+) -> Int[np.ndarray, " n"]:
+    """The protected attribute after a permutation of the subjects: each gets another's class for all its items.
+
+    Where the class varies within a subject its items' classes go together, in the same proportions as far as the
+    number of items allows.
+
+    >>> from transect.attacks.chance import item_keys
+    >>> out = exchanged(np.array([0, 0, 1, 1, 1]), item_keys("aabbb"), np.random.default_rng(1))
+    >>> len(set(out[:2].tolist())), len(set(out[2:].tolist()))
+    (1, 1)
+    """
+    _, where, sizes = np.unique(subjects, return_inverse=True, return_counts=True)
+    order = np.lexsort((rng.random(len(protected)), where))  # by subject, and in random order within each
+    starts, donor = np.cumsum(sizes) - sizes, rng.permutation(len(sizes))
+    subject = where[order]
+    place = np.arange(len(protected)) - starts[subject]
+    out = np.empty_like(protected)
+    out[order] = protected[order][starts[donor][subject] + place * sizes[donor][subject] // sizes[subject]]
+    return out
+
+
 def _fold_numbers(data: LabelledData, seed: int, n_folds: int) -> Int[np.ndarray, " n"]:
-    """A fold for each item: items of a class in random order are dealt out in turn."""
-    number = np.empty(len(data), dtype=np.int64)
-    draws = uniforms(data.keys, _FOLD_SALT, seed)
-    for group in range(data.n_classes):
-        rows = np.flatnonzero(data.protected == group)
+    """A fold for each item: items of a class in random order are dealt out in turn, or whole subjects."""
+    if data.subjects is not None:
+        return subject_folds(data.subjects, data.protected, n_folds, seed)
+    return _dealt(data.protected, uniforms(data.keys, _FOLD_SALT, seed), n_folds)
+
+
+def _dealt(groups: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"], n_folds: int) -> Int[np.ndarray, " n"]:
+    """A fold for each: those of a class are dealt out in turn in the order of their draws."""
+    number = np.empty(len(groups), dtype=np.int64)
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
         number[rows[np.argsort(draws[rows], kind="stable")]] = np.arange(len(rows)) % n_folds
     return number
 

@@ -23,6 +23,8 @@ from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
+SUBJECT_COLUMNS: Final = ("subject", "subject_id", "person", "person_id", "identity", "identity_id")
+"""Names under which a column of people is looked for, to warn of it; it is used only where it is named."""
 SPLITS: Final = {
     "train": "train",
     "training": "train",
@@ -61,16 +63,18 @@ def labelled_data(
     *,
     split: str | None = None,
     ids: str | None = None,
+    subject: str | None = None,
     where: str | None = None,
     where_train_only: bool = False,
 ) -> LabelledData:
     """The data that a table's columns hold. `labels` are names or patterns such as 'obj_*'.
 
-    Splits are train, test and val (or their usual synonyms); without a test split, val is scored. where: a column of
+    Splits are train, test and val (or their usual synonyms); without a test split, val is scored. subject: a column of
+    who is on each item, where people repeat. where: a column of
     true and false that says which rows count (with where_train_only: which training rows).
 
-    Raises UnknownName for a column that is not there; BadInput for missing values, an unknown split, or an identifier
-    in two splits.
+    Raises UnknownName for a column that is not there; BadInput for missing values, an unknown split, an identifier that
+    occurs twice, or a subject in two splits.
     """
     if protected in expand(table, labels):
         raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
@@ -89,7 +93,28 @@ def labelled_data(
         None if items is None else tuple(items),
         protected,
         id_column(table, ids),
+        None if subject is None else item_keys(_plain(table, subject).tolist()),
     )
+
+
+def unnamed_subjects(table: pa.Table, columns: Sequence[str]) -> str:
+    """A line on a column that seems to say who is on each item, where people repeat in it; "" where there is none.
+
+    columns: those in use. The line is for analyses without a column of subjects.
+
+    >>> unnamed_subjects(pa.table({"person": [1, 1, 2], "verb": [0, 1, 0]}), ["verb"])[:44]
+    "Column 'person' has 2 values in 3 rows, and "
+    """
+    for name in SUBJECT_COLUMNS:
+        if name not in table.column_names or name in columns:
+            continue
+        values = len(pa.compute.unique(table[name]))
+        if values < table.num_rows:
+            return (
+                f"Column {name!r} has {values} values in {table.num_rows} rows, and no subject was named: if people "
+                "repeat, attackers recognise them and intervals are too narrow; name the column with --subject."
+            )
+    return ""
 
 
 def balanced_table(
@@ -101,6 +126,7 @@ def balanced_table(
     where: str | None = None,
     where_train_only: bool = False,
     seed: int = 0,
+    balance_sizes: bool = True,
 ) -> tuple[pa.Table, list[str]]:
     """The rows that `labelled_data` uses, with a column in_alpha3 … for each α: is the row in the subset?
 
@@ -112,7 +138,7 @@ def balanced_table(
     stopped = []
     rows, _ = _filtered(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
-        keep, splits = balanced_splits(data, alpha, seed=seed)
+        keep, splits = balanced_splits(data, alpha, seed=seed, balance_sizes=balance_sizes)
         name, marks = f"in_alpha{alpha:g}", pa.array(keep)
         if splits:
             parts = f" of {', '.join(splits)}" if splits != [""] else ""
@@ -208,7 +234,8 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
             places = "" if splits is None else f" in {splits[seen[item]]} and {splits[row]}"
             raise BadInput(
                 f"identifier {item!r} occurs twice{places} ({len(ids) - len(set(ids))} repeated in all): an attacker "
-                "would be scored on its training items; drop repeats, or name another column with --id"
+                "would be scored on its training items; drop repeats, name another column with --id, or this one with "
+                "--subject if it says who is on an item"
             )
         seen[item] = row
 

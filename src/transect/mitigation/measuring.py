@@ -34,7 +34,12 @@ def test_items(bench: Bench) -> LabelledData:
     """The bench's test rows as leakage reads them; an item's random draws depend on its row."""
     data, rows = bench.data, bench.test
     return labelled(
-        data.labels[rows], data.protected[rows], ids=rows, label_names=data.names, attribute=bench.protected
+        data.labels[rows],
+        data.protected[rows],
+        ids=rows,
+        subjects=None if bench.subjects is None else bench.subjects[rows],
+        label_names=data.names,
+        attribute=bench.protected,
     )
 
 
@@ -82,13 +87,13 @@ def _attacked(data: LabelledData, scores: Float[np.ndarray, "t k"], name: str, r
         plan.copies([perturb(data, "flips", rate, copy) for copy in seeds]),
     ]
     model, dealt, flipped = attack(plan.attacker, requests)
-    folds = len(plan.folds)
+    by = data.protected, len(plan.folds), data.subjects
     return AttackFigures(
         model_leakage=_figure(estimate(plan, model)),
         dataset_leakage=_figure(estimate(plan, dealt)),
-        amplification=_figure(difference(model, dealt, data.protected, folds)),
+        amplification=_figure(difference(model, dealt, *by)),
         published_dataset_leakage=_figure(estimate(plan, flipped)),
-        published_amplification=_figure(difference(model, flipped, data.protected, folds)),
+        published_amplification=_figure(difference(model, flipped, *by)),
     )
 
 

@@ -140,7 +140,8 @@ def training_rows(method: Mitigation, bench: Bench, seed: int) -> Int[np.ndarray
     if method.kind != "balanced":
         return bench.train
     data, rows = bench.data, bench.train
-    subset = balanced_subset(labelled(data.labels[rows], data.protected[rows], ids=rows), method.alpha, seed=seed).rows
+    items = labelled(data.labels[rows], data.protected[rows], ids=rows)
+    subset = balanced_subset(items, method.alpha, seed=seed, balance_sizes=method.balance_sizes).rows
     if len(np.unique(data.protected[rows[subset]])) < data.classes or not len(subset):
         raise BadInput(
             f"{method.name}: expected a balanced subset with every class, got {len(subset)} rows; raise alpha"

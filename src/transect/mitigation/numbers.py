@@ -77,9 +77,10 @@ class SeedFigures:
 class MitigationFigures(AttackFigures):
     """One mitigation, means over seeds; leakages by `attacker`, the one that finds most.
 
-    effect, changed: of the audit by transects, None without one. f1_lost: against the plain model, in points.
-    amplification_lowered: the share of Δ that is gone, in [0, 1]. noise_amplification: Δ that noise leaves at this F1;
-    beats_noise: whether Δ is below it. good_trade: Δ lowered by half or more at 3 points of F1 or fewer.
+    effect, changed: of the audit by transects, None without one. f1_lost: against the plain model of
+    the same seed, in points. amplification_lowered: the share of Δ that is gone, of means. noise_amplification: Δ that
+    noise leaves at this F1; beats_noise: whether Δ is below it. good_trade: Δ lowered by half or more at 3 points of F1
+    or fewer. Both are decided by 95 % intervals over seeds: null where these hold both answers, or there is one seed.
     """
 
     name: str
@@ -93,11 +94,11 @@ class MitigationFigures(AttackFigures):
     attackers: Mapping[str, AttackFigures]
     effect: Figure | None
     changed: Figure | None
-    f1_lost: float | None = None
+    f1_lost: Figure | None = None
     amplification_lowered: float | None = None
     noise_amplification: float | None = None
     beats_noise: bool | None = None
-    good_trade: bool = False
+    good_trade: bool | None = None
     seeds: tuple[SeedFigures, ...] = ()
 
 

@@ -40,6 +40,12 @@ class ChosenRows:
         """What is known of the pictures."""
         return self._images.attributes
 
+    @property
+    def subjects(self) -> Int[np.ndarray, " n"] | None:
+        """Who is on each picture; None where nobody is twice."""
+        people = np.asarray(self._images.subjects)[self._rows]
+        return people if len(np.unique(people)) < len(people) else None
+
     def sample(self, seeds: Any) -> Latents:
         """The rows of those numbers."""
         return self._images.sample(self._rows[np.asarray(seeds)])

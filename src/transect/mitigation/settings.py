@@ -100,10 +100,14 @@ class Hide(_Mitigation):
 
 
 class Balanced(_Mitigation):
-    """Training on the largest subset in which no label is more than α times as frequent with one class."""
+    """Training on the largest subset in which no label is more than α times as frequent with one class.
+
+    balance_sizes: no class has more than α times the pictures of another, either; with α = 1 sizes are equal.
+    """
 
     kind: Literal["balanced"]
     alpha: float = Field(default=1.0, ge=1)
+    balance_sizes: bool = True
 
 
 class Reweighed(_Mitigation):

@@ -41,8 +41,8 @@ POINTS: Final = 3.0
 CAVEAT: Final = (
     "Leakage is a lower bound: a stronger attacker may find more. The attacker shown for each mitigation is the "
     "one that "
-    "finds most over the seeds, on the same items, so its figure is biased upwards. Intervals over seeds cover another "
-    "training on these pictures, not other pictures."
+    "finds most over the seeds, on the same items, so its figure is biased upwards. Intervals over seeds are of the "
+    "mean over trainings on these pictures: a single training lies further away, and other pictures are not covered."
 )
 
 
@@ -114,32 +114,75 @@ def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:
-    """Against the plain model: F1 lost, the share of Δ that is gone; and against noise of the same F1."""
+    """Against the plain model: F1 lost, the share of Δ that is gone; and against noise of the same F1.
+
+    Verdicts are those of intervals over the seeds, each with the plain model of the same seed.
+    """
     plain = rows[0]
-    lost = _difference(plain.f1.estimate, row.f1.estimate)
+    pairs = list(zip(plain.seeds, row.seeds, strict=True))
+    lost = over_seeds([_difference(before.f1, after.f1) for before, after in pairs])
     delta, before = row.amplification.estimate, plain.amplification.estimate
     lowered = number(1 - delta / before) if delta is not None and before is not None and before > 0 else None
-    curve = noise_curve(rows, row.f1.estimate)
+    curves = [noise_curve(rows, place) for place in range(len(row.seeds))]
+    beyond = over_seeds(
+        [_difference(_delta(row, i), noise_at(curve, row.seeds[i].f1)) for i, curve in enumerate(curves)]
+    )
     return replace(
         row,
         f1_lost=lost,
         amplification_lowered=lowered,
-        noise_amplification=curve,
-        beats_noise=None if curve is None or delta is None or row.kind == "noise" else bool(delta < curve),
-        good_trade=lost is not None and lowered is not None and lost <= POINTS and lowered >= HALF,
+        noise_amplification=noise_at(noise_curve(rows), row.f1.estimate),
+        beats_noise=None if row.kind in ("plain", "noise") else _below(beyond, 0.0),
+        good_trade=_good_trade(row, plain, lost),
     )
 
 
-def noise_curve(rows: Sequence[MitigationFigures], f1: float | None) -> float | None:
-    """Δ that noise leaves at this F1, interpolated between the plain model and its noisy copies; None outside."""
-    points = sorted(
-        (row.f1.estimate, row.amplification.estimate)
-        for row in rows
-        if row.kind in ("plain", "noise") and row.f1.estimate is not None and row.amplification.estimate is not None
+def _good_trade(row: MitigationFigures, plain: MitigationFigures, lost: Figure) -> bool | None:
+    """Whether Δ is lowered by half or more at an accepted loss of F1: None where the intervals hold both answers."""
+    halved = over_seeds(
+        [
+            _difference(_delta(row, i), None if (all_of := _delta(plain, i)) is None else HALF * all_of)
+            for i in range(len(row.seeds))
+        ]
     )
-    if f1 is None or len(points) < 2 or not points[0][0] <= f1 <= points[-1][0]:
+    verdicts = _below(halved, 0.0), _below(lost, POINTS)
+    if False in verdicts or row is plain:
+        return False
+    return None if None in verdicts else True
+
+
+def _delta(row: MitigationFigures, place: int) -> float | None:
+    """Δ of one seed, by the attacker that is shown for the mitigation."""
+    return row.seeds[place].attackers[row.attacker].amplification.estimate
+
+
+def _below(figure: Figure, most: float) -> bool | None:
+    """Whether the whole interval lies at or below a number (True) or above it (False); None where it holds both."""
+    if figure.low is None or figure.high is None:
         return None
-    return number(float(np.interp(f1, [x for x, _ in points], [y for _, y in points])))
+    return True if figure.high <= most else False if figure.low > most else None
+
+
+def noise_curve(rows: Sequence[MitigationFigures], place: int | None = None) -> list[tuple[float, float]]:
+    """F1 and Δ of the plain model and its noisy copies, by F1: means over seeds, or those of the seed at a place."""
+    points = []
+    for row in rows:
+        f1 = row.f1.estimate if place is None else row.seeds[place].f1
+        delta = row.amplification.estimate if place is None else _delta(row, place)
+        if row.kind in ("plain", "noise") and f1 is not None and delta is not None:
+            points.append((f1, delta))
+    return sorted(points)
+
+
+def noise_at(curve: Sequence[tuple[float, float]], f1: float | None) -> float | None:
+    """Δ that noise leaves at this F1, interpolated; None outside the curve.
+
+    >>> noise_at([(70.0, 6.0), (80.0, 11.0)], 72.0)
+    7.0
+    """
+    if f1 is None or len(curve) < 2 or not curve[0][0] <= f1 <= curve[-1][0]:
+        return None
+    return number(float(np.interp(f1, [x for x, _ in curve], [y for _, y in curve])))
 
 
 def _correlations(rows: Sequence[MitigationFigures]) -> RankCorrelations | None:

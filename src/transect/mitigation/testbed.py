@@ -48,7 +48,8 @@ class Bench:
     """data: pictures, labels, protected classes. train, check and test are rows of it, apart from each other.
 
     classes: what the protected classes are called. regions: where what is on the pictures, where that is known.
-    left_out: pictures and labels of a data set that cannot be used, reason -> how many.
+    left_out: pictures and labels of a data set that cannot be used, reason -> how many. subjects: who is on each
+    picture of a data set; None where nobody is twice.
     """
 
     data: TaskData
@@ -59,6 +60,7 @@ class Bench:
     protected: str
     regions: Regions | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+    subjects: Int[np.ndarray, " n"] | None = None
 
     def on(self, pictures: Pixels) -> Bench:
         """The same tasks on other pictures of the same rows."""
@@ -112,8 +114,10 @@ def open_bench(
         raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
     labels = questions_of(labels, opened.attributes, protected)
     left: dict[str, int] = {}
+    subjects = None
     if source != "faceworld":
         opened, left = chosen_rows(opened, counts, (*labels.values(), protected))
+        subjects = opened.subjects
     n = sum(counts)
     latents = opened.sample(np.arange(n))
     table = opened.read(latents)
@@ -128,7 +132,7 @@ def open_bench(
             raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
     regions = WorldRegions(opened, latents) if isinstance(opened, DrawsMasks) else None
     left = {reason: count for reason, count in left.items() if count}
-    return Bench(data, train, check, test, called, protected, regions, left)
+    return Bench(data, train, check, test, called, protected, regions, left, subjects)
 
 
 def _codes(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:

@@ -92,7 +92,7 @@ def test_every_mitigation_has_its_row(finished):
     assert len(list(folder.glob("units/*/masks.png"))) == 2  # one for each seed of the adversary at the image
     assert found["finished"]
     plain = found["mitigations"][0]
-    assert plain["f1_lost"] == 0.0
+    assert plain["f1_lost"]["estimate"] == 0.0
     assert plain["f1"]["estimate"] == pytest.approx(sum(seed["f1"] for seed in plain["seeds"]) / 2, abs=1e-5)
     balanced = next(row for row in found["mitigations"] if row["name"] == "balanced")
     assert 0 < balanced["seeds"][0]["notes"]["training pictures"] < 60

@@ -73,18 +73,45 @@ def test_the_summary_by_hand():
     assert bare["f1"]["low"] == pytest.approx(79 - 12.7062, abs=1e-3)
     assert critic["attacker"] == "trees"  # 58 against 57
     assert critic["amplification"]["estimate"] == 3.0
-    assert critic["f1_lost"] == 2.0
+    # With the plain model of the same seed: 80 - 77 and 78 - 77, so that the interval of 2 holds both verdicts.
+    assert critic["f1_lost"]["estimate"] == 2.0
+    assert critic["f1_lost"]["high"] == pytest.approx(2 + 12.7062, abs=1e-3)
     assert critic["amplification_lowered"] == pytest.approx(1 - 3 / 11, abs=1e-6)
     # Noise goes from (70, 6) to (79, 11): at 77 it leaves 6 + 5 · 7/9.
     assert critic["noise_amplification"] == pytest.approx(6 + 5 * 7 / 9, abs=1e-5)
-    assert (critic["beats_noise"], critic["good_trade"]) == (True, True)
-    assert (reweighed["beats_noise"], reweighed["good_trade"]) == (False, False)
+    assert (critic["beats_noise"], critic["good_trade"]) == (None, None)
+    assert (reweighed["beats_noise"], reweighed["good_trade"]) == (None, None)
     assert noise["beats_noise"] is None
-    assert not noise["good_trade"]  # it loses nine points
+    assert bare["good_trade"] is False
     assert critic["label_f1"][1]["n"] == 1
     # Δ ranks plain 3.5, noise 2, critic 1, reweighed 3.5; changed answers 5, 4, 1, 5 rank the same.
     assert plain(results().leakage_and_effect) == {"n": 4, "effect": 1.0, "changed": 1.0}
     assert plain(results().labels[0]) == {"name": "smile", "share": [50.0, 50.0]}
+
+
+def close(number, f1, delta):
+    """Seeds that hardly differ, so that intervals decide."""
+    return [seed(i, f1 + 0.001 * i, delta + 0.001 * i, 4.0) for i in range(number)]
+
+
+def test_verdicts_are_those_of_intervals_over_seeds(tmp_path):
+    found = {
+        "plain": close(3, 80.0, 10.0),
+        "noise 2": close(3, 70.0, 6.0),
+        "<critic> 1": close(3, 82.0, 2.0),
+        "reweighed": close(3, 71.0, 11.0),
+    }
+    numbers = results(found)
+    _, _, critic, reweighed = numbers.mitigations
+    assert (critic.good_trade, reweighed.good_trade) == (True, False)
+    assert reweighed.beats_noise is False
+    assert critic.f1_lost.high < 0  # F1 rises, and the page says by how much
+    page = write(numbers, tmp_path).read_text()
+    assert "lowers Δ by half or more" in page
+    assert "do not decide" not in page
+    one = results({name: seeds[:1] for name, seeds in found.items()})
+    assert [row.good_trade for row in one.mitigations] == [False, None, None, None]
+    assert "do not decide" in write(one, tmp_path).read_text()
 
 
 @pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])

@@ -16,6 +16,7 @@ from transect.attacks.attackers.protocol import Attacker
 from transect.attacks.attackers.trees import Trees
 from transect.attacks.records import Evidence, Problem
 from transect.attacks.scoring import balanced_accuracy, credit
+from transect.attacks.splits import subject_folds
 
 INNER_FOLDS: Final = 3
 
@@ -76,12 +77,17 @@ def _inner(
 
 
 def _folds(problem: Problem) -> list[Problem]:
-    """Inner problems; folds deal out the rows of each class in turn, so that all have every class where they can."""
+    """Inner problems; folds deal out the rows of each class in turn, so that all have every class where they can.
+
+    Where subjects repeat, whole subjects are dealt out.
+    """
     fold = np.empty(len(problem.train), dtype=np.int64)
     groups = problem.protected[problem.train]
     for group in range(problem.n_classes):
         rows = np.flatnonzero(groups == group)
         fold[rows] = np.arange(len(rows)) % INNER_FOLDS
+    if problem.subjects is not None:
+        fold = subject_folds(problem.subjects[problem.train], groups, INNER_FOLDS)
     return [replace(problem, train=problem.train[fold != f], test=problem.train[fold == f]) for f in range(INNER_FOLDS)]
 
 

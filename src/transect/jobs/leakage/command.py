@@ -27,6 +27,10 @@ def leakage(
     identifier: Annotated[
         str | None, typer.Option("--id", help="Column of identifiers; default id, image_id or image_name.")
     ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(help="Column of who is on each item, where people repeat: folds, null and intervals by person."),
+    ] = None,
     where: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +85,13 @@ def leakage(
             "another; with --out the rows are marked in balanced.parquet. Default for one category: 3, 2 and 1."
         ),
     ] = None,
+    balance_sizes: Annotated[
+        bool,
+        typer.Option(
+            "--balance-sizes/--labels-only",
+            help="With --alpha: the sizes of the classes meet the ratio, too, or the labels only.",
+        ),
+    ] = True,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the report: leakage.html, leakage.json, balanced.parquet.")
     ] = None,
@@ -104,6 +115,8 @@ def leakage(
         curve=curve,
         device=device,
         alphas=tuple(alpha or ()),
+        balance_sizes=balance_sizes,
+        subject=subject,
     )
     result = run.leakage(
         labels,

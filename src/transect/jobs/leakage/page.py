@@ -324,6 +324,7 @@ def _methods(doc: WrittenDocument) -> Iterator[Block]:
         ("Labels from", doc.text("/source")),
         ("Attacker", attacker),
         ("Items", items),
+        ("Subjects", doc.number("/subjects", "count") if found["subjects"] is not None else ""),
         ("Notes", doc.listed("/notes", " ")),
         ("Labels", Markup("{}, as {}").format(doc.number("/labels", "count"), doc.text("/label_format"))),
         ("Intervals", doc.text("/dataset_leakage/method") if found["dataset_leakage"]["method"] else "none"),

@@ -34,7 +34,8 @@ class LeakageOptions:
     of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
     test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
     None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced; rows are
-    marked in `LeakageResult.marked`.
+    marked in `LeakageResult.marked`. balance_sizes: these rows meet each ratio in the sizes of the classes, too.
+    subject: a column of who is on each item, where people repeat: folds, the null and intervals are then by person.
     """
 
     noise: str = ""
@@ -47,6 +48,8 @@ class LeakageOptions:
     curve: bool | None = None
     device: str = "cpu"
     alphas: tuple[float, ...] = ()
+    balance_sizes: bool = True
+    subject: str | None = None
 
 
 @final
@@ -128,7 +131,14 @@ def leakage(
     names = [labels] if isinstance(labels, str) else list(labels)
     rows = tables.read_labels(table)
     data = tables.labelled_data(
-        rows, names, protected, split=split, ids=ids, where=where, where_train_only=options.as_published
+        rows,
+        names,
+        protected,
+        split=split,
+        ids=ids,
+        subject=options.subject,
+        where=where,
+        where_train_only=options.as_published,
     )
     answered, outputs = None, None
     if predictions is not None:
@@ -142,7 +152,8 @@ def leakage(
         options.train_per_class,
         options.test_per_class,
     )
-    balancing = costs(data, options.alphas)  # before the attackers, which may take minutes: it may be refused
+    # Before the attackers, which may take minutes: it may be refused.
+    balancing = costs(data, options.alphas, balance_sizes=options.balance_sizes)
     analysis = analyse(
         # Attackers and permutations go through the rows in turn: the order of the rows must not matter.
         data.take(data.own_order()),
@@ -158,9 +169,18 @@ def leakage(
     marked, warnings = None, list[str]()
     if options.alphas:
         marked, warnings = tables.balanced_table(
-            rows, data, options.alphas, split=split, where=where, where_train_only=options.as_published, seed=seed
+            rows,
+            data,
+            options.alphas,
+            split=split,
+            where=where,
+            where_train_only=options.as_published,
+            seed=seed,
+            balance_sizes=options.balance_sizes,
         )
-    return LeakageResult(_numbers(analysis, balancing, table), marked, tuple(warnings))
+    used = [*tables.expand(rows, names), protected, tables.id_column(rows, ids) or ""]
+    caution = tables.unnamed_subjects(rows, used) if options.subject is None else ""
+    return LeakageResult(_numbers(analysis, balancing, table, caution), marked, tuple(warnings))
 
 
 def _matched(
@@ -172,9 +192,9 @@ def _matched(
     return covered.take(order), outputs.take(order)
 
 
-def _numbers(analysis: Analysis, balancing: tuple[Cost, ...], table: TableLike) -> LeakageNumbers:
+def _numbers(analysis: Analysis, balancing: tuple[Cost, ...], table: TableLike, caution: str) -> LeakageNumbers:
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
     alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
     shown = overview(analysis.data, alphas)
     source = Path(table).name if isinstance(table, str | Path) else "a table"
-    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source)
+    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source, caution)

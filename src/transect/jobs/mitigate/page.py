@@ -119,16 +119,21 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
         doc.interval("/mitigations/0/model_leakage"),
         doc.interval("/mitigations/0/amplification", signed=True),
     )
-    good = [at for at in doc.places("/mitigations") if doc.value(f"{at}/good_trade")]
-    for at in good:
-        lost = doc.number(f"{at}/f1_lost", "fixed")
-        cost = Markup("at a cost of {} points of F₁").format(lost)
-        if doc.value(f"{at}/f1_lost") < 0:
-            cost = Markup("with no loss of F₁ (a change of {} points lost)").format(lost)
-        left = doc.interval(f"{at}/amplification", signed=True)
-        yield Markup("{} lowers Δ to {} {}.").format(doc.text(f"{at}/name"), left, cost)
-    if not good:
-        yield Markup("No mitigation lowers Δ by half within the accepted cost in F₁.")
+    for at in doc.places("/mitigations"):
+        if doc.value(f"{at}/good_trade"):
+            left, lost = (doc.interval(f"{at}/{name}", signed=True) for name in ("amplification", "f1_lost"))
+            yield Markup("{} lowers Δ by half or more, to {}; points of F₁ lost: {}.").format(
+                doc.text(f"{at}/name"), left, lost
+            )
+    verdicts = [row["good_trade"] for row in doc.value("/mitigations")[1:]]
+    if True not in verdicts:
+        yield Markup("No mitigation is shown to lower Δ by half within the accepted cost in F₁.")
+    if None in verdicts:
+        undecided = Markup(
+            "{}: the intervals over seeds do not decide whether Δ is halved within the accepted cost in F₁."
+        )
+        names = [doc.text(f"{at}/name") for at in doc.places("/mitigations") if doc.value(f"{at}/good_trade") is None]
+        yield undecided.format(Markup(", ").join(names))
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:

@@ -104,10 +104,11 @@ class MitigateResult(JobResult[MitigateNumbers]):
         """The plain model's amplification, and the mitigations that are a good trade."""
         plain_model, *others = self.numbers.mitigations
         good = [row.name for row in others if row.good_trade]
+        open_ = [row.name for row in others if row.good_trade is None]
         names = ", ".join(good) if good else "no mitigation"
         return (
             f"Without mitigation Δ is {_text(plain_model.amplification)} points; halved at a cost of at most 3 points "
-            f"of F1 by: {names}."
+            f"of F1 by: {names}." + (f" Undecided by the intervals over seeds: {', '.join(open_)}." if open_ else "")
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
