@@ -9,7 +9,6 @@ from .jobs.audit.request import AuditRequest as AuditRequest
 from .jobs.audit.request import CheckSettings as CheckSettings
 from .jobs.audit.request import ModelSettings as ModelSettings
 from .jobs.audit.request import RatingSettings as RatingSettings
-from .jobs.audit.request import ReportSettings as ReportSettings
 from .jobs.audit.request import RunSettings as RunSettings
 from .jobs.audit.request import VerificationSettings as VerificationSettings
 from .jobs.audit.run import audit as audit
@@ -44,6 +43,7 @@ from .records import Images as Images
 from .records import Latents as Latents
 from .records import Predictions as Predictions
 from .records import Task as Task
+from .runs.report_settings import ReportSettings as ReportSettings
 from .targets.limits import Limits as Limits
 from .training.options import GanOptions as GanOptions
 

@@ -28,7 +28,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "glasses", "--generator", "faceword"), "unknown generator 'faceword': did you mean faceworld"),
         ((*AUDIT, "--vary", "glasses", "--truth", "smile>"), "truth 'smile>'"),
         ((*AUDIT, "--vary", "glasses", "--outcome", "miss"), "outcome 'miss' is not offered for a binary target"),
-        ((*AUDIT, "--vary", "glasses", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512"),
+        (("audit", "audited:brightness", "--vary", "glasses", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512"),
         ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "expected a finite timeout above 0"),
         (("audit", "opencv:haarcascade_frontalface_defalt", "--vary", "glasses"), "unknown target 'opencv:haarcascade_frontalface_defalt': did you mean opencv:haarcascade_frontalface_default"),
         (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: expected a file, found none"),

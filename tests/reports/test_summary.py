@@ -126,6 +126,7 @@ def test_how_many_tests():
     # 19 effects, one of them without estimate; five with an adjusted p of at most 0.05
     assert text == (
         "5 of 18 tests are significant at the 5% level after correction for multiple tests (Holm method). "
+        "The list above has the largest of them; the effects of each study are complete. "
         "Not estimable: 1 of the effects, for the reasons under Exclusions."
     )
 
@@ -137,3 +138,18 @@ def test_the_notice(validated):
     made = summarize(document(results)).notice
     assert (made is None) == validated
     assert made == notice(document(results))
+
+
+def test_significant_effects_that_the_list_leaves_out_are_stated():
+    results = make_results()
+    results["studies"][0]["truth"] = "skin_tone>5"
+    assert "The list above has" not in plain_text(
+        family_words(document(results | {"largest": [*range(len(results["effects"]))]}))
+    )
+    results["effects"][0] |= {"attribute": "skin_tone", "outcome": "miss", "p_adjusted": 0.001}
+    text = plain_text(family_words(document(results | {"largest": []})))
+    assert "The list above has the largest of them; the effects of each study are complete." in text
+    assert "The list leaves out effects on errors of the attribute that the truth is about" in text
+    assert f"{results['effects'][0]['name']} (miss)" in text
+    results["studies"][0]["truth"] = "face"
+    assert "The list leaves out" not in plain_text(family_words(document(results | {"largest": []})))

@@ -37,10 +37,9 @@ def write_population(tmp_path):
 
 
 def arguments(folder, *more, features="w.npy"):
-    return (
-        *("match", "--features", str(folder / features), "--table", str(folder / "t.parquet"), "--treatment", "male"),
-        *("--out", str(folder / "pairs.parquet"), "--json", *more),
-    )
+    usual = {"--table": str(folder / "t.parquet"), "--treatment": "male", "--out": str(folder / "pairs.parquet")}
+    kept = [word for option, value in usual.items() if option not in more for word in (option, value)]
+    return ("match", "--features", str(folder / features), *kept, "--json", *more)
 
 
 def answer(folder, *more, features="w.npy"):
@@ -56,7 +55,8 @@ def write_line(tmp_path):
 
 
 def pairs(folder, *more, features="t.parquet"):
-    given = ("match", "--features", str(folder / features), "--treatment", "g", "--out", str(folder / "p.parquet"))
+    treatment = () if "--treatment" in more else ("--treatment", "g")
+    given = ("match", "--features", str(folder / features), *treatment, "--out", str(folder / "p.parquet"))
     summary = json.loads(printed(*given, "--json", *more))
     rows = pq.read_table(folder / "p.parquet")
     return summary, sorted(zip(rows["a"].to_pylist(), rows["b"].to_pylist(), strict=True))

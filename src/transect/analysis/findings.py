@@ -28,6 +28,7 @@ from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.reports import selection
 from transect.reports.records import Gallery
+from transect.runs.bins import Bins
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
 
@@ -80,14 +81,17 @@ class Findings:
         return self.spec.generator.steps is not None
 
 
-def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
-    """The findings of one finished run. boundary, by: as in `Answers`.
+def analyse(
+    run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = (), bins: Bins | None = None
+) -> Findings:
+    """The findings of one finished run. boundary, by, bins: as in `Answers`.
 
     Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
     crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
+    edges = {} if run.design.levels else dict(bins or {})
     effects: list[Effect] = []
     rates: list[Mapping[str, object]] = []
     galleries: list[Gallery] = []
@@ -100,14 +104,14 @@ def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[
         outcomes = TargetOutcomes(run, target)
         for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
-            analysis = estimate(run, target.name, outcome)
+            analysis = estimate(run, target.name, outcome, edges)
             answered += [_transect_outcome(run, target.name, outcome)] if run.design.levels else []
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
             rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, outcomes.predictions))
-        answers.append(replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed))
+        answers.append(replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges))
         galleries.append(replace(_gallery(outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
@@ -221,13 +225,20 @@ def _rated_truth(
     return rated, by_people, yes
 
 
-def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
-    """Effects and rates of one outcome, by the study's design."""
+def estimate(run: Run, target: str, outcome: Outcome, bins: Bins | None = None) -> Analysis:
+    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
         return analyse_population(
-            outcome.values, outcome.reasons, true, run.attributes, measure, subjects=run.people, seed=run.design.seed
+            outcome.values,
+            outcome.reasons,
+            true,
+            run.attributes,
+            measure,
+            subjects=run.people,
+            edges=bins,
+            seed=run.design.seed,
         )
     table = _transect_outcome(run, target, outcome)
     return analyse_transects(

@@ -12,19 +12,21 @@ from transect.analysis.target_outcomes import TargetOutcomes
 from transect.ratings.seen import unknown_lines
 from transect.records import Effect
 from transect.reports.records import Section
+from transect.runs.bins import Bins
 
 
-def sections(run: Run, effects: Sequence[Effect]) -> list[Section]:
+def sections(run: Run, effects: Sequence[Effect], bins: Bins | None = None) -> list[Section]:
     """The sections about a finished run's required gates, its ratings and its raters; none where there are none.
 
-    effects: the run's, which are those after the last step of the rules. Raises CorruptedPart where a part changed.
+    effects: the run's, which are those after the last step of the rules. bins: cut points of observed
+    attributes. Raises CorruptedPart where a part changed.
     """
     seen = run.seen
     gates = required.sections(run)
     if not (seen.columns or seen.people):
         return gates
     steps = 0 if seen.pruning is None else len(seen.pruning.steps)
-    stages = [] if seen.pruning is None else [*(_effects(run, step) for step in range(steps)), list(effects)]
+    stages = [] if seen.pruning is None else [*(_effects(run, step, bins) for step in range(steps)), list(effects)]
     unordered = {attribute.name for attribute in run.spec.nominal}
     unordered |= {name for name, question in {**seen.asked, **seen.asked_people}.items() if question.unordered}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
@@ -33,12 +35,12 @@ def sections(run: Run, effects: Sequence[Effect]) -> list[Section]:
     return [*gates, ratings, *rater_report.sections(run)]
 
 
-def _effects(run: Run, steps: int) -> list[Effect]:
+def _effects(run: Run, steps: int, bins: Bins | None) -> list[Effect]:
     """Effects of the images that the first steps of the rules leave."""
     stage = replace(run, seen=replace(run.seen, reasons=run.seen.reasons_after(steps)))
     effects: list[Effect] = []
     for target in run.spec.targets:
         outcomes = TargetOutcomes(stage, target)
         for name in run.outcomes(target):
-            effects += findings.estimate(stage, target.name, outcomes.outcome(name)).effects
+            effects += findings.estimate(stage, target.name, outcomes.outcome(name), bins).effects
     return effects

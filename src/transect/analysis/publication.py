@@ -20,6 +20,7 @@ from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
 from transect.effects.analysis import MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
+from transect.effects.outcomes import UNTRUE
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
@@ -33,8 +34,6 @@ from transect.runs.wording import spaced
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
-UNTRUE: Final = ("answer", "score", "distance", "non_match")
-"""Outcomes that no truth enters."""
 TRANSECTS: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )

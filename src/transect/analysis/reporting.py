@@ -12,14 +12,17 @@ from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
+from transect.effects.truth import FACE
 from transect.ratings.seen import attach
-from transect.records import Effect
+from transect.records import Effect, Task
 from transect.reports.records import Section
+from transect.runs import bins, error_conditions
 from transect.runs import boundary as boundaries
-from transect.runs import error_conditions
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import STUDIES, read_spec
 from transect.runs.inputs import TableLike
+from transect.runs.report_settings import ReportSettings
+from transect.runs.spec import RunSpec
 
 
 def rate(
@@ -41,18 +44,16 @@ def report(
     shares: Sequence[TableLike] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
-    boundary: tuple[float, float] | None = None,
-    by: Sequence[str] = (),
+    settings: ReportSettings | None = None,
 ) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
     shares: populations' shares to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". boundary: the scores between which a subject is near the decision boundary; by: attributes whose
-    combinations errors are counted by; both are stored in the folder; default: the stored ones.
+    "fractional". settings: how errors are counted; what it sets is stored in the folder, the rest is as stored.
     """
     with one_algebra_thread():
-        return _report(folder, shares, correction, models, boundary, by)
+        return _report(folder, shares, correction, models, settings or ReportSettings())
 
 
 def _report(
@@ -60,17 +61,21 @@ def _report(
     shares: Sequence[TableLike],
     correction: str,
     models: Sequence[str],
-    boundary: tuple[float, float] | None,
-    by: Sequence[str],
+    settings: ReportSettings,
 ) -> AuditResult:
+    by, boundary = settings.by, settings.boundary
     interval = boundaries.check(boundary) or boundaries.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
-    crossed = error_conditions.check(by or error_conditions.read(folder), known)
+    specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
+    crossed = error_conditions.check(by or error_conditions.read(folder), [spec.counted_by for spec in specs_of])
+    observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
+    cut_points = bins.parse(settings.bins, observed) or bins.read(folder)
     runs = [finished_run.read(path) for path in paths]
-    studies = [findings.analyse(run, interval, crossed) for run in runs]
+    studies = [findings.analyse(run, interval, crossed, cut_points) for run in runs]
     if by:
         error_conditions.write(folder, crossed)
+    if settings.bins:
+        bins.write(folder, cut_points)
     if boundary is not None:
         boundaries.of_steps(any(study.in_steps for study in studies))
         boundaries.write(folder, boundary)
@@ -80,7 +85,12 @@ def _report(
     populations = [read_shares(source, attributes, f"shares {n}") for n, source in enumerate(shares, start=1)]
     controls = [negative_control.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
-    rated = [section for run, study in zip(runs, studies, strict=True) for section in _run_sections(run, study.effects)]
+    rated = [
+        section
+        for run, study in zip(runs, studies, strict=True)
+        for section in _run_sections(run, study.effects, cut_points)
+    ]
+    notes += dict.fromkeys(note for spec in specs_of for note in truth_notes(spec))
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
@@ -96,6 +106,20 @@ def _report(
     )
 
 
-def _run_sections(run: finished_run.Run, effects: Sequence[Effect]) -> list[Section]:
+def truth_notes(spec: RunSpec) -> list[str]:
+    """What one truth for every target means for detectors, where the truth is not that each image shows a face."""
+    if spec.truth is None or spec.truth.attribute == FACE:
+        return []
+    detectors = [target.name for target in spec.targets if target.task is Task.DETECTION]
+    if not detectors:
+        return []
+    return [
+        f"The truth {spec.truth.text} is applied to every target. An error of {', '.join(detectors)} is a detection "
+        f"where it is no, or none where it is yes, which judges a detector of {spec.truth.attribute} and not of faces; "
+        "audit a face detector by itself with --truth face."
+    ]
+
+
+def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: bins.Bins) -> list[Section]:
     """The sections on one run's edits, canaries and ratings."""
-    return [*edits.sections(run), *steady.sections(run.folder.path), *pruned.sections(run, effects)]
+    return [*edits.sections(run), *steady.sections(run.folder.path), *pruned.sections(run, effects, cut_points)]

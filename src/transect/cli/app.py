@@ -18,6 +18,7 @@ from transect.cli.attributes import attributes
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
 from transect.cli.targets import targets as targets_group
+from transect.console.single_options import refuse_repeats
 from transect.errors import BadInput, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.audit.command import audit, demo
@@ -64,6 +65,7 @@ for command in COMMANDS:
 train.command()(classifier)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
+refuse_repeats(app)
 
 
 def _print_version(wanted: bool) -> bool:

@@ -79,3 +79,9 @@ By = Annotated[
         help="Count errors by this attribute; repeat for the combinations of two or three; stored with the run."
     ),
 ]
+Bins = Annotated[
+    list[str] | None,
+    report_option(
+        help="Cut points of an observed attribute, as age=30,50; repeatable; default: terciles; stored with the run."
+    ),
+]

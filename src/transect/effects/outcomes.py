@@ -28,6 +28,10 @@ CLIP: Final = 1e-15
 """Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm: a loss is at most 34.5 nats."""
 
 _CLASSIFICATION = (Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
+UNTRUE = ("answer", "score", "distance", "non_match")
+"""Outcomes that no truth enters."""
+OUTCOMES = (*UNTRUE, "miss", "false_alarm", "error", "loss")
+"""Every outcome by name."""
 _BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error", "non_match")
 
 

@@ -5,11 +5,13 @@ A sentence is Markup whose numbers are printed by the document.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import final
 
 from markupsafe import Markup
 
+from transect.effects.outcomes import UNTRUE
 from transect.reports.document import Document, decimals_for, pointer
 from transect.reports.entries import EffectEntry
 from transect.reports.further_views import alarms
@@ -211,8 +213,31 @@ def family_words(document: Document) -> Markup:
         document.number("/family/alpha", "percent", 0),
         correction(document),
     )
+    opening += _unlisted(document)
     if not family.not_estimable:
         return opening
     return Markup("{} Not estimable: {} of the effects, for the reasons under Exclusions.").format(
         opening, document.number("/family/not_estimable", "count")
     )
+
+
+def _unlisted(document: Document) -> Markup:
+    """That the list of the largest is not all that is significant, and what it leaves out because of the truth."""
+    results = document.results
+    sure = {index for index, effect in enumerate(results.effects) if significant(effect, results.family.alpha)}
+    unlisted = sorted(sure - {*results.largest})
+    if not unlisted:
+        return Markup()
+    about = {study.name: re.match(r"\w*", study.truth or "") for study in results.studies}
+    by_truth = [
+        Markup("{} ({})").format(document.text(f"{place}/name"), document.text(f"{place}/outcome"))
+        for place, effect in ((pointer("effects", index), results.effects[index]) for index in unlisted)
+        if effect.outcome not in UNTRUE and (match := about[effect.study]) and match[0] == effect.attribute
+    ]
+    complete = Markup(" The list above has the largest of them; the effects of each study are complete.")
+    if not by_truth:
+        return complete
+    return complete + Markup(
+        " The list leaves out effects on errors of the attribute that the truth is about, because the right answer "
+        "changes with it: {}."
+    ).format(listed(by_truth))

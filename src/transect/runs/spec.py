@@ -254,6 +254,11 @@ class RunSpec:
             attribute.name for attribute in (*self.attributes, *self.held)
         )
 
+    @property
+    def observed(self) -> dict[str, Attribute]:
+        """Attributes of observed images, by name; none of an experiment."""
+        return {} if self.design.levels else {each.name: each for each in (*self.attributes, *self.held)}
+
     def to_json(self) -> dict[str, object]:
         """As run.json holds it."""
         levels = [asdict(LevelsEntry(name, values)) for name, values in self.design.levels.items()]

@@ -172,8 +172,27 @@ def test_levels_meet_by_name_and_two_of_two_by_order():
     seen = answers(Design({}, 2), answers=[1, 0], values={"hair": [0, 1]}, attributes={"hair": unlike})
     tried = answers(Design({"hair": (0.0, 2.0)}, subjects=1), answers=[[0, 1]])
     assert comparison.shared(tried, seen) == []
-    assert comparison.section(tried, seen) is None
+    made = checked(comparison.section(tried, seen))
+    levels = "the levels differ (bald, bun, long; observed: afro, curly, dyed)"
+    assert made["warnings"] == [f"Hair was set and is not compared: {levels}."]
+    assert not made["figures"]
     assert (GLASSES.levels, HAIR.levels) == (("off", "on"), ("bald", "bun", "long"))
+
+
+def test_what_was_set_and_is_not_compared_is_stated():
+    """Bangs are a range of a learned direction here and a label there; age was not observed at all."""
+    bangs = Attribute("bangs", "continuous", "bangs", low=0, high=1)
+    label = Attribute("bangs", "binary", "label bangs", levels=("no", "yes"))
+    design = Design({"glasses": (0.0, 1.0), "bangs": (0.0, 1.0), "age": (30.0, 60.0)}, subjects=1)
+    tried = answers(design, answers=[[0, 1] * 4], attributes={"bangs": bangs})
+    values = {"glasses": [0, 1], "bangs": [0, 1]}
+    seen = answers(Design({}, 2), answers=[1, 0], values=values, attributes={"bangs": label})
+    made = checked(comparison.section(tried, seen))
+    assert [row["cell"] for row in rows(made, "Rate")] == ["glasses off", "glasses on"]
+    assert made["warnings"] == [
+        "Bangs was set and is not compared: the experiment has a range of it, the observation levels.",
+        "Age was set and is not compared: the observed images have no values of it.",
+    ]
 
 
 def test_balance():

@@ -12,6 +12,7 @@ from commands import printed
 from commands import refused_here as refused
 from match_tables import answer, arguments
 
+import transect
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
 from transect.jobs.match.notes import column_notes, covariate_separation, group_moments, separation
@@ -242,3 +243,22 @@ def test_numbers_out_of_range_and_names_of_nothing(small, monkeypatch, more, mes
     table = pq.read_table(small / "t.parquet")
     pq.write_table(table.append_column("nobody", pa.array([None] * N, pa.string())), small / "t.parquet")
     assert message in refused(*arguments(small, "--covariate", "age", *more))
+
+
+def test_columns_named_as_outcomes_are_no_covariates_and_too_many_covariates_are_noted():
+    """Twelve pairs on a line; the score follows the treatment, and two covariates are too many for twelve pairs."""
+    x, rng = [float(i) for i in range(12)], np.random.default_rng(0)
+    table = {"x": x + [i + 0.1 for i in x], "hat": [1] * 12 + [0] * 12, "error": [0, 1] * 12}
+    table |= {"age": rng.normal(size=24), "light": rng.normal(size=24), "score": [0.9] * 12 + [0.1] * 12}
+
+    def match(**options):
+        return transect.match({"x": table["x"]}, "hat", table, outcomes="error", **options).numbers
+
+    assert [row.covariate for row in match().balance] == ["x", "age", "light"]
+    notes = "; ".join(match().notes)
+    assert "score is an outcome by name and neither a feature nor a covariate" in notes
+    assert "covariates on 12 pairs: with fewer than 10 pairs for each" in notes
+    kept = match(covariates=["score"])
+    assert [row.covariate for row in kept.balance] == ["score"]
+    assert not any("by name" in note or "adjusted for" in note for note in kept.notes)
+    assert transect.match(table, "hat", outcomes="error").prepared.names == ("x", "age", "light")

@@ -55,7 +55,13 @@ def section(answers: Answers) -> Section:
         return replace(head, warnings=warnings)
     levels = _levels(answers.known, columns)
     fit = balakrishnan(
-        answers.errors, columns, answers.subjects, levels=levels, resamples=RESAMPLES, seed=answers.design.seed
+        answers.errors,
+        columns,
+        answers.subjects,
+        edges={name: points for name, points in answers.bins.items() if name in columns},
+        levels=levels,
+        resamples=RESAMPLES,
+        seed=answers.design.seed,
     )
     return replace(
         head,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, SupportsFloat, final
+from typing import SupportsFloat, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,9 +15,6 @@ from transect.records import Annotations, Attribute, Design, Task
 from transect.reports.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
 from transect.runs.wording import spaced
-
-if TYPE_CHECKING:
-    from transect.effects.observational import Groups
 
 
 @final
@@ -32,7 +29,8 @@ class Answers:
     and those of `held`: values of attributes that observed images are not compared by, but adjusted for.
     steps: the size of a step of a study in steps λ, else None. boundary: the scores between which a
     subject is near it, where the user says so; None for the published ones. by: attributes whose combinations errors
-    are counted by, where the user says so. cells: index of each image's cell;
+    are counted by, where the user says so. bins: cut points of observed attributes that the user states.
+    cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
@@ -61,6 +59,7 @@ class Answers:
     steps: StepSize | None = None
     boundary: tuple[float, float] | None = None
     by: tuple[str, ...] = ()
+    bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     rated: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     others: Mapping[str, Attribute] = field(default_factory=dict)
     pruned: int = 0
@@ -199,31 +198,3 @@ def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]
     indicators = one_hot({name: values}, levels={name: attribute.levels} if whole else None)
     present = [place for place in range(len(indicators.names)) if np.nansum(indicators.x[:, place]) > 0]
     return {indicators.names[place]: indicators.x[:, place] for place in present[1:]}
-
-
-_TERCILES = 3
-
-
-def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray:
-    """Each image's group of an attribute as a text: its level, or its range at the terciles; "" without a value.
-
-    Of three values at most, as an experiment sets them, each is a group of its own.
-
-    >>> grouped(Attribute("age", "continuous", "age", low=18, high=80), np.array([25.0, 70.0, 25.0, np.nan])).tolist()
-    ['25', '70', '25', '']
-    """
-    from transect.effects.observational import cut
-
-    known = np.isfinite(values)
-    if not attribute.discrete and len(np.unique(values[known])) <= _TERCILES:
-        return np.array([f"{value:.3g}" if there else "" for value, there in zip(values, known, strict=True)], object)
-    groups = cut(attribute, values)
-    names = np.array([_range(groups, place) for place in range(len(groups.centers))] + [""], dtype=object)
-    return np.asarray(names[groups.index])
-
-
-def _range(groups: Groups, place: int) -> str:
-    if not groups.bounds:
-        return str(groups.attribute.label(groups.centers[place]))
-    low, high = groups.bounds[place]
-    return f"{low:.3g} to {high:.3g}"

@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
+from transect.analysis.sections.answers import Answers, number, point, table, words
+from transect.analysis.sections.conditions import condition, texts
 from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
 from transect.effects.perception import Correlations, correlations
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -53,10 +54,10 @@ def _group_attribute(answer_sets: Sequence[Answers]) -> str | None:
 
 
 def _halves(answers: Answers, by: str) -> np.ndarray:
-    """Two groups or the named levels: a range is parted at its middle value."""
+    """The named levels or the user's ranges; any other range is cut in two at its middle value."""
     attribute, values = answers.attributes[by], answers.values[by]
-    if attribute.discrete:
-        return grouped(attribute, values)
+    if attribute.discrete or by in answers.bins:
+        return texts(condition(answers, by))
     known = values[np.isfinite(values)]
     middle = float(np.median(known))
     middle = middle if middle > known.min() else float(known[known > known.min()].min()) if np.ptp(known) else middle

@@ -73,7 +73,7 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
     experiments = [answers for answers in plain if answers.design.levels]
     observations = [answers for answers in plain if not answers.design.levels]
     for experiment in experiments:
-        sections += [section for answers in observations if (section := comparison.section(experiment, answers))]
+        sections += [comparison.section(experiment, answers) for answers in observations]
     sections += [perceived.section(answers) for answers in experiments if answers.perceived]
     for answers in filter(_modelled, answer_sets):
         sections += [adjustment.section(answers), *([models.section(answers, chosen)] if chosen else [])]

@@ -44,6 +44,28 @@ def shared(experiment: Answers, observation: Answers) -> list[str]:
     return names
 
 
+def left_out(experiment: Answers, observation: Answers) -> list[str]:
+    """Why attributes that the experiment sets are not compared, a sentence each."""
+    compared = shared(experiment, observation)
+    sentences = []
+    for name in experiment.design.levels:
+        if name not in compared:
+            why = _unlike(experiment.attributes[name], observation.attributes.get(name), name in observation.values)
+            sentences.append(f"{words(name).capitalize()} was set and is not compared: {why}.")
+    return sentences
+
+
+def _unlike(attribute: Attribute, other: Attribute | None, observed: bool) -> str:
+    if other is None or not observed:
+        return "the observed images have no values of it"
+    if attribute.discrete != other.discrete:
+        kinds = {True: "levels", False: "a range"}
+        return f"the experiment has {kinds[attribute.discrete]} of it, the observation {kinds[other.discrete]}"
+    if not _alike(attribute, other):
+        return f"the levels differ ({', '.join(attribute.levels)}; observed: {', '.join(other.levels)})"
+    return f"with it there would be more than {MOST_CELLS} cells"
+
+
 def _alike(attribute: Attribute, other: Attribute | None) -> bool:
     if other is None or attribute.discrete != other.discrete:
         return False
@@ -54,11 +76,12 @@ def _alike(attribute: Attribute, other: Attribute | None) -> bool:
     )
 
 
-def section(experiment: Answers, observation: Answers) -> Section | None:
-    """The section of one target; None where the studies share no attribute."""
-    names = shared(experiment, observation)
+def section(experiment: Answers, observation: Answers) -> Section:
+    """The section of one target; a warning for each attribute that was set and cannot be compared."""
+    names, missing = shared(experiment, observation), left_out(experiment, observation)
+    title = f"Observation compared with experiment: {experiment.target}"
     if not names:
-        return None
+        return Section(key="comparison", title=title, text=[], warnings=missing)
     counted, unit, column = _counted(experiment, observation)
     sides = [(experiment, "experiment"), (observation, "observation")]
     values = {name: getattr(side, column) for side, name in sides}
@@ -78,8 +101,9 @@ def section(experiment: Answers, observation: Answers) -> Section | None:
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
     return Section(
         key="comparison",
-        title=f"Observation compared with experiment: {experiment.target}",
+        title=title,
         text=text,
+        warnings=missing,
         figures=[_figure(counted, unit, rows)],
         tables=[_table(counted, unit, labels, rows)],
         sources=[_SOURCE],

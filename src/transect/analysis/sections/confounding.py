@@ -64,7 +64,7 @@ def _contrasts(answers: Answers, values: Float[np.ndarray, " n"]) -> list[list[o
     """A row per contrast: each level against the first, or the last range against the first, and the slope."""
     rows = []
     for name, column in answers.values.items():
-        groups = cut(answers.attributes[name], column)
+        groups = cut(answers.attributes[name], column, answers.bins.get(name))
         last = len(groups.centers) - 1
         for to in range(1, last + 1) if answers.attributes[name].discrete else [last] * (last > 0):
             chosen = np.where(groups.index == to, 1.0, np.where(groups.index == 0, 0.0, np.nan))

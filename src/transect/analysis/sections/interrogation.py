@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.conditions import condition
 from transect.effects.combinations import METHOD, SOURCE
 from transect.effects.interrogation import (
     COUNTED,
@@ -28,7 +29,6 @@ from transect.effects.interrogation import (
 from transect.effects.interrogation import SOURCE as TABLE
 from transect.effects.interrogation import measures as measures_of
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
-from transect.effects.observational import cut
 from transect.effects.outcomes import category
 from transect.records import Task, declared
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
@@ -117,14 +117,13 @@ def _faces(
 
 
 def conditions_of(answers: Answers) -> dict[str, Condition]:
-    """Each image's group by attribute, but the truth's own: a level, or a third of the values that came.
+    """Each image's group by attribute, but the truth's own: a level, or a range of the values.
 
     What was asked for with `by` comes last: where several were named, all their combinations as one.
     """
-    levels = answers.design.levels
     names = [name for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
     chosen = dict.fromkeys([*names, *answers.by])
-    conditions = {name: _set(answers, name) if name in levels else _as_it_comes(answers, name) for name in chosen}
+    conditions = {name: condition(answers, name) for name in chosen}
     if len(answers.by) > 1:
         conditions[crossing(answers.by)] = crossed({name: conditions[name] for name in answers.by})
     return conditions
@@ -151,26 +150,6 @@ def _rates(answers: Answers) -> tuple[ErrorRate, ...]:
     missed, wrong = misses_and_errors(answers)
     known = [column for column in (missed, wrong) if column is not None and np.isfinite(column).any()]
     return error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
-
-
-def _set(answers: Answers, name: str) -> Condition:
-    """The levels that were set."""
-    attribute, levels = answers.attributes[name], answers.design.levels[name]
-    place = np.array([levels.index(cell[name]) for cell in answers.design.cells()], dtype=np.int64)
-    return Condition(tuple(attribute.label(level) for level in levels), place[answers.cells])
-
-
-def _as_it_comes(answers: Answers, name: str) -> Condition:
-    """Levels that occur, or thirds of the values."""
-    known = {**answers.others, **answers.attributes}
-    groups = cut(known[name], {**answers.held, **answers.values}[name])
-    ends = [f"{low:.3g} to {high:.3g}" for low, high in groups.bounds]
-    names = ends or [groups.label(place) for place in range(len(groups.centers))]
-    present = [place for place in range(len(names)) if (groups.index == place).any()]
-    codes = np.full(len(groups.index), -1, dtype=np.int64)
-    for code, place in enumerate(present):
-        codes[groups.index == place] = code
-    return Condition(tuple(names[place] for place in present), codes)
 
 
 def _sampler(answers: Answers) -> str:

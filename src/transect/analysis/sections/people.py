@@ -9,7 +9,8 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.sections.answers import Answers, grouped, nominal, number, table, words
+from transect.analysis.sections.answers import Answers, nominal, number, table, words
+from transect.analysis.sections.conditions import condition
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.linear import MEANS_SOURCE, difference_in_means
@@ -121,19 +122,9 @@ def _partly(each: _Quantity) -> bool:
 def _groups(answers: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
     """The images of each group of each attribute, in order."""
     groups: dict[str, dict[str, Bool[np.ndarray, " n"]]] = {}
-    settings = (
-        np.array([list(cell.values()) for cell in answers.design.cells()])
-        if answers.design.levels
-        else np.empty((0, 0))
-    )
-    for axis, (name, levels) in enumerate(answers.design.levels.items()):
-        values = settings[answers.cells, axis]
-        groups[name] = {answers.attributes[name].label(level): values == level for level in levels}
-    for name, values in ({} if answers.design.levels else answers.values).items():
-        texts = grouped(answers.attributes[name], values)
-        order = np.unique(texts[texts != ""].astype(str))
-        first = {text: float(np.nanmin(values[texts == text])) for text in order.tolist()}
-        groups[name] = {text: texts == text for text in sorted(first, key=lambda text: first[text])}
+    for name in answers.design.levels or answers.values:
+        members = condition(answers, name)
+        groups[name] = {group: members.codes == code for code, group in enumerate(members.groups)}
     return groups
 
 

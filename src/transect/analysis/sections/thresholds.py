@@ -6,8 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from transect.analysis.sections.answers import Answers, grouped, point, table, words
-from transect.effects.thresholds import GroupRate, at_thresholds, threshold_curves
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.conditions import condition, texts
+from transect.effects.interrogation import Condition
+from transect.effects.thresholds import ALL, GroupRate, at_thresholds, threshold_curves
 from transect.reports.records import Figure, Panel, Section, Series, Table
 
 ATTRIBUTES: Final = 3
@@ -43,7 +45,7 @@ def _names(answers: Answers) -> list[str]:
 def section(answers: Answers) -> Section:
     """The section of one target in one study."""
     names = _names(answers)
-    groups = {name: grouped(answers.attributes[name], answers.values[name]) for name in names}
+    groups = {name: condition(answers, name) for name in names}
     shown = sorted(names, key=lambda name: -_spread(answers, groups[name]))[:ATTRIBUTES]
     best = threshold_curves(answers.scores, answers.truth).best
     words_of = {"own": "threshold", "more": ""} if answers.cut else {"own": "decision", "more": _NO_CUT}
@@ -59,41 +61,42 @@ def section(answers: Answers) -> Section:
     )
 
 
-def _spread(answers: Answers, groups: np.ndarray) -> float:
+def _spread(answers: Answers, groups: Condition) -> float:
     """Largest difference of the error rate between two groups."""
     rates = [
-        float(np.nanmean(answers.errors[groups == name]))
-        for name in np.unique(groups.astype(str))
-        if name and np.isfinite(answers.errors[groups == name]).any()
+        float(np.nanmean(answers.errors[groups.codes == code]))
+        for code in range(len(groups.groups))
+        if np.isfinite(answers.errors[groups.codes == code]).any()
     ]
     return max(rates) - min(rates) if rates else 0.0
 
 
-def _figure(answers: Answers, name: str, groups: np.ndarray) -> Figure:
+def _figure(answers: Answers, name: str, groups: Condition) -> Figure:
     known = answers.scores[np.isfinite(answers.scores)]
     cuts = np.linspace(known.min(), known.max(), _POINTS)
-    curves = threshold_curves(answers.scores, answers.truth, groups, thresholds=cuts)
+    curves = threshold_curves(answers.scores, answers.truth, texts(groups), thresholds=cuts)
+    order = _order(groups)
     panels = []
     for heading, rates in (("Error", curves.error), ("FPR", curves.fpr), ("FNR", curves.fnr)):
         series = [
             Series(name=group, points=[point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)])
-            for group, row in zip(curves.groups, rates, strict=True)
+            for group, row in sorted(zip(curves.groups, rates, strict=True), key=lambda pair: order[pair[0]])
         ]
         panels.append(Panel(heading=heading, x_words="threshold", y_words="rate", unit="proportion", series=series))
     return Figure(kind="curves", title=f"Errors against the threshold by {words(name)}", panels=panels)
 
 
-def _table(answers: Answers, name: str, groups: np.ndarray, best: float) -> Table:
+def _table(answers: Answers, name: str, groups: Condition, best: float) -> Table:
     cuts = list(dict.fromkeys([answers.threshold, best] if answers.cut else [best]))
-    rows = [
-        _row(row)
-        for row in at_thresholds(answers.scores, answers.truth, groups, thresholds=cuts, clusters=answers.subjects)
-    ]
+    order, named = _order(groups), texts(groups)
+    rates = at_thresholds(answers.scores, answers.truth, named, thresholds=cuts, clusters=answers.subjects)
+    rows = [_row(row) for row in sorted(rates, key=lambda row: (cuts.index(row.threshold), order[row.group]))]
     title = f"at {len(cuts)} thresholds"
     if not answers.cut:
         # Answers of 0 and 1, cut between, are the decisions themselves.
-        rates = at_thresholds(answers.answers, answers.truth, groups, thresholds=[0.5], clusters=answers.subjects)
-        rows = [[row.group, "own decision", *_row(row)[2:]] for row in rates] + [
+        rates = at_thresholds(answers.answers, answers.truth, named, thresholds=[0.5], clusters=answers.subjects)
+        decided = sorted(rates, key=lambda row: order[row.group])
+        rows = [[row.group, "own decision", *_row(row)[2:]] for row in decided] + [
             [group, f"cut of the score at {cut:.4g}", *more] for group, cut, *more in rows
         ]
         title = "by the target's decision and at a cut of its score"
@@ -101,6 +104,11 @@ def _table(answers: Answers, name: str, groups: np.ndarray, best: float) -> Tabl
     columns += [("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     columns += [("images", "count"), ("note", "text")]
     return table(f"Errors by {words(name)} {title}", columns, rows)
+
+
+def _order(groups: Condition) -> dict[str, int]:
+    """The place of each group in a figure and a table: all images first."""
+    return {name: place for place, name in enumerate((ALL, *groups.groups))}
 
 
 def _row(row: GroupRate) -> list[object]:

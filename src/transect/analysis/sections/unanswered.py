@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Bool, Int
 
-from transect.analysis.sections.answers import Answers, grouped, point, table, words
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.conditions import condition
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.outcomes import category
 from transect.records import declared
@@ -65,10 +66,9 @@ _Numbers = tuple[float, float, float, int, int]
 
 def _groups(answers: Answers) -> list[_Group]:
     groups: list[_Group] = [("", "all images", np.ones(len(answers.failures), dtype=np.bool_))]
-    for name, values in answers.values.items():
-        named = grouped(answers.attributes[name], values)
-        order = dict.fromkeys(named[np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")])
-        groups += [(name, group, np.asarray(named == group)) for group in order if group]
+    for name in answers.values:
+        members = condition(answers, name)
+        groups += [(name, group, np.asarray(members.codes == code)) for code, group in enumerate(members.groups)]
     return groups
 
 

@@ -197,7 +197,7 @@ def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
     """Groups of an attribute that came with the subjects: others in each."""
     attribute: Attribute = verified.known[group]
     column, values, who = verified.own[group][mask], verified.non_match[mask], answers.subjects[mask]
-    groups = cut(attribute, column)
+    groups = cut(attribute, column, answers.bins.get(group))
     none = np.where(np.isfinite(values), "", "failed").astype(object)
     effects = associations(values, none, groups, column, is_binary=True, subjects=who, seed=answers.design.seed)
     contrasts = {effect.to: effect for effect in effects if effect.kind == "contrast"}

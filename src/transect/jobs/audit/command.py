@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.audit_options import (
+    Bins,
     Boundary,
     By,
     Directions,
@@ -177,6 +178,7 @@ def audit(
     prune: Prune = None,
     require_validation: RequireValidation = None,
     by: By = None,
+    bins: Bins = None,
     boundary: Boundary = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of images and calls and the maximum cost, and stop.")

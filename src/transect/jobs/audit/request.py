@@ -16,6 +16,7 @@ from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import TargetLike
 from transect.runs.inputs import TableLike
+from transect.runs.report_settings import ReportSettings
 from transect.targets.limits import Limits
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
@@ -86,15 +87,6 @@ class RatingSettings:
     ratings: TableLike | None = None
     prune: Sequence[str] = ()
     require_validation: Path | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ReportSettings:
-    """by: errors are counted by the combinations of these attributes. boundary: the near-boundary band, with steps."""
-
-    by: Sequence[str] = ()
-    boundary: tuple[float, float] | None = None
 
 
 @final

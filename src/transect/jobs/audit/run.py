@@ -18,7 +18,7 @@ from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.seen import check as check_ratings
-from transect.runs import boundary, error_conditions
+from transect.runs import bins, boundary, error_conditions
 from transect.runs.folder import STUDIES, slug
 from transect.runs.progress import announcing_stages
 
@@ -95,6 +95,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     studies = planned.complete(designed, request, targets, check_edits)
     crossed = error_conditions.check(request.report.by, [part.counted_by for part in studies])
+    cut_points = bins.parse(request.report.bins, planned.observed(studies))
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
     for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
@@ -106,6 +107,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
     boundary.write(folder, request.report.boundary)
     error_conditions.write(folder, crossed)
+    bins.write(folder, cut_points)
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder), targets)

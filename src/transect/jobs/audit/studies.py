@@ -22,7 +22,7 @@ from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
-from transect.records import Design
+from transect.records import Attribute, Design
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
 
@@ -75,6 +75,16 @@ def complete(
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
         raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
     return [_complete(study, request, targets, check_edits) for study in studies]
+
+
+def observed(studies: Sequence[Study]) -> dict[str, Attribute]:
+    """Attributes of the images of studies that set no level, by name, compared or adjusted for."""
+    known: dict[str, Attribute] = {}
+    for study in studies:
+        if not study.design.levels:
+            counted = (*(each.name for each in study.world.attributes if each.role == "attribute"), *study.compared)
+            known |= {each.name: each for each in study.world.attributes if each.name in counted}
+    return known
 
 
 def plain(world: World) -> World:

@@ -11,6 +11,8 @@ from jaxtyping import Float, Int
 from transect.designs.matching import Sample
 from transect.designs.matching.sample import in_blocks
 
+PAIRS_PER_COVARIATE: Final = 10
+"""Fewer pairs for each covariate make least squares unreliable (Harrell 2015, Regression modeling strategies, 4.4)."""
 _SEPARATE: Final = 3.0
 _MOST_COMPARED: Final = 1000
 _MOST_NAMED: Final = 5
@@ -51,6 +53,28 @@ def column_notes(
             f"features: {columns} equal to an earlier column, which therefore counts repeatedly in every distance"
         )
     return notes
+
+
+def outcome_note(compared: Sequence[str], outcomes: Sequence[str]) -> list[str]:
+    """A note on columns that have the name of an outcome, are not compared, and are therefore left out."""
+    if not (others := [name for name in outcomes if name not in compared]):
+        return []
+    what = "is an outcome" if len(others) == 1 else "are outcomes"
+    return [
+        f"{', '.join(others)} {what} by name and neither a feature nor a covariate; compare with --outcome, or name "
+        "with --covariate"
+    ]
+
+
+def crowded_note(n_covariates: int, n_pairs: int) -> list[str]:
+    """A note where pairs are too few for the covariates that their differences are adjusted for."""
+    if n_covariates * PAIRS_PER_COVARIATE <= n_pairs:
+        return []
+    return [
+        f"outcomes are adjusted for {n_covariates} covariates on {n_pairs} pairs: with fewer than "
+        f"{PAIRS_PER_COVARIATE} pairs for each, adjusted differences and intervals are unreliable; name fewer with "
+        "--covariate"
+    ]
 
 
 def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str]:

@@ -18,6 +18,7 @@ from transect.designs.matching.sample import MISSING
 from transect.effects.balance import verdict
 from transect.jobs.match.checks import check
 from transect.jobs.match.methods import Matched, matched
+from transect.jobs.match.notes import crowded_note
 from transect.jobs.match.numbers import CovariateBalance, MatchedOutcome, MatchNumbers
 from transect.jobs.match.options import MatchOptions, Method, Request, check_names, names, opened
 from transect.jobs.match.outcomes import ExperimentEffect, matched_effects, read_experiment
@@ -144,6 +145,9 @@ def _numbers(
     sample = prepared.sample
     missing = sorted(row for row, reason in sample.ineligible.items() if reason == MISSING)
     known = sample.treatment[np.isfinite(sample.treatment)]
+    outcomes = _outcomes(request, prepared, result, experiment)
+    adjusted = [(each.adjusted.covariates, each.adjusted.n_pairs) for each in outcomes]
+    crowded = list(dict.fromkeys(note for counts in adjusted for note in crowded_note(*counts)))
     return MatchNumbers(
         treatment=request.treatment,
         groups=result.groups,
@@ -158,10 +162,10 @@ def _numbers(
         missing=len(missing),
         missing_rows=tuple(missing[:_MOST_LISTED]),
         refused=result.refused,
-        notes=(*prepared.notes, *filter(None, [prepared.apart]), *_equal_images(request, result)),
+        notes=(*prepared.notes, *filter(None, [prepared.apart]), *_equal_images(request, result), *crowded),
         verdict=verdict(result.balance, request.options.gate),
         balance=tuple(CovariateBalance.of(row) for row in result.balance),
-        outcomes=_outcomes(request, prepared, result, experiment),
+        outcomes=outcomes,
         references=result.difficulty,
         facts=result.facts,
         seconds=round(time.perf_counter() - started, 3),

@@ -22,8 +22,16 @@ from transect.designs.matching import (
 )
 from transect.designs.matching.metrics import Metric
 from transect.designs.matching.sample import absent
+from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput, UnknownName
-from transect.jobs.match.notes import absence_note, column_notes, covariate_separation, group_moments, separation
+from transect.jobs.match.notes import (
+    absence_note,
+    column_notes,
+    covariate_separation,
+    group_moments,
+    outcome_note,
+    separation,
+)
 from transect.jobs.match.options import USING_COVARIATES, WEIGHTING, Request
 
 _MOST_GROUPS: Final = 10
@@ -106,7 +114,7 @@ def _notes(
     several: bool,
 ) -> tuple[list[str], str]:
     """Notes on the features and covariates; and where the groups separate, empty where they do not."""
-    notes = absence_note(features, sample)
+    notes = [*outcome_note(request.outcomes, _results(request)), *absence_note(features, sample)]
     moments = group_moments(features, sample)
     if request.metric == "euclidean" and not request.method.startswith(("propensity", "mahalanobis", *WEIGHTING)):
         notes += column_notes(features, sample, names, moments)
@@ -141,7 +149,13 @@ def _features(request: Request) -> tuple[Float[np.ndarray, "n ..."], tuple[str, 
 
 def _roles(request: Request) -> list[str]:
     """Columns that are no features by default, in whichever table they stand."""
-    return [request.treatment, *request.exact, *filter(None, [request.identity]), *request.outcomes, files.ID]
+    return [request.treatment, *request.exact, *filter(None, [request.identity]), *_results(request), files.ID]
+
+
+def _results(request: Request) -> list[str]:
+    """Outcomes to compare; with any, also every column that has the name of an outcome: it follows the treatment."""
+    others = [name for name in OUTCOMES if name in request.table.column_names and name not in request.covariates]
+    return list(dict.fromkeys([*request.outcomes, *(others if request.outcomes else [])]))
 
 
 def _treatment(request: Request) -> tuple[Float[np.ndarray, " n"], tuple[str, ...], tuple[str, ...] | None]:
@@ -217,7 +231,7 @@ def _with_references(request: Request, sample: Sample) -> tuple[Sample, Bool[np.
 
 
 def _covariates(request: Request) -> dict[str, Float[np.ndarray, " n"]]:
-    roles = [request.treatment, *filter(None, [request.identity]), *request.outcomes, files.ID]
+    roles = [request.treatment, *filter(None, [request.identity]), *_results(request), files.ID]
     if request.treatment in request.covariates:
         raise BadInput(f"--covariate {request.treatment}: expected a column other than the treatment; leave it out")
     names = list(request.covariates) or files.numeric_columns(request.table, roles)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.audit_options import (
+    Bins,
     Boundary,
     By,
     Perceived,
@@ -43,12 +44,14 @@ def report(
             "the run."
         ),
     ] = None,
+    bins: Bins = None,
     boundary: Boundary = None,
     require_validation: RequireValidation = None,
     json: Json = False,
 ) -> None:
     """Analyse a finished run again from its tables, with other corrections or populations, and write its report."""
     from transect.jobs.report import run
+    from transect.runs.report_settings import ReportSettings
 
     result = run.report(
         folder,
@@ -58,9 +61,8 @@ def report(
         perceived=perceived,
         ratings=ratings,
         prune=prune or (),
-        by=by or (),
         reference=reference,
-        boundary=boundary,
+        settings=ReportSettings(by=by or (), bins=bins or (), boundary=boundary),
         require_validation=require_validation,
         quiet=json,
     )

@@ -18,6 +18,7 @@ from transect.ratings import gates
 from transect.runs.folder import STUDIES, FinishedRun, slug
 from transect.runs.inputs import TableLike
 from transect.runs.progress import announcing_stages
+from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
 
 
@@ -30,9 +31,8 @@ def report(
     perceived: TableLike | None = None,
     ratings: TableLike | None = None,
     prune: Sequence[str] = (),
-    by: Sequence[str] = (),
     reference: str | None = None,
-    boundary: tuple[float, float] | None = None,
+    settings: ReportSettings | None = None,
     require_validation: str | Path | None = None,
     quiet: bool = False,
 ) -> AuditResult:
@@ -42,10 +42,9 @@ def report(
     TOML), Arrow tables, data frames or columns by name. correction: "holm", "benjamini-hochberg" or "max-t". models: by
     which errors are adjusted too: "ols", "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived
     attributes, people's ratings, and rules by which images are left out; the first two are paths, Arrow tables, data
-    frames or columns by name. by: attributes by whose combinations errors are counted. reference: the raters' verdict
-    that stands for the truth, as "gender>=0.5". boundary: the near-boundary band. require_validation: a validation by
-    raters that the images must pass. All but the first three are stored with the run. quiet: no stages on standard
-    error.
+    frames or columns by name. reference: the raters' verdict that stands for the truth, as "gender>=0.5". settings: how
+    errors are counted, as an audit's. require_validation: a validation by raters that the images must pass. All but
+    the first three are stored with the run. quiet: no stages on standard error.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
@@ -57,7 +56,7 @@ def report(
     if require_validation is not None:
         gates.attach(path, gates.read(Path(require_validation)))
     with announcing_stages(quiet=quiet):
-        return reporting.report(path, shares=shares, correction=correction, models=checked, boundary=boundary, by=by)
+        return reporting.report(path, shares=shares, correction=correction, models=checked, settings=settings)
 
 
 @final

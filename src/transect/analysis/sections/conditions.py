@@ -1,0 +1,48 @@
+"""The groups by which a target's answers are counted: levels as they were set, and ranges of observed values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transect.analysis.sections.answers import Answers
+from transect.effects.encoding import MOST_LEVELS
+from transect.effects.interrogation import Condition
+from transect.effects.observational import cut
+
+
+def condition(answers: Answers, name: str) -> Condition:
+    """Each image's group of an attribute, in order.
+
+    A level that was set is a group. So is each value of an attribute that was observed and has at most six; a range is
+    cut at the user's cut points (`bins`), else at its terciles. Ranges are closed at their low end: "[30, 50)".
+    """
+    if name in answers.design.levels:
+        return _set(answers, name)
+    attribute, values = answers.known[name], {**answers.held, **answers.values}[name]
+    known = np.isfinite(values)
+    if not attribute.discrete and name not in answers.bins and len(np.unique(values[known])) <= MOST_LEVELS:
+        levels, codes = np.unique(values[known], return_inverse=True)
+        every = np.full(len(values), -1, dtype=np.int64)
+        every[known] = codes
+        return Condition(tuple(attribute.label(level) for level in levels), every)
+    groups = cut(attribute, values, answers.bins.get(name))
+    present = [place for place in range(len(groups.centers)) if (groups.index == place).any()]
+    codes = np.full(len(values), -1, dtype=np.int64)
+    for code, place in enumerate(present):
+        codes[groups.index == place] = code
+    return Condition(tuple(groups.label(place) for place in present), codes)
+
+
+def texts(groups: Condition) -> np.ndarray:
+    """Each image's group as a text, "" for none: object [n].
+
+    >>> texts(Condition(("off", "on"), np.array([1, -1, 0]))).tolist()
+    ['on', '', 'off']
+    """
+    return np.asarray(np.array([*groups.groups, ""], dtype=object)[groups.codes])
+
+
+def _set(answers: Answers, name: str) -> Condition:
+    attribute, levels = answers.attributes[name], answers.design.levels[name]
+    place = np.array([levels.index(cell[name]) for cell in answers.design.cells()], dtype=np.int64)
+    return Condition(tuple(attribute.label(level) for level in levels), place[answers.cells])

@@ -1,0 +1,47 @@
+"""An option that takes one value is given once: a second value is refused on every command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from transect.errors import BadInput
+
+
+@final
+class _Command(TyperCommand):
+    """A command that refuses a repeated option, of which the parser would keep the last value only."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+@final
+class _Group(TyperGroup):
+    """A group that refuses a repeated option, as its commands do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+def refuse_repeats(app: typer.Typer) -> None:
+    """Make an app, its groups and all their commands raise BadInput for a repeated option that takes one value."""
+    app.info.cls = _Group
+    for command in app.registered_commands:
+        command.cls = _Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            refuse_repeats(group.typer_instance)
+
+
+def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> None:
+    _, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    for parameter, times in Counter(order).items():
+        if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
+            name = "/".join((*parameter.opts, *parameter.secondary_opts))
+            raise BadInput(f"{name}: expected one value, got the option {times} times; give it once")

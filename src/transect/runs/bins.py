@@ -1,0 +1,82 @@
+"""Cut points of observed attributes, where the user states them; without, ranges are cut at their terciles.
+
+DIR/bins.json   cut points by attribute, in a run or a folder of studies; changes no image and no answer
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+from transect.runs.folder import write_atomically
+
+FILE: Final = "bins.json"
+Bins: TypeAlias = Mapping[str, tuple[float, ...]]
+"""Cut points by attribute, rising; each is the low end of the range above it."""
+
+
+def parse(texts: Sequence[str], observed: Mapping[str, Attribute]) -> dict[str, tuple[float, ...]]:
+    """Cut points by attribute from texts such as "age=30,50". observed: attributes of images that set no level.
+
+    Raises BadInput for another syntax, an attribute named twice or with levels, and cut points that do not rise inside
+    the attribute's range; UnknownName for an attribute that was not observed.
+
+    >>> parse(["age=30,50"], {"age": Attribute("age", "continuous", "apparent age", low=18, high=80)})
+    {'age': (30.0, 50.0)}
+    """
+    bins: dict[str, tuple[float, ...]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        if name in bins:
+            raise BadInput(f"--bins {name}: expected the attribute once, got it twice; write for example age=30,50")
+        if name not in observed:
+            raise UnknownName("attribute", name, observed, hint="--bins takes observed attributes; set levels stay")
+        bins[name] = _checked(observed[name], _numbers(text, values))
+    return bins
+
+
+def _numbers(text: str, values: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in values.split(","))
+    except ValueError:
+        raise BadInput(f"--bins {text!r}: expected NAME=A,B,… with numbers; write for example age=30,50") from None
+
+
+def _checked(attribute: Attribute, points: tuple[float, ...]) -> tuple[float, ...]:
+    if attribute.discrete:
+        raise BadInput(f"--bins {attribute.name}: expected an attribute with a range, got one of levels; leave it out")
+    low, high = attribute.bounds
+    inside = all(math.isfinite(point) and low < point <= high for point in points)
+    if not inside or any(after <= before for before, after in itertools.pairwise(points)):
+        listed = ",".join(f"{point:g}" for point in points)
+        raise BadInput(
+            f"--bins {attribute.name}={listed}: expected rising numbers above {low:g} and up to {high:g}; change them"
+        )
+    return points
+
+
+def write(folder: Path, bins: Bins) -> None:
+    """Store the cut points in a run folder, so that a later report uses them too; none delete the file."""
+    path = folder / FILE
+    if bins:
+        write_atomically(path, json.dumps({name: list(points) for name, points in bins.items()}).encode())
+    else:
+        path.unlink(missing_ok=True)
+
+
+def read(folder: Path) -> dict[str, tuple[float, ...]]:
+    """The cut points stored in a run folder. Raises BadInput for a file that holds none."""
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise BadInput(f"{path}: expected cut points by attribute; delete it, or give --bins again") from None

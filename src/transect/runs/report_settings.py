@@ -1,0 +1,21 @@
+"""How a report counts: settings that an audit and a later report share, and that the run folder keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """How a report counts; an empty setting leaves the stored one, or the default.
+
+    by: errors are counted by the combinations of these attributes. bins: cut points of observed attributes, as
+    "age=30,50"; without, a range is cut at its terciles. boundary: the near-boundary band, with steps.
+    """
+
+    by: Sequence[str] = ()
+    bins: Sequence[str] = ()
+    boundary: tuple[float, float] | None = None

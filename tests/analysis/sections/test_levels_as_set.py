@@ -1,0 +1,73 @@
+"""Groups of a report: levels as they were set, and observed ranges at the user's cut points."""
+
+import numpy as np
+import pytest
+from small_answers import answers, checked, rows
+
+from transect.analysis.sections import adjustment, balance, confounding, interrogation, thresholds, unanswered
+from transect.analysis.sections.conditions import condition
+from transect.records import Design
+
+NO_FACE = "no face: as the answer says"
+TONES = Design({"skin_tone": (1.0, 4.0, 7.0, 10.0)}, subjects=20)
+# Of 20 subjects none, 1, 2 and 7 have no face at tones 1, 4, 7 and 10: 0, 5, 10 and 35 %.
+MISSED = np.array([[subject < missed for missed in (0, 1, 2, 7)] for subject in range(20)]).reshape(-1)
+AGES = [20, 25, 30, 35, 40, 45, 50, 60]
+LABELS = ["[20, 30)", "[30, 50)", "[50, 60]"]
+
+
+def test_each_level_that_was_set_has_its_own_share_without_an_answer():
+    failures = tuple(np.where(MISSED, NO_FACE, "").tolist())
+    section = unanswered.section(answers(TONES, scores=np.where(MISSED, np.nan, 0.5), failures=failures))
+    rates = {row["group"]: row["rate"] for row in rows(checked(section), f"Outcome: {interrogation.NO_FACE}")}
+    assert rates == {
+        "all images": pytest.approx(10 / 80), "skin tone: 1": 0, "skin tone: 4": 1 / 20, "skin tone: 7": 2 / 20,
+        "skin tone: 10": 7 / 20,
+    }  # fmt: skip
+
+
+def test_thresholds_are_of_each_level_in_the_order_of_levels():
+    scores = np.linspace(0, 1, 80)
+    one = answers(TONES, scores=scores, truth=np.arange(80) % 3 == 0)
+    section = checked(thresholds.section(one))
+    groups = dict.fromkeys(row["group"] for row in rows(section, "Errors by skin tone"))
+    assert list(groups) == ["all", "1", "4", "7", "10"]
+    for panel in section["figures"][0]["panels"]:
+        assert [series["name"] for series in panel["series"]] == list(groups)
+
+
+def test_levels_are_counted_though_what_was_reached_differs():
+    """A learned generator reaches 6.2 where 7 was set: the level is what groups."""
+    reached = {"skin_tone": np.tile([1.1, 4.2, 6.2, 9.5], 20) + np.linspace(0, 0.1, 80)}
+    assert condition(answers(TONES, values=reached), "skin_tone").groups == ("1", "4", "7", "10")
+
+
+def observed(**more):
+    options = {"scores": [0.9, 0.1, 0.8, 0.9, 0.1, 0.2, 0.9, 0.3], "truth": [1, 1, 0, 1, 0, 0, 1, 1]}
+    values = {"age": AGES, "glasses": [0, 1, 0, 1, 0, 1, 0, 1]}
+    return answers(Design({}, 8), values=values, bins={"age": (30.0, 50.0)}, **options, **more)
+
+
+def test_the_users_cut_points_group_observed_images_everywhere():
+    assert condition(observed(), "age").groups == tuple(LABELS)
+    assert condition(observed(), "age").codes.tolist() == [0, 0, 1, 1, 1, 1, 2, 2]
+    errors = {row["images"] for row in rows(checked(interrogation.section(observed())), "Errors: attribute")}
+    assert {f"age: {label}" for label in LABELS} < errors
+    curves = {row["group"] for row in rows(checked(thresholds.section(observed())), "Errors by age")}
+    assert curves == {"all", *LABELS}
+    contrasts = [next(iter(row.values())) for row in rows(checked(confounding.section(observed())), "E-values of the")]
+    assert f"age: {LABELS[0]} to {LABELS[2]}" in contrasts
+    levels = {row["level"] for row in rows(checked(adjustment.section(observed())), "Coefficients")}
+    assert {"age: < 30", "age: 30 to 50", "age: >= 50"} < levels
+
+
+def test_groups_of_the_balance_are_the_users_ranges():
+    section = checked(balance.section([observed(truth_attribute="age")]))
+    labels = [point["label"] for point in section["figures"][0]["panels"][0]["series"][0]["points"]]
+    assert labels == LABELS
+
+
+def test_few_observed_values_are_groups_by_themselves():
+    one = answers(Design({}, 8), values={"age": [20, 30, 40, 50, 20, 30, 40, np.nan]})
+    assert condition(one, "age").groups == ("20", "30", "40", "50")
+    assert condition(one, "age").codes.tolist() == [0, 1, 2, 3, 0, 1, 2, -1]

@@ -1,0 +1,31 @@
+"""What a report states where a truth that is not of faces is applied to detectors."""
+
+import pytest
+from small_run import small_spec
+
+from transect.analysis.reporting import truth_notes
+from transect.records import Design, Task
+from transect.runs.spec import StatedTruth, TargetDescription, TargetEntry
+
+FEMININE = StatedTruth("feminine>0.5", "feminine", ">", 0.5)
+
+
+def spec(task, truth):
+    targets = (TargetEntry("faces", "faces", task, ("error",), TargetDescription({})),)
+    return small_spec(Design({"smile": (0.0, 1.0)}, 3), truth=truth, targets=targets)
+
+
+def test_a_detectors_errors_against_another_truth_than_a_face_are_explained():
+    (note,) = truth_notes(spec(Task.DETECTION, FEMININE))
+    assert note.startswith(
+        "The truth feminine>0.5 is applied to every target. An error of faces is a detection where it"
+    )
+    assert note.endswith("audit a face detector by itself with --truth face.")
+
+
+@pytest.mark.parametrize(
+    ("task", "truth"),
+    [(Task.BINARY, FEMININE), (Task.DETECTION, StatedTruth("face", "face")), (Task.DETECTION, None)],
+)
+def test_nothing_else_needs_it(task, truth):
+    assert truth_notes(spec(task, truth)) == []
