@@ -15,5 +15,6 @@ def show(result: JobResult[object], as_json: bool, page: Path | None = None) -> 
         print(dumps(result.to_json()))
         return
     table(*result.rows(), False)
+    print("".join(f"{line}\n" for line in result.warning_lines()), end="")
     if page is not None:
         print(f"report: {page}")
