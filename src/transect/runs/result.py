@@ -44,7 +44,7 @@ class Result(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.__repr__ = Result.__str__  # type: ignore[method-assign]  # in place of a dataclass's, which shows everything
+        type.__setattr__(cls, "__repr__", Result.__str__)  # in place of a dataclass's, which shows everything
 
     def __str__(self) -> str:
         headings, rows = self.rows()
