@@ -150,7 +150,9 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
-    with pytest.raises(UnknownName, match="unknown adjustment 'bonferroni'"):
+    with pytest.raises(
+        UnknownName, match="unknown correction 'bonferroni': did you mean holm, benjamini-hochberg or max-t"
+    ):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
 
@@ -165,6 +167,7 @@ def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):
     assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
     assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
+    assert transect.open_run(folder / "run").warning_lines() == ()
     made = auditing.audit(
         corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
     )

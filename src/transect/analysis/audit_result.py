@@ -85,7 +85,8 @@ class FolderResult(Result):
             if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha
         )
         if not shown:
-            warning = f"Warning: the negative control shows an effect ({shown})"
+            return ()
+        warning = f"Warning: the negative control shows an effect ({shown})"
         return (f"{warning}. Read the report before you use these numbers.",)
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

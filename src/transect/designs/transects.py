@@ -54,7 +54,7 @@ def transect_design(
 def check_counts(unit: str, count: int, seed: int) -> None:
     """Raises BadInput unless there is at least one unit and the seed is from 0 to 2³¹ - 1."""
     if count < 1:
-        raise BadInput(f"expected at least one of --{unit}, got {count}")
+        raise BadInput(f"--{unit}: expected 1 or more, got {count}")
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
 
