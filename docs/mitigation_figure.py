@@ -94,6 +94,6 @@ def _text(x: float, y: float, words: str, color: str = _INK, anchor: str = "star
 
 
 if __name__ == "__main__":
-    results = json.loads((Path(sys.argv[1]) / "results.json").read_text(encoding="utf-8"))
+    results = json.loads((Path(sys.argv[1]) / "mitigate.json").read_text(encoding="utf-8"))
     IMAGE.write_text(figure(results), encoding="utf-8")
     print(rows_of(results))

@@ -1,6 +1,7 @@
 """The public names: each can be imported, and a user's typed calls pass mypy --strict against the installed package."""
 
 import inspect
+import re
 import subprocess
 import sys
 
@@ -29,6 +30,25 @@ def test_no_folder_has_the_name_of_a_function():
     """Importing a module of that folder would put the folder in the function's place."""
     folders = {path.name for path in (ROOT / "src" / "transect").iterdir() if path.is_dir()}
     assert not folders & set(JOBS)
+
+
+def test_every_name_in_the_tables_of_the_reference_can_be_imported_as_shown():
+    """In a fresh process, where no other test has imported a submodule."""
+    rows = re.findall(r"^\| (`.+?) \| ", (ROOT / "docs" / "reference" / "python.md").read_text(), re.MULTILINE)
+    statements = [span.split("(")[0] for row in rows for span in re.findall("`(.+?)`", row)]
+    assert len(statements) > 60
+    assert all(each.startswith(("transect.", "from transect.")) for each in statements)
+    names = [each for each in statements if each.startswith("transect.")]  # before any import adds an attribute
+    imports = [each for each in statements if each.startswith("from ")]
+    code = "\n".join(["import transect", *names, *imports])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_reference_lists_every_public_name():
+    text = (ROOT / "docs" / "reference" / "python.md").read_text()
+    modules = {"effects", "generators", "targets", "testing", "__version__"}
+    assert [name for name in transect.__all__ if name not in modules and f"`transect.{name}" not in text] == []
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -77,7 +97,7 @@ planned = transect.plan(0.05, 0.1, power=0.8)
 subjects: int = planned.numbers.subjects
 rendered = transect.render("sheet.png", subjects=4, vary=["glasses"])
 images: int = rendered.numbers.images
-searched = transect.search(brightness, truth="smile>0.5", vary=["age"], options=SearchOptions(size=32), quiet=True)
+searched = transect.search(brightness, truth="smile>0.5", vary=["age"], options=SearchOptions(image_size=32), quiet=True)
 rate: float = searched.numbers.estimate.rate
 matched = transect.match(np.eye(2), "glasses", people, options=MatchOptions(ratio=2))
 verdict: str = matched.numbers.verdict

@@ -93,6 +93,20 @@ class Target(Protocol):
 
 
 @runtime_checkable
+class Predictor(Protocol):
+    """An object that answers: a Target, or an estimator as scikit-learn has them."""
+
+    @property
+    def predict(self) -> Callable[..., object]:
+        """Answers about images."""
+        ...
+
+
+TargetLike: TypeAlias = str | Predictor | Callable[..., object]
+"""A spec string (see `transect targets`), an object with `predict`, or a function of uint8 pixels [n, h, w, 3]."""
+
+
+@runtime_checkable
 class Rater(Protocol):
     """A person, a simulated person, or an attribute model."""
 

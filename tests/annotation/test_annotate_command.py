@@ -83,14 +83,14 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
     ):
         with pytest.raises(TransectError, match=reason):
             annotate_command.import_(folder, file, "answers", address, given, True)
-        with pytest.raises(BadInput, match="expected ratings that were begun, found none"):
-            open_project(folder, address, begin=False)
+        with pytest.raises(BadInput, match="expected a database of ratings, found none"):
+            open_project(folder, address, create=False)
         assert not (folder / "annotations").exists()
         assert not Path(address).exists()
     annotate_command.import_(folder, table, "answers", address, asked, True)
     with pytest.raises(BadInput, match="expected answers about this run's images"):
         annotate_command.import_(folder, unknown, "answers", address, None, True)
-    project = open_project(folder, address, begin=False)
+    project = open_project(folder, address, create=False)
     assert [one.rater for one in rows(project.database)] == ["ada"], "what was there stays"
     project.database.close()
 
@@ -155,7 +155,7 @@ def test_refusals_are_one_line(tmp_path):
     folder = make_run(tmp_path / "run", subjects=1)
     (tmp_path / "q.toml").write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a"]\n')
     assert "is not a run folder" in refused("serve", tmp_path / "nowhere")
-    assert "expected ratings that were begun, found none" in refused("agreement", folder)
+    assert "expected a database of ratings, found none" in refused("agreement", folder)
     assert "q.toml, line 4: question.0.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
     assert "--raters: expected 1 to 10,000, got 0" in refused("invite", folder, "--raters", "0")
     url = refused("serve", folder, "--no-examples", "--public-url", "https://[", TRANSECT_ADMIN_PASSWORD=PASSWORD)

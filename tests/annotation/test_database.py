@@ -1,4 +1,4 @@
-"""The annotation database: what it is begun with, other versions, and addresses that cannot be used."""
+"""The annotation database: what it is created with, other versions, and addresses that cannot be used."""
 
 import contextlib
 import sqlite3
@@ -49,7 +49,7 @@ def test_the_steps_make_the_tables_that_the_code_knows(address):
 
 
 def test_a_database_that_is_not_to_be_made_is_not(address):
-    with pytest.raises(BadInput, match="expected ratings that were begun, found none"):
+    with pytest.raises(BadInput, match="expected a database of ratings, found none"):
         Database(address, make=False)
     Database(address).close()
     Database(address, make=False).close()
@@ -115,18 +115,18 @@ def test_a_database_from_before_gives_the_images_of_who_is_shut_out_back(tmp_pat
     again.database.close()
 
 
-def test_a_project_that_is_only_looked_at_is_not_begun(tmp_path):
+def test_a_project_that_is_only_read_is_not_created(tmp_path):
     run = make_run(tmp_path / "run")
     with pytest.raises(
-        BadInput, match="expected ratings that were begun, found none; begin with transect annotate serve"
+        BadInput, match="expected a database of ratings, found none; create it with transect annotate serve"
     ):
-        open_project(run, begin=False)
+        open_project(run, create=False)
     assert not default_database(run).exists()
-    with pytest.raises(BadInput, match="expected ratings that were begun"):
-        open_project(run, tmp_path / "new" / "other.sqlite", begin=False)
+    with pytest.raises(BadInput, match="expected a database of ratings"):
+        open_project(run, tmp_path / "new" / "other.sqlite", create=False)
     assert not (tmp_path / "new").exists()
     open_project(run, questions=("monk",)).database.close()
-    open_project(run, begin=False).database.close()
+    open_project(run, create=False).database.close()
 
 
 def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
@@ -147,7 +147,7 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         open_project(other, default_database(run))
 
 
-def test_a_database_that_was_begun_with_keys_that_differ_in_case_alone_goes_on(tmp_path):
+def test_a_database_created_with_keys_that_differ_in_case_alone_is_still_opened(tmp_path):
     """An earlier version took them."""
     run = make_run(tmp_path / "run")
     open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
@@ -159,7 +159,7 @@ def test_a_database_that_was_begun_with_keys_that_differ_in_case_alone_goes_on(t
     project.database.close()
 
 
-def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line(tmp_path):
+def test_stored_questions_that_cannot_be_asked_are_refused_in_one_line(tmp_path):
     run = make_run(tmp_path / "run")
     open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
     with sqlite3.connect(default_database(run)) as connection:
@@ -173,7 +173,7 @@ def test_a_run_that_moved_is_still_the_same_run(tmp_path):
     run = make_run(tmp_path / "run")
     first = open_project(run, questions=(write_questions(tmp_path / "q.toml"),))
     first.database.close()
-    again = open_project(run.rename(tmp_path / "moved"), begin=False)
+    again = open_project(run.rename(tmp_path / "moved"), create=False)
     assert again.questionnaire == first.questionnaire
     again.database.close()
 
@@ -214,7 +214,7 @@ def test_images_that_are_not_there_are_named(more, message, tmp_path):
     with pytest.raises(BadInput) as error:
         open_project(make_run(tmp_path / "run"), questions=(path,))
     assert message in str(error.value)
-    open_project(tmp_path / "run", questions=("monk",)).database.close()  # nothing was begun
+    open_project(tmp_path / "run", questions=("monk",)).database.close()  # nothing was created
 
 
 def test_pairs_need_subjects_with_several_images(tmp_path):

@@ -133,7 +133,7 @@ def until_single(rater):
         rater.press("1")
 
 
-def test_keys_answer_and_take_back(site):
+def test_keys_give_and_undo_answers(site):
     rater = Page(site)
     until_single(rater)
     before = len(rater.kept())

@@ -29,7 +29,7 @@ def free_port():
 
 
 def prepared(tmp_path, address):
-    """A run, its questions begun in the database, and invited raters."""
+    """A run, its questions stored in the database, and invited raters."""
     run = make_run(tmp_path / "run", subjects=IMAGES // 2)
     project = open_project(run, address, (write_questions(tmp_path / "q.toml", ratings=RATINGS),))
     invited = invite(project.database, RATERS, now=time.time())

@@ -71,14 +71,14 @@ def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, 
 def test_the_page_on_raters_has_it_too(judged):
     done = CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--json"])
     assert done.exit_code == 0, done.output
-    content = json.loads((judged / "annotations" / "raters.json").read_text())
+    content = json.loads((judged / "annotations" / "annotate.json").read_text())
     assert [one["key"] for one in content["sections"]] == ["raters", "seen along", "validation"]
     assert content["facts"]["raters of one question, at most"] == 5
-    assert "Images by mean quality" in (judged / "annotations" / "raters.html").read_text()
+    assert "Images by mean quality" in (judged / "annotations" / "annotate.html").read_text()
     # On a scale from 0 to 1 the page's quality is below 1, and the gate is still in the question's units.
     CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--scale", "unit"])
     (section,) = [
-        one for one in json.loads((judged / "annotations" / "raters.json").read_text())["sections"]
+        one for one in json.loads((judged / "annotations" / "annotate.json").read_text())["sections"]
         if one["key"] == "validation"
     ]  # fmt: skip
     assert section["warnings"] == [
@@ -251,7 +251,7 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
 
     project.database.write(work)
     project.database.close()
-    project = open_project(judged, tmp_path / "before.sqlite", begin=False)
+    project = open_project(judged, tmp_path / "before.sqlite", create=False)
     assert [one.values for one in project.questionnaire.question] == [(0.0, 0.0, 1.0)] * 2
     ids = finished_run.read(judged).images["id"].to_pylist()
     given = [

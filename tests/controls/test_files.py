@@ -132,7 +132,7 @@ def test_files_that_hold_no_models(change, message, tmp_path):
         read_directions(path)
 
 
-def test_what_is_refused(fitted, tmp_path):
+def test_local_models_refuse_options_of_lines_and_another_generator(fitted, tmp_path):
     straight = ["directions", "fit", tmp_path / "d.safetensors", "--local", "--labels", "truth", "--attribute", "age"]
     for more in (["--method", "svm"], ["--balance", "smile>0.5"]):
         with pytest.raises(BadInput, match="--local: expected neither --balance nor --method"):

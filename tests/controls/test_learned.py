@@ -55,7 +55,7 @@ def test_the_range_is_what_the_labels_speak_of(controls):
     assert "held-out R2 1.00" in age.source
 
 
-def test_what_is_refused(controls, latents):
+def test_learned_controls_refuse_values_and_latents_that_do_not_fit(controls, latents):
     some = latents.take(slice(0, 2))
     with pytest.raises(UnknownName, match="unknown attribute 'aeg': did you mean age"):
         controls.set(some, {"aeg": 30.0})

@@ -72,7 +72,7 @@ def test_the_same_labels_give_the_same_model(z):
     np.testing.assert_array_equal(first.weights, second.weights)
 
 
-def test_what_is_refused(straight, z):
+def test_local_controls_refuse_few_labels_and_unknown_attributes(straight, z):
     controls = LocalControls([straight], "w")
     some = Latents(np.arange(2), z[:2], "w")
     with pytest.raises(BadInput, match="x: expected at least 50 labels, got 49"):

@@ -51,7 +51,7 @@ def test_coco_by_part_and_without_captions(tmp_path):
         ),
     ],
 )
-def test_coco_that_is_none(tmp_path, content, said):
+def test_a_damaged_coco_file_is_refused(tmp_path, content, said):
     replicas.coco(tmp_path)
     (tmp_path / "annotations" / "instances_train2014.json").write_text(content)
     assert said in refusal(f"coco:{tmp_path}")

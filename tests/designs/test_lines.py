@@ -52,7 +52,7 @@ def test_a_line_is_the_same_whatever_is_made_with_it():
     np.testing.assert_array_equal(whole[33:44], part)
 
 
-def test_what_is_said_of_lines():
+def test_lines_describe_their_attributes_and_their_world():
     lines = Lines(World())
     assert lines.attributes[0].name == SHARE
     assert lines.attributes[1:] == (AGE,)

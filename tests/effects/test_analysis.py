@@ -108,7 +108,7 @@ def test_the_table_does_not_depend_on_the_run():
     assert (together.estimate, together.low, together.p) == pytest.approx((alone.estimate, alone.low, alone.p))
 
 
-def test_rates_come_along():
+def test_analysis_of_a_transect_has_the_rate_of_all_images_and_of_each_level():
     made = analyse([[0, 1], [0, 1]], {"glasses": (0.0, 1.0)})
     assert [rate.rate for rate in made.rates] == [0.5, 0, 1]
 

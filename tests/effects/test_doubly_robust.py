@@ -162,7 +162,7 @@ def test_a_group_that_lies_in_one_fold_is_said():
     assert effect.reason == "one group empty: no image where beard is 1 outside one fold of 5"
 
 
-def test_bad_input_is_refused():
+def test_aipw_and_g_computation_refuse_bad_input():
     with pytest.raises(BadInput, match="at least 2 folds"):
         aipw([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], folds=1)
     with pytest.raises(BadInput, match="covariates: expected one row per treatment, 2, got 3"):

@@ -64,6 +64,6 @@ def test_the_first_level_may_be_left_out():
         ({"levels": {"age": ["a", "b"]}}, BadInput, "age: expected levels 0 to 1, got 2"),
     ],
 )
-def test_bad_input_is_refused(options, error, message):
+def test_one_hot_refuses_edges_and_levels_that_do_not_fit(options, error, message):
     with pytest.raises(error, match=message):
         one_hot({"age": [0.0, 2.0]}, **options)

@@ -157,6 +157,6 @@ def test_the_order_of_images_of_a_subject_does_not_matter():
         ([0.0, 1.0], {"resamples": 0}, "at least one resample"),
     ],
 )
-def test_bad_input_is_refused(y, options, message):
+def test_logistic_bootstrap_refuses_bad_input(y, options, message):
     with pytest.raises(BadInput, match=message):
         logistic_bootstrap(y, [0.0, 1.0], **options)

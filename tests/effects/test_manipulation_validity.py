@@ -76,7 +76,7 @@ def test_the_rate_of_false_equivalence_at_the_margin_is_at_most_5_percent():
     assert found <= 0.065
 
 
-def test_what_cannot_be_tested_says_so():
+def test_equivalence_of_few_or_constant_differences_has_a_reason():
     made = equivalence([NAN, 0.0])
     assert np.isnan(made.p)
     assert not made.equivalent
@@ -89,7 +89,7 @@ def test_what_cannot_be_tested_says_so():
         assert made.reason == "the differences do not vary"
 
 
-def test_bad_input_is_refused():
+def test_validity_and_equivalence_refuse_bad_input():
     with pytest.raises(BadInput, match="λ = 0"):
         validity([[0, 1]], [0.5, 1.0])
     with pytest.raises(BadInput, match="need a threshold"):

@@ -28,7 +28,7 @@ def check(outcome, values, reasons=None):
 
 @pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("task", list(Task))
-def test_what_is_offered(task, truth):
+def test_outcomes_offered_by_task_and_truth(task, truth):
     names = offered(task, truth)
     assert ("answer" in names) == (task not in (Task.REGRESSION, Task.EMBEDDING))
     assert ("miss" in names) == (truth and task not in (Task.REGRESSION, Task.EMBEDDING))

@@ -61,6 +61,6 @@ def test_nothing_left_says_so():
         (np.zeros((2, 1, 1)), {}, "expected an array .n. or .n, k., got 3 axes"),
     ],
 )
-def test_what_is_no_table_is_refused(x, options, message):
+def test_columns_that_do_not_fit_the_outcomes_are_refused(x, options, message):
     with pytest.raises(BadInput, match=message):
         complete([0.0, 1.0], x, **options)

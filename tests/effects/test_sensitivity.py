@@ -141,7 +141,7 @@ def test_the_signed_flips_average_to_the_whole(seed, threshold):
         ({"subject": [1, 2], "score": [0.1, 0.2]}, None, {}, "got no step"),
     ],
 )
-def test_bad_input_is_refused(scores, steps, options, message):
+def test_score_sensitivity_refuses_bad_input(scores, steps, options, message):
     with pytest.raises(BadInput, match=message):
         score_sensitivity(scores, steps, **options)
 

@@ -37,7 +37,7 @@ def test_a_change_of_all_images_is_seen_in_the_first_round_after_it():
     assert evidence[:3].max() < 5
 
 
-def test_what_was_said_stays_said():
+def test_later_rounds_do_not_change_earlier_evidence():
     """Later rounds change nothing of earlier evidence, whatever the answers are."""
     answers = np.random.default_rng(3).normal(size=(5, 9))
     whole = evidence_of_change(distances(answers))

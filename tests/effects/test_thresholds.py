@@ -88,7 +88,7 @@ def test_missing_scores_truths_and_groups():
     assert empty.reason == "no complete row among 1"
 
 
-def test_bad_input_is_refused():
+def test_at_thresholds_refuses_a_truth_of_2_and_missing_groups():
     with pytest.raises(BadInput, match="truth: expected 0 or 1, got 2"):
         at_thresholds([0.1], [2])
     with pytest.raises(BadInput, match="groups: expected one per image, 1, got 2"):

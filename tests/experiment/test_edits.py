@@ -143,7 +143,7 @@ def test_exact_controls_are_not_checked_unasked(tmp_path):
     assert all(one["key"] != "edit-validity" for one in result.results["sections"])
 
 
-def test_what_is_refused(directions, tmp_path):
+def test_an_edit_check_refuses_settings_that_do_not_fit(directions, tmp_path):
     with pytest.raises(BadInput, match="expected NAME=TARGET, each name once"):
         check_of(["smile"])
     with pytest.raises(BadInput, match="expected 0 to 20 further draws"):

@@ -29,7 +29,7 @@ def test_directions_are_of_these_weights():
     assert WEIGHTS.stat().st_size < 15e6
 
 
-def test_what_is_set_is_seen():
+def test_attributes_that_are_set_change_the_pictures():
     """Set from little to much, the network that reads FaceWorld reads more of it, in nearly every subject."""
     world = open_world("reference", None, None)
     latents = world.sample(np.arange(12))

@@ -113,7 +113,7 @@ def test_a_larger_penalty_draws_towards_the_mean_face(faces):
     assert (lengths[1] > lengths[2]).all()
 
 
-def test_what_cannot_be_inverted_is_refused(faces):
+def test_derivative_free_search_refuses_bad_input(faces):
     view, surrogate, _, pixels = faces
     with pytest.raises(BadInput, match="expected a number above 0, got 0"):
         invert_view(view, surrogate, pixels, penalty=0.0)

@@ -219,7 +219,7 @@ def test_no_images_give_no_rows():
         (halves(1, 2), {"steps": 0}, "steps: expected 1 or more, got 0"),
     ],
 )
-def test_what_cannot_be_inverted_is_refused(images, options, message):
+def test_invert_refuses_images_and_options_that_do_not_fit(images, options, message):
     with pytest.raises(BadInput, match=message):
         invert(Levels(), images, Search(**options), PIXELS)
 

@@ -50,7 +50,7 @@ def test_z_is_mapped_to_w_as_the_generator_does(tmp_path, pixels):
     np.testing.assert_allclose(start(path, "w", pixels), w, rtol=1e-4, atol=1e-5)
 
 
-def test_a_search_begins_there(tmp_path, pixels):
+def test_a_search_starts_at_the_codes_of_the_encoder(tmp_path, pixels):
     """The first entry of the history is the objective of the encoder's own codes: their mean square of pixels, twice
     (as distance and as pixels)."""
     generator, path = small(), written(tmp_path / "e.safetensors")
@@ -64,7 +64,7 @@ def test_a_search_begins_there(tmp_path, pixels):
     )
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_encoders_to_another_space_or_size_are_refused(tmp_path):
     generator, network = invertible(small()), InvertibleNetwork(lambda z: z, 8, 8)
     to_w = written(tmp_path / "w.safetensors")
     with pytest.raises(BadInput, match="expected an encoder to z, found one to w; train one"):

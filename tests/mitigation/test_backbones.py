@@ -56,7 +56,7 @@ def test_weights_come_from_a_file(tmp_path, resnet):
         backbones.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.pth")
 
 
-def test_names_that_are_none(monkeypatch):
+def test_unknown_backbones_and_missing_libraries_are_refused(monkeypatch):
     for name in ("resnet17", "timm:", "torch:resnet18"):
         with pytest.raises(UnknownName, match="backbone"):
             backbones.new_backbone(name, 2, 0)

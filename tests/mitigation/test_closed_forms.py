@@ -53,7 +53,7 @@ def test_erasure_by_hand():
     assert two(np.array([[1.0, 5.0]])) == pytest.approx(np.array([[3.0, 5.0]]))
 
 
-def test_what_cannot_be_erased_is_refused():
+def test_erasure_refuses_bad_input():
     with pytest.raises(BadInput, match="two classes, got 1"):
         fit_eraser(np.zeros((3, 2)), np.zeros(3, dtype=int))
     with pytest.raises(BadInput, match="NaN"):

@@ -109,7 +109,7 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
     assert found["protocol"] is None
     assert len(found["mitigations"]) == 3
     assert all(row["f1"]["estimate"] is not None for row in found["mitigations"])
-    assert json.loads((tmp_path / "out" / "results.json").read_text())["left_out"] == found["left_out"]
+    assert json.loads((tmp_path / "out" / "mitigate.json").read_text())["left_out"] == found["left_out"]
     page = build(numbers)
     assert "pictures without an answer to a question" in page
     assert "none: it needs a generator" in page

@@ -90,7 +90,7 @@ def test_no_images_give_no_rows():
     assert features.features(np.zeros((0, 64, 64, 3), dtype=np.uint8)).shape == (0, 128)
 
 
-def test_what_are_no_images_is_refused():
+def test_arrays_that_are_no_images_are_refused():
     with pytest.raises(BadInput, match="not images"):
         features.features(np.zeros((1, 64, 64), dtype=np.uint8))
 

@@ -29,7 +29,7 @@ def test_each_text_is_verbatim(written):
     assert text_faults(parse(page), results) == []
 
 
-def test_no_number_stands_outside(written):
+def test_every_number_of_the_page_names_its_source(written):
     page, _ = written
     assert loose_digits(parse(page)) == []
 

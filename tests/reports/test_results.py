@@ -36,7 +36,7 @@ def test_an_effect_has_one_set_of_fields():
     assert EFFECTS.field("excluded").type == "string"
 
 
-def test_what_is_written_fits_the_published_schema(tmp_path):
+def test_results_json_fits_the_published_schema(tmp_path):
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
     jsonschema.Draft202012Validator(PUBLISHED).validate(written(make_results(), tmp_path))
 
@@ -104,7 +104,7 @@ def test_written_results_can_be_read_and_written_again(tmp_path):
         (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(change, message):
+def test_results_outside_the_schema_are_refused_with_their_place(change, message):
     results = make_results()
     change(results)
     with pytest.raises(BadInput, match=message) as caught:

@@ -44,6 +44,6 @@ def test_labels_are_written_beneath_and_stay_within_their_image():
         (np.zeros((2, 8, 8, 3), np.uint8), 8, ["a"], "expected 2 labels, got 1"),
     ],
 )
-def test_what_is_refused(pixels, columns, labels, message):
+def test_contact_sheet_refuses_bad_input(pixels, columns, labels, message):
     with pytest.raises(BadInput, match=message):
         contact_sheet(pixels, columns, labels)

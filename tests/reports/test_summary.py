@@ -107,7 +107,7 @@ def test_association_is_never_told_as_a_cause():
     assert text.endswith("is not statistically different from zero (adjusted p 0.500).")
 
 
-def test_what_was_asked():
+def test_the_summary_states_the_question():
     texts = [plain_text(asked(document(make_results()), study)) for study in (0, 1)]
     assert texts[0] == (
         "Study faces: 4,500 images of 150 rendered subjects, each at every combination of skin tone, light level and "

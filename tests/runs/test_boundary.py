@@ -48,7 +48,7 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
     assert "(0 < score < 1 at λ = 0, as asked for)" in text
     assert wide == [12, 12]
     assert near(reporting.report(tmp_path / "run")) == (text, wide)
-    text, none = near(reporting.report(tmp_path / "run", band=(0.98, 0.99)))
+    text, none = near(reporting.report(tmp_path / "run", boundary=(0.98, 0.99)))
     assert ("0.98 < score < 0.99" in text, none) == (True, [0, 0])
     assert json.loads((tmp_path / "run" / "boundary.json").read_text()) == [0.98, 0.99]
     assert "(0.3 < score < 0.7 at λ = 0)" in near(audit())[0]
@@ -61,5 +61,5 @@ def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
     options = {"image_size": 32, "subjects": 3, "quiet": True, "control": False, "out": tmp_path / "run"}
     auditing.audit("audited:brightness", vary=["glasses"], **options)
     with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
-        reporting.report(tmp_path / "run", band=(0.2, 0.8))
+        reporting.report(tmp_path / "run", boundary=(0.2, 0.8))
     assert not (tmp_path / "run" / "boundary.json").exists()

@@ -131,7 +131,11 @@ PAGES = {
         slow=True,
         made=(files.faces,),
         small={"--images": 8, "--size": 32},
-        extra={"transect train gan": TINY_GAN},
+        extra={
+            "transect train gan": TINY_GAN,
+            "transect train gan faceworld --arch conditional": "--images 8 --size 32",
+            "transect train encoder": "--images 8",
+        },
         replace={
             "size=64, images=1_000_000": "size=32, count=8, images=8",
             "(batch=32)": "(batch=4, channels=64)",

@@ -151,6 +151,6 @@ def test_a_missing_library_names_the_extra(tmp_path, monkeypatch):
         resolve(str(tmp_path))
 
 
-def test_it_is_in_the_table():
+def test_the_catalogue_lists_hugging_face_folders():
     (entry,) = [info for info in available() if info.name == "huggingface:folder"]
     assert (entry.extra, entry.task) == ("huggingface", "any")

@@ -63,6 +63,6 @@ def test_names_of_levels():
         ("beard", "unknown attribute"),
     ],
 )
-def test_what_is_no_condition_is_refused(text, message):
+def test_texts_that_are_no_condition_are_refused(text, message):
     with pytest.raises((BadInput, UnknownName), match=message):
         parse(text, [HAT, AGE])

@@ -32,7 +32,7 @@ def test_the_published_plan_spends_as_much_on_fading_as_on_settling():
 
 
 @pytest.mark.parametrize(("sizes", "shown"), [((16, 64), (10,)), ((16, 32), ()), ((), ()), ((16, 32), (-1,))])
-def test_what_does_not_double_is_refused(sizes, shown):
+def test_sizes_that_do_not_double_are_refused(sizes, shown):
     with pytest.raises(BadInput, match="sizes that double"):
         Growth(sizes, shown)
 

@@ -16,7 +16,7 @@ def test_penalty_of_a_linear_critic_is_its_slopes_distance_from_one():
         assert penalty.item() == pytest.approx((slope * math.sqrt(12) - 1) ** 2, abs=1e-5)
 
 
-def test_penalty_is_asked_between_the_two():
+def test_gradient_penalty_is_of_pictures_between_real_and_fake():
     # D(x) = x²/2 for pictures of one pixel has the gradient x: with real 0 and fake 4, a quarter of the way is 1.
     real, fake = torch.zeros(1, 1, 1, 1), torch.full((1, 1, 1, 1), 4.0)
     square = lambda x: x.square().sum(dim=(1, 2, 3)) / 2  # noqa: E731

@@ -89,7 +89,7 @@ def test_a_damaged_state_is_refused(tmp_path):
         load_state(tmp_path, {"net": network()}, {})
 
 
-def test_nothing_there_is_nothing():
+def test_state_of_a_missing_folder_is_none():
     from pathlib import Path
 
     assert load_state(Path("nowhere"), {}, {}) is None

@@ -17,7 +17,9 @@ from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
 from transect.runs.wording import signed
 
-PAGE = "report.html"
+PAGE, RESULTS = "report.html", "results.json"
+COPY = "audit.html"
+"""The page outside its run folder, where pages of other jobs may lie beside it."""
 HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
 
 
@@ -62,9 +64,12 @@ class FolderResult(Result):
         return pq.read_table(self.folder / "effects.parquet")
 
     def report(self, path: str | Path) -> Path:
-        """Copy the page into the folder `path` and return the copy's path; the page needs no other file."""
-        Path(path).mkdir(parents=True, exist_ok=True)
-        return Path(shutil.copyfile(self.page, Path(path) / PAGE))
+        """Copy the page as audit.html, with the results.json that it names, into the folder `path`; return its path."""
+        copy = Path(path) / COPY
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if copy.parent.resolve() != self.folder.resolve():
+            shutil.copyfile(self.folder / RESULTS, copy.parent / RESULTS)
+        return Path(shutil.copyfile(self.page, copy))
 
     def headline(self) -> str:
         """How many effects there are, the largest, and a warning where a negative control shows an effect."""
@@ -112,7 +117,7 @@ class AuditResult(JobResult[AuditNumbers], FolderResult):
 
     def to_json(self) -> dict[str, object]:
         """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets only."""
-        files = {"out": "", "report": PAGE, "results": "results.json", "table": "effects.parquet"}
+        files = {"out": "", "report": PAGE, "results": RESULTS, "table": "effects.parquet"}
         paths = {name: str(self.folder / file) for name, file in files.items()}
         spent = {name: getattr(self.numbers, name) for name in ("calls", "cost")}
         metered = {name: value for name, value in spent.items() if value is not None}

@@ -15,7 +15,8 @@ from transect.effects.shares import read_shares
 from transect.ratings.seen import attach
 from transect.records import Effect
 from transect.reports.records import Section
-from transect.runs import boundary, error_conditions
+from transect.runs import boundary as boundaries
+from transect.runs import error_conditions
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import STUDIES, read_spec
 from transect.runs.inputs import TableLike
@@ -40,18 +41,18 @@ def report(
     shares: Sequence[TableLike] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
-    band: tuple[float, float] | None = None,
+    boundary: tuple[float, float] | None = None,
     by: Sequence[str] = (),
 ) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
     shares: populations' shares to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". band: the scores between which a subject is near the decision boundary; by: attributes whose
+    "fractional". boundary: the scores between which a subject is near the decision boundary; by: attributes whose
     combinations errors are counted by; both are stored in the folder; default: the stored ones.
     """
     with one_algebra_thread():
-        return _report(folder, shares, correction, models, band, by)
+        return _report(folder, shares, correction, models, boundary, by)
 
 
 def _report(
@@ -59,10 +60,10 @@ def _report(
     shares: Sequence[TableLike],
     correction: str,
     models: Sequence[str],
-    band: tuple[float, float] | None,
+    boundary: tuple[float, float] | None,
     by: Sequence[str],
 ) -> AuditResult:
-    interval = boundary.check(band) or boundary.read(folder)
+    interval = boundaries.check(boundary) or boundaries.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
     crossed = error_conditions.check(by or error_conditions.read(folder), known)
@@ -70,9 +71,9 @@ def _report(
     studies = [findings.analyse(run, interval, crossed) for run in runs]
     if by:
         error_conditions.write(folder, crossed)
-    if band is not None:
-        boundary.of_steps(any(study.in_steps for study in studies))
-        boundary.write(folder, band)
+    if boundary is not None:
+        boundaries.of_steps(any(study.in_steps for study in studies))
+        boundaries.write(folder, boundary)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}

@@ -37,12 +37,12 @@ _CONFLICTS: Final = {"40001", "40P01", "55P03"}
 
 
 @final
-class NotBegun(BadInput):
+class NotCreated(BadInput):
     """There are no ratings at an address yet."""
 
     def __init__(self, address: str) -> None:
         super().__init__(
-            f"{address}: expected ratings that were begun, found none; begin with transect annotate serve or invite"
+            f"{address}: expected a database of ratings, found none; create it with transect annotate serve or invite"
         )
 
 
@@ -51,7 +51,7 @@ class Database:
     """An open annotation database of the current version; safe to share between threads.
 
     make: begin one where there is none. Raises BadInput for an address that cannot be used, a database of a newer
-    version, or one that is no annotation database; NotBegun for none that is not to be made; MissingExtra where
+    version, or one that is no annotation database; NotCreated for none that is not to be made; MissingExtra where
     PostgreSQL's driver is missing.
     """
 
@@ -59,7 +59,7 @@ class Database:
         self.address, self._make = shown(address), make
         file = _file_of(address)
         if not make and file is not None and not file.exists():
-            raise NotBegun(self.address)
+            raise NotCreated(self.address)
         self._engine = _engine(address)
         try:
             self._migrate()
@@ -133,7 +133,7 @@ class Database:
                     f"{', '.join(sorted(tables)[:3])}; name another with --database"
                 )
             if there is None and not self._make:
-                raise NotBegun(self.address)
+                raise NotCreated(self.address)
             if there != head:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from transect.annotation import schema
-from transect.annotation.database import Database, NotBegun, read_setting, write_setting
+from transect.annotation.database import Database, NotCreated, read_setting, write_setting
 from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
@@ -46,27 +46,27 @@ def default_database(run: Path) -> Path:
 
 
 def open_project(
-    run: Path, address: str | Path | None = None, questions: tuple[str, ...] = (), *, begin: bool = True
+    run: Path, address: str | Path | None = None, questions: tuple[str, ...] = (), *, create: bool = True
 ) -> Project:
-    """Open the annotation of a run; begin it, with `questions` (default the paper's), where there is none yet.
+    """Open the annotation of a run; create it, with `questions` (default the paper's), where there is none yet.
 
-    begin: else a run without one is refused, and nothing is made. Raises BadInput where the database is of another run,
-    or other questions are asked than those begun with.
+    create: False refuses a run without an annotation, and makes nothing. Raises BadInput where the database is of
+    another run, or was created with other questions.
     """
     questionnaire = load(questions) if questions else None
-    return _open(run, address or default_database(run), questionnaire, Pictures(run), begin)
+    return _open(run, address or default_database(run), questionnaire, Pictures(run), create)
 
 
 def change(run: Path, address: str | Path | None, questions: tuple[str, ...], work: Callable[[Project], _T]) -> _T:
-    """What `work` makes of the annotation of a run; where there is none yet, and `work` raises, none is begun.
+    """What `work` makes of the annotation of a run; where there is none yet, and `work` raises, none is created.
 
     Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
     """
     questionnaire, pictures = load(questions) if questions else None, Pictures(run)
     there = address or default_database(run)
     with tempfile.TemporaryDirectory() as folder:
-        for each in [there] if _is_begun(there) else [Path(folder) / FILE, there]:
-            project = _open(run, each, questionnaire, pictures, begin=True)
+        for each in [there] if _exists(there) else [Path(folder) / FILE, there]:
+            project = _open(run, each, questionnaire, pictures, create=True)
             try:
                 result = work(project)
             finally:
@@ -75,22 +75,22 @@ def change(run: Path, address: str | Path | None, questions: tuple[str, ...], wo
 
 
 def _open(
-    run: Path, address: str | Path, questionnaire: Questionnaire | None, pictures: Pictures, begin: bool
+    run: Path, address: str | Path, questionnaire: Questionnaire | None, pictures: Pictures, create: bool
 ) -> Project:
-    database = Database(address, make=begin)
+    database = Database(address, make=create)
     try:
-        if not begin and database.setting("questionnaire") is None:
-            raise NotBegun(database.address)
-        return Project(database, _begin(database, questionnaire, pictures, run), pictures)
+        if not create and database.setting("questionnaire") is None:
+            raise NotCreated(database.address)
+        return Project(database, _create(database, questionnaire, pictures, run), pictures)
     except BaseException:
         database.close()
         raise
 
 
-def _is_begun(address: str | Path) -> bool:
+def _exists(address: str | Path) -> bool:
     try:
         database = Database(address, make=False)
-    except NotBegun:
+    except NotCreated:
         return False
     try:
         return database.setting("questionnaire") is not None
@@ -103,7 +103,7 @@ def text_of(questionnaire: Questionnaire) -> str:
     return canonical_json(questionnaire.model_dump(mode="json"))
 
 
-def _begin(database: Database, questionnaire: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
+def _create(database: Database, questionnaire: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
     identity = _identity(pictures)
 
     def work(connection: sa.Connection) -> Questionnaire:
@@ -132,14 +132,14 @@ def _begin(database: Database, questionnaire: Questionnaire | None, pictures: Pi
 
 
 def _kept(database: Database, text: str) -> Questionnaire:
-    """What a database was begun with. Raises BadInput where it is what only an earlier version asked."""
+    """The questions of a database. Raises BadInput for those that only an earlier version can ask."""
     try:
         return Questionnaire.model_validate(json.loads(text))
     except ValidationError as error:
         wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise BadInput(
             f"{database.address}: expected questions that this version asks, got others ({wrong}); export its answers "
-            "with the version that began it"
+            "with the version that created it"
         ) from None
 
 

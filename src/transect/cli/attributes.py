@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated, Any
 
 import typer
 
 from transect.console.printing import table
+from transect.runs.plain_json import dumps
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
@@ -21,7 +21,7 @@ def attributes(json: Json = False) -> None:
 
     if json:
         fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
-        print(json_format.dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES], indent=2))
+        print(dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES]))
         return
     rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
     table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated, Any
 
 import typer
 
 from transect.console.printing import table
+from transect.runs.plain_json import dumps
 
 datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
 
@@ -39,7 +39,7 @@ def show(
     found = open_dataset(dataset, image_size=size, labelled=False)
     seen = [_attribute(attribute, found.values[attribute.name]) for attribute in found.attributes]
     if json:
-        print(json_format.dumps({**found.describe(), "attributes": seen}, indent=2, ensure_ascii=False))
+        print(dumps({**found.describe(), "attributes": seen}))
         return
     facts = {
         "images": f"{len(found)}, {found.framing()}",

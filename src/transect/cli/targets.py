@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from transect.console.printing import table
 from transect.errors import BadInput
+from transect.runs.plain_json import dumps
 
 targets = typer.Typer(name="targets", help="List the targets that can be audited; check one over HTTP.")
 
@@ -48,7 +48,7 @@ def check(
     finally:
         target.close()
     if json:
-        print(json_format.dumps(explained, indent=2, allow_nan=False, ensure_ascii=False))
+        print(dumps(explained))
     else:
         table(["what", "seen"], _rows(explained), as_json=False)
     if advice := checks.advice(target, explained):
@@ -63,7 +63,7 @@ def _face(seed: int) -> Any:
 
 
 def _rows(explained: dict[str, Any]) -> list[list[str]]:
-    found = {name: json_format.dumps(value, ensure_ascii=False) for name, value in explained["found"].items()}
+    found = {name: dumps(value, indent=None) for name, value in explained["found"].items()}
     sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
     came = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {reply['bytes']} bytes"
     left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
@@ -75,7 +75,7 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
         *([["it starts", reply["starts"]]] if reply else []),
         ["the answer has", explained["answer"] or "no JSON"],
         *[[f"response.{name}", text] for name, text in found.items()],
-        ["prediction", json_format.dumps(explained["prediction"])],
+        ["prediction", dumps(explained["prediction"], indent=None)],
         ["failure", explained["failure"] or "none"],
         ["cost", f"{explained['calls']} calls, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
     ]  # fmt: skip

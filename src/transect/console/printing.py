@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+
+from transect.runs.plain_json import dumps
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool) -> None:
     """Print rows of texts under headings; as JSON a list of objects whose keys are the headings."""
     if as_json:
         keys = [heading.replace(" ", "_") for heading in headings]
-        print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
+        print(dumps([dict(zip(keys, row, strict=True)) for row in rows]))
         return
     from rich import box
     from rich.console import Console

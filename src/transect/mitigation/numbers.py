@@ -1,4 +1,4 @@
-"""The numbers of a mitigation as records: what results.json holds, `--json` prints and the JSON Schema describes.
+"""The numbers of a mitigation as records: what mitigate.json holds, `--json` prints and the JSON Schema describes.
 
 Leakages, F1 and shares are in percent, differences in percentage points; null where there is no figure.
 """

@@ -1,4 +1,4 @@
-"""From the figures of each model to the content of `results.json`: means over seeds, and each against the others."""
+"""From the figures of each model to the content of `mitigate.json`: means over seeds, and each against the others."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ from jaxtyping import Float
 from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.records import Attribute, Task
-from transect.runs.folder import write_atomically
+from transect.runs.folder import write_json
 
 FILE: Final = "reference.json"
 
 
 def store(folder: Path, truth: Truth) -> None:
     """Store the reference in a run's folder, so that a later report uses it too."""
-    write_atomically(folder / FILE, json.dumps({"truth": truth.text}).encode())
+    write_json(folder / FILE, {"truth": truth.text}, indent=None)
 
 
 def stored(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:

@@ -38,7 +38,7 @@ from transect.ratings.tables import (
     single_answers,
 )
 from transect.records import Annotations, Attribute
-from transect.runs.folder import FinishedRun, write_atomically
+from transect.runs.folder import FinishedRun, write_atomically, write_json
 from transect.runs.inputs import TableLike
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.runs.tables import LEFT_OUT
@@ -211,7 +211,7 @@ def attach(
         for name, (rows, _path) in files.items():
             _write(run / name, rows)
         if parsed:
-            write_atomically(run / PRUNING, json.dumps(list(parsed), indent=1).encode())
+            write_json(run / PRUNING, list(parsed), indent=1)
     return [line for run, _, ratings in fitting for line in unknown_lines(run.name, ratings)]
 
 

@@ -27,8 +27,7 @@ from transect.reports.blocks import (
 )
 from transect.reports.drawing.svg import joined, tag, ticks
 from transect.reports.environment import data_address, render
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.runs.folder import write_atomically, write_json
 
 _EMPTY = Markup(" ")
 
@@ -42,7 +41,7 @@ def write(page: Page, path: Path, numbers: object = None) -> Path:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if numbers is not None:
-        write_atomically(path.with_suffix(".json"), (dumps(numbers, indent=1) + "\n").encode())
+        write_json(path.with_suffix(".json"), numbers, indent=1)
     write_atomically(path, build(page).encode())
     return path
 

@@ -30,8 +30,7 @@ from transect.reports.wording import (
     outcome_meaning,
 )
 from transect.reports.world import describe_world
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
 """Bytes; images are left out, and counted, until the page is smaller."""
@@ -87,7 +86,7 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
 def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
     """As `write`; returns what `results.json` holds."""
     document, page = _fit(read(results), gallery)
-    write_atomically(folder / "results.json", (dumps(document.tree, indent=1) + "\n").encode())
+    write_json(folder / "results.json", document.tree, indent=1)
     write_atomically(folder / "report.html", page.encode())
     return document.tree
 

@@ -41,5 +41,5 @@ class ShortPageResult(JobResult[Numbers_co]):
         return Page(self.title(), (summary(Answer((self.headline(),), self.notes())), *parts))
 
     def report(self, path: str | Path) -> Path:
-        """Write `report.html` into the folder `path`, and return its path."""
-        return builder.write(self.page(), Path(path) / "report.html")
+        """Write `<job>.html` and `<job>.json`, as `to_json`, into the folder `path`; return the page's path."""
+        return builder.write(self.page(), Path(path) / f"{self.JOB}.html", self.to_json())

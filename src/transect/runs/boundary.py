@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput
-from transect.runs.folder import write_atomically
+from transect.runs.folder import write_json
 
 FILE: Final = "boundary.json"
 
@@ -43,7 +43,7 @@ def write(folder: Path, band: tuple[float, float] | None) -> None:
     """Store the band in a run folder, so that a later report uses it too; None deletes the file."""
     path = folder / FILE
     if band is not None:
-        write_atomically(path, json.dumps(list(band)).encode())
+        write_json(path, band, indent=None)
     else:
         path.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput, UnknownName
-from transect.runs.folder import write_atomically
+from transect.runs.folder import write_json
 
 FILE: Final = "error_conditions.json"
 MOST: Final = 3
@@ -42,7 +42,7 @@ def write(folder: Path, names: Sequence[str]) -> None:
     """Store the names in a run folder, so that a later report uses them too; no names delete the file."""
     path = folder / FILE
     if names:
-        write_atomically(path, json.dumps(list(names)).encode())
+        write_json(path, names, indent=None)
     else:
         path.unlink(missing_ok=True)
 

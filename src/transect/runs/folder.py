@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+from transect.runs.plain_json import dumps
 from transect.runs.spec import RunSpec
 
 STUDIES = "studies"
@@ -68,6 +69,11 @@ def differing_keys(value: object, other: object, path: str = "") -> list[str]:
             for key_path in differing_keys(value.get(key), other.get(key), f"{path}.{key}".strip("."))
         ]
     return [] if value == other else [path or "(all)"]
+
+
+def write_json(path: Path, value: object, indent: int | None = 2) -> None:
+    """Write a record to a JSON file, as `plain_json.dumps` has it and one newline, by `write_atomically`."""
+    write_atomically(path, (dumps(value, indent) + "\n").encode())
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -175,7 +181,7 @@ class RunFolder:
         record = self.path / "run.json"
         if not record.exists():
             body = {"spec_hash": spec_hash(self.spec), **self.spec}
-            write_atomically(record, (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode())
+            write_json(record, body)
             return
         differing = differing_keys(read_record(self.path), self.spec)
         if differing:

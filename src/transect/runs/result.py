@@ -28,7 +28,7 @@ class Result(ABC):
 
     @abstractmethod
     def report(self, path: str | Path) -> Path:
-        """Write the page into the folder `path`, and return the page's own path."""
+        """Write the page into the folder `path`, which is made where it is missing; return the page's path."""
 
     @abstractmethod
     def headline(self) -> str:

@@ -39,7 +39,7 @@ def test_another_seed_fails_elsewhere():
 
 
 @pytest.mark.parametrize(("dimensions", "rate"), [(3, 0.05), (4, 0.0), (4, 0.2)])
-def test_what_cannot_be_planted_is_refused(dimensions, rate):
+def test_planted_failures_refuse_few_dimensions_and_rates_out_of_range(dimensions, rate):
     with pytest.raises(BadInput, match="4 or more dimensions"):
         failing_target("ridge", dimensions, rate, 0)
 

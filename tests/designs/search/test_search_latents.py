@@ -123,7 +123,7 @@ def test_by_default_conditions_are_all_levels_of_all_discrete_attributes():
         ([f"age={','.join(map(str, range(20, 80)))}", "glasses"], "at most 64 conditions, got 120"),
     ],
 )
-def test_what_are_no_conditions_is_refused(vary, message):
+def test_a_search_of_latents_refuses_conditions_that_are_none(vary, message):
     with pytest.raises(BadInput, match=message):
         space_of(City(), vary, kind="conditions")
 

@@ -87,7 +87,7 @@ def test_words_name_both_ends_and_levels():
         (["glasses=0:1"], "levels have no range"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(vary, message):
+def test_a_search_space_refuses_attributes_that_it_cannot_vary(vary, message):
     with pytest.raises(BadInput, match=message):
         space_of(Town(), vary)
 

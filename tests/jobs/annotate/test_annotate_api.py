@@ -66,7 +66,7 @@ def test_validation_is_what_the_command_writes(project, run):
 
 
 def test_the_page_the_answers_and_invitations(project, tmp_path):
-    assert project.raters_page(tmp_path / "page", resamples=0).path.name == "raters.html"
+    assert project.raters_page(tmp_path / "page", resamples=0).path.name == "annotate.html"
     assert project.export(tmp_path / "answers.parquet")["rows"] == 24
     (invitation,) = project.invite(url="https://rate.example")
     assert (invitation.rater, invitation.link[:28]) == ("rater-0003", "https://rate.example/invite/")
@@ -76,7 +76,7 @@ def test_a_project_is_a_result(project, tmp_path):
     assert project.table.num_rows == 24
     assert project.headline().startswith("24 answers of ")
     assert "<td>quality</td><td>12</td>" in project._repr_html_()
-    assert project.report(tmp_path).name == "raters.html"
+    assert project.report(tmp_path).name == "annotate.html"
     assert project.import_answers(project.table).duplicates == 24
 
 
@@ -92,6 +92,10 @@ def test_pairs_in_python(tmp_path):
     assert (result.numbers.rows[0].kind, result.numbers.rows[0].share) == ("real", 1.0)
     assert result.table["kind"].to_pylist() == [row.kind for row in result.numbers.rows]
     fits(result)
+    page = result.report(tmp_path / "page")
+    assert page.name == "annotate-same-person.html"
+    assert "<td>1.000</td>" in page.read_text()
+    assert json.loads(page.with_suffix(".json").read_text()) == result.to_json()
     answers = {
         "id": ["a"],
         "second": ["b"],

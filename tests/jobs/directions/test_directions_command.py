@@ -182,7 +182,7 @@ def test_near_attributes_and_poor_fits_are_reported(tmp_path):
         (["d.safetensors", "--labels", "truth", "--labelled-by", "people"], "--labelled-by is of a table's labels"),
     ],
 )
-def test_what_is_refused(arguments, message, tmp_path, monkeypatch):
+def test_directions_fit_refuses_arguments_that_do_not_fit(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=message):
         run("directions", "fit", *arguments)

@@ -93,6 +93,6 @@ def test_several_labels_as_one_array(capsys):
     assert "leakage: logistic: " in printed.err
 
 
-def test_what_cannot_be_used_is_refused():
+def test_leakage_refuses_labels_that_are_no_table():
     with pytest.raises(BadInput, match="labels: expected a path, an Arrow table, a data frame"):
         transect.leakage(7, "gender", "verb")

@@ -19,7 +19,7 @@ def test_the_page_has_the_joint_distribution_of_each_two_groups(tmp_path):
     more = ("--covariate", "young", "--covariate", "inside", "--report", str(folder / "page"))
     summary, sets = answer(folder, "--treatment", "tri", *more)
     matched = {(a, table.tri[b]): (a, b) for a, b in zip(sets["a"].to_pylist(), sets["b"].to_pylist(), strict=True)}
-    found = html5lib.parse((folder / "page" / "matching.html").read_text(), namespaceHTMLElements=False)
+    found = html5lib.parse((folder / "page" / "match.html").read_text(), namespaceHTMLElements=False)
     tables = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")]
     others = summary["groups"][1:]
     assert [one.get("aria-label").split(" distribution ")[1] for one in tables] == [
@@ -39,7 +39,7 @@ def test_the_page_has_the_joint_distribution_of_each_two_groups(tmp_path):
 
 def cells(folder, place):
     """Shares of each combination in two groups, per cent, of the page's table at a place."""
-    found = html5lib.parse((folder / "page" / "matching.html").read_text(), namespaceHTMLElements=False)
+    found = html5lib.parse((folder / "page" / "match.html").read_text(), namespaceHTMLElements=False)
     shown = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")][place]
     rows = [row for row in shown.iter("tr") if row.find("td") is not None]
     return {row.find("th").text: [float(cell.text) for cell in row.findall("td")] for row in rows}

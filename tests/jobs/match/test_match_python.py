@@ -91,8 +91,8 @@ def test_a_result_has_a_headline_a_view_and_a_page(folder):
     shown = result._repr_html_()
     assert f"<td>{result.numbers.balance[0].before:+.3f}</td>" in shown
     page = result.report(folder / "page")
-    assert page == folder / "page" / "matching.html"
-    assert json.loads((folder / "page" / "matching.json").read_text()) == result.to_json()
+    assert page == folder / "page" / "match.html"
+    assert json.loads((folder / "page" / "match.json").read_text()) == result.to_json()
 
 
 def test_blocks_are_weighted_as_on_the_command_line(folder):

@@ -109,9 +109,9 @@ def test_more_than_two_groups_and_doses(folder):
 )
 def test_each_kind_of_answer_has_a_page(folder, more):
     answer(folder, *more, "--covariate", "young", "--report", str(folder / "page"))
-    text = (folder / "page" / "matching.html").read_text()
+    text = (folder / "page" / "match.html").read_text()
     assert "young" in text
-    assert json.loads((folder / "page" / "matching.json").read_text())["verdict"] in text.replace(
+    assert json.loads((folder / "page" / "match.json").read_text())["verdict"] in text.replace(
         "Not b", "not b"
     ).replace("Balanced:", "balanced:")
 
@@ -240,7 +240,7 @@ def test_outcomes_are_compared_within_pairs(folder):
     assert one["largest_p"][one["gammas"].index(2.0)] == pytest.approx(min(1, 2 * binom.sf(up - 1, up + down, 2 / 3)))
     # no method may see an outcome
     assert "error" not in [row["covariate"] for row in summary["balance"]]
-    page = (folder / "page" / "matching.html").read_text()
+    page = (folder / "page" / "match.html").read_text()
     assert "Outcomes within pairs" in page
     assert f"{one['tolerated']:.2f}" in page
     told = printed(*[word for word in arguments(folder, "--outcome", "error") if word != "--json"])
@@ -300,7 +300,7 @@ def test_an_experiment_stands_beside_the_pairs(folder):
         test = effect[name]
         assert test["difference"] == pytest.approx(side["estimate"] - 0.1)
         assert test["low"] == pytest.approx(test["difference"] - np.hypot(side["estimate"] - side["low"], 0.05))
-    page = (folder / "page" / "matching.html").read_text()
+    page = (folder / "page" / "match.html").read_text()
     assert "Adjusted for what still differs" in page
     assert f"{100 * effect['matched']['difference']:.1f} points" in page
     told = printed(*[word for word in arguments(folder, "--outcome", "error", *beside) if word != "--json"])

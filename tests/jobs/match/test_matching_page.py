@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from transect.effects.balance import balance
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.jobs.match.content import content_of
 from transect.jobs.match.figures import love_rows, overlap_histograms
 from transect.jobs.match.options import MatchOptions
@@ -46,14 +46,18 @@ def matched_again(folder, treatment="male", caliper=0.8, **more):
     return match(folder / "x.npy", treatment, folder / "t.parquet", caliper=caliper, **more)
 
 
+def with_pictures(folder, column):
+    return matched_again(folder, options=MatchOptions(pictures=column))
+
+
 def test_the_page_is_valid_and_stands_alone(matched):
     made, folder = matched
-    path = made.report(folder / "page", pictures="face")
+    path = with_pictures(folder, "face").report(folder / "page")
     text = path.read_text()
     html5lib.HTMLParser(strict=True).parse(text)
     assert "<script" not in text
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
-    assert (folder / "page" / "matching.json").exists()
+    assert (folder / "page" / "match.json").exists()
     assert made.numbers.verdict[1:] in text
     assert text.count('<figure class="card') == min(60, len(made.table)) + min(30, len(made.matched.pairs.refused))
     assert "data:image/png;base64," in text
@@ -71,11 +75,13 @@ def test_numbers_of_the_page_are_those_of_the_summary(matched):
 
 
 def test_pictures_by_path_and_bad_ones(matched):
-    made, folder = matched
-    page = content_of(made, "path")
+    _, folder = matched
+    page = content_of(with_pictures(folder, "path"))
     assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
     with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
-        content_of(made, "text")
+        content_of(with_pictures(folder, "text"))
+    with pytest.raises(UnknownName, match="unknown picture column 'fase'"):
+        with_pictures(folder, "fase")
 
 
 @pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
@@ -90,7 +96,7 @@ def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
     table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
     pq.write_table(table, folder / "t.parquet")
     with pytest.raises(BadInput, match="expected a file below"):
-        content_of(matched_again(folder), "elsewhere")
+        content_of(with_pictures(folder, "elsewhere"))
 
 
 def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
@@ -117,8 +123,8 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
     _, folder = matched
     groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
     pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
-    made = matched_again(folder, "place", 0.6)
-    page = content_of(made, "face")
+    made = matched_again(folder, "place", 0.6, options=MatchOptions(pictures="face"))
+    page = content_of(made)
     assert page.groups == ("other groups", "out")
     assert made.numbers.sets + sum(made.numbers.refused.values()) == 30
     assert "caliper (with in)" in made.numbers.refused

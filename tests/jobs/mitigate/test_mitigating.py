@@ -114,7 +114,7 @@ def test_a_killed_run_resumes_to_the_same_figures(finished, tmp_path):
     run.run(parse_config(CONTENT, "x"), copy, said.append)
     assert {line.split(":")[0] for line in said} == {"critic, seed 0", "leace, seed 1"}
     assert len(first) > len(said)
-    assert (copy / "results.json").read_bytes() == (folder / "results.json").read_bytes()
+    assert (copy / "mitigate.json").read_bytes() == (folder / "mitigate.json").read_bytes()
 
 
 def test_the_command_prints_and_writes(finished, tmp_path):
@@ -126,7 +126,7 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     assert answer.exit_code == 0, answer.output
     printed = json.loads(answer.output[answer.output.index("{\n") :])
     assert printed["mitigations"][0] == found["mitigations"][0]
-    assert (folder / "mitigation.html").exists()
+    assert (folder / "mitigate.html").exists()
     shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
     assert "noise 1" in shown.output
     assert "answers changed" in shown.output
@@ -147,7 +147,7 @@ def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_
     table = result.table.to_pylist()
     assert [row["name"] for row in table] == [row["name"] for row in found["mitigations"]]
     assert table[0]["f1"] == found["mitigations"][0]["f1"]["estimate"]
-    assert (result.report(tmp_path), (tmp_path / "results.json").exists()) == (tmp_path / "mitigation.html", True)
+    assert (result.report(tmp_path), (tmp_path / "mitigate.json").exists()) == (tmp_path / "mitigate.html", True)
     assert "Without mitigation Δ is" in result._repr_html_()
 
 

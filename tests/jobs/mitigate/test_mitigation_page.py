@@ -1,4 +1,4 @@
-"""The results of a mitigation by hand, and their page: every number on it is in results.json."""
+"""The results of a mitigation by hand, and their page: every number on it is in mitigate.json."""
 
 from dataclasses import replace
 

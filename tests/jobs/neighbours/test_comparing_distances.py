@@ -31,7 +31,7 @@ def errors(row):
     return {one["attribute"]: one["error"] for one in row["attributes"]}
 
 
-def test_the_table_by_hand(folder):
+def test_errors_of_each_distance_by_hand(folder):
     """Nearest one. near: 1 0 3 2, ages 10 10 2 2 apart, same hat and person. far: 2 2 0 1, ages 40 30 40 32 apart, hats
     1 1 1 1, all of another person."""
     more = ("--identity", "who", "--k", "1", "--json")
@@ -107,7 +107,7 @@ def test_an_unknown_person_is_nobody_else():
         (("--k", "1", "--layers", "mean"), "unknown layers"),
     ],
 )
-def test_what_cannot_be_used_is_refused(folder, more, words):
+def test_the_neighbours_command_refuses_options_that_do_not_fit(folder, more, words):
     assert words in refused(*asked(folder, *more))
 
 

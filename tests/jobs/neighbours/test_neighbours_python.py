@@ -58,7 +58,7 @@ def test_table_json_and_page(tmp_path):
     assert "<td>6 ± 4</td>" in result._repr_html_()
 
 
-def test_what_cannot_be_used_is_refused():
+def test_neighbours_refuses_missing_rows_and_unknown_attributes():
     with pytest.raises(BadInput, match=r"features 1: expected as many rows as the table \(4\), got 3"):
         transect.neighbours([np.ones((3, 2))], COLUMNS, k=1)
     with pytest.raises(UnknownName, match="did you mean age"):

@@ -1,5 +1,7 @@
 """A study plan as a Python call."""
 
+import json
+
 from published import fits
 
 import transect
@@ -11,5 +13,8 @@ def test_a_plan_is_that_of_the_estimator(tmp_path):
     assert (result.numbers.subjects, result.numbers.images_saved) == (expected.subjects, expected.images_saved)
     assert result.table.num_rows == 1
     assert f"{expected.subjects:,} subjects detect an effect of 0.05" in result.headline()
-    assert "tests that share it" in result.report(tmp_path).read_text()
+    page = result.report(tmp_path)
+    assert "tests that share it" in page.read_text()
+    assert page == tmp_path / "plan.html"
+    assert json.loads((tmp_path / "plan.json").read_text()) == result.to_json()
     fits(result)

@@ -68,7 +68,7 @@ def test_rows_table_and_view(folder):
     assert "<th>FNMR, %</th>" in result._repr_html_()
 
 
-def test_what_cannot_be_used_is_refused(folder):
+def test_recognition_refuses_missing_targets_and_unknown_columns(folder):
     with pytest.raises(BadInput, match="a TARGET with --pictures COLUMN, or --embeddings FILE: one of the two"):
         transect.recognition(folder / "t.parquet", "who", "tone")
     with pytest.raises(UnknownName, match="unknown identity column 'hwo': did you mean who"):

@@ -262,8 +262,9 @@ def test_the_page_needs_nothing_and_holds_the_numbers(folder):
     assert "<b>a" not in text
     assert "http" not in text.split("<main", 1)[1].split("Sources")[0]
     kept = json.loads((folder / "out" / "recognition.json").read_text())
-    assert kept["samples"] == summary["samples"]
-    assert [one["group"] for one in kept["curves"]["all"]] == ["<b>a", "b"]
+    assert kept == summary
+    curves = json.loads((folder / "out" / "recognition-curves.json").read_text())
+    assert [each["group"] for each in curves["all"]] == ["<b>a", "b"]
 
 
 def test_curves_lie_where_logarithms_put_them():
@@ -295,7 +296,7 @@ def test_curves_lie_where_logarithms_put_them():
         (("--embeddings", "e.npy", "--metric", "taxi"), "unknown metric 'taxi'"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line(folder, monkeypatch, more, words):
+def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeypatch, more, words):
     np.save(folder / "short.npy", PLACES[:3])
     pq.write_table(pa.table({"a": [0], "b": [99]}), folder / "far.parquet")
     monkeypatch.chdir(folder)

@@ -41,6 +41,8 @@ def test_the_result_of_an_audit(result, tmp_path):
     fits(result)
     assert result.to_json()["effects"] == result.results["effects"]
     assert result.report(tmp_path / "copy").read_bytes() == result.page.read_bytes()
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["audit.html", "results.json"]
+    assert result.report(result.folder).name == "audit.html"
     assert "0 of 4 effects significant" in result.headline()
     assert "glasses: off to on" in result._repr_html_()
 
@@ -105,7 +107,7 @@ def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
         transect.report(result.folder, perceived={"age": [1.0]}, quiet=True)
 
 
-def test_what_is_no_finished_run_is_refused(result, tmp_path):
+def test_open_run_refuses_a_folder_without_a_finished_run(result, tmp_path):
     with pytest.raises(BadInput, match="is not a run folder"):
         transect.open_run(tmp_path)
     (tmp_path / "run").symlink_to(result.folder)

@@ -190,7 +190,7 @@ def test_another_budget_is_another_run(tmp_path):
         ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(options, message):
+def test_search_refuses_options_that_do_not_fit(options, message):
     with pytest.raises(BadInput, match=message):
         made(Counting(), **options)
 

@@ -47,11 +47,11 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
 
 
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
-    result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
+    result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
     assert result.numbers.steps == 2
     assert result.numbers.held_out_distance == result.table["held_out_distance"].to_pylist()[-1]
     fits(result)
-    again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
+    again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
     assert again == result
 
 
@@ -73,7 +73,7 @@ def test_pixels_that_do_not_fit_are_refused(pixels, tmp_path):
     with pytest.raises(BadInput, match="expected as high as wide, got 32 x 16"):
         transect.train_gan(pixels[:, :, :16], tmp_path)
     with pytest.raises(BadInput, match="expected pictures of 64 pixels, got 32"):
-        transect.train_gan(pixels, tmp_path, size=64)
+        transect.train_gan(pixels, tmp_path, image_size=64)
     for classes in (np.full(40, 0.5), [0] * 39, [0] * 40, [-2, 1] * 20):
         with pytest.raises(BadInput, match="label: expected"):
             transect.train_classifier(pixels, classes, tmp_path, schedule=SCHEDULE)

@@ -1,3 +1,5 @@
+import ast
+import csv
 import json
 import subprocess
 import sys
@@ -19,6 +21,9 @@ rows = prove(int(sys.argv[2]), claims=[claim for claim in CLAIMS if claim.world 
 print(json.dumps([dataclasses.asdict(row) for row in rows]))
 """
 PAGE = ROOT / "docs" / "explanation" / "proving-ground.md"
+VERIFY = ROOT / "src" / "transect" / "jobs" / "verify"
+COLUMNS = {"adjusting.alone", "adjusting.recorded"}
+"""Names of `named(...)`: the columns of a model, which are no contender."""
 KEYS = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
 
 
@@ -51,7 +56,7 @@ def test_counts_by_hand():
     assert rows[1] == ProvenRow("tested", "direct effect", 0.0, 0.0, 0.0, 0.0, 0.0, 12, True)
 
 
-def test_what_there_is_not_is_none():
+def test_figures_that_a_contender_cannot_have_are_none():
     rows = prove(
         10,
         claims=[
@@ -133,3 +138,21 @@ def documented(world):
 def test_the_page_has_every_claim_and_no_other():
     for world in WORLDS:
         assert set(documented(world.name)) == {claim.method for claim in CLAIMS if claim.world == world.name}
+
+
+def contenders_of(module):
+    """Public functions of tables to answers, and public functions that a module makes with a helper."""
+    names = set()
+    for node in ast.parse((VERIFY / f"{module}.py").read_text()).body:
+        if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args][:1] == ["tables"]:
+            names |= {node.name} if ast.unparse(node.returns) == "Answers" else set()
+        elif isinstance(node, ast.Assign):
+            names |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    return {f"{module}.{name}" for name in names if not name.startswith("_") and name.islower()} - COLUMNS
+
+
+def test_rows_of_the_proving_ground_name_every_contender_and_no_other():
+    with (VERIFY / "facts" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        named = {row["contender"] for row in csv.DictReader(file)}
+    modules = ("adjusting", "contenders", "matched", "modelling", "rating")
+    assert named == set().union(*map(contenders_of, modules))

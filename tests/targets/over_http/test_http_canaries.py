@@ -36,7 +36,7 @@ def test_they_are_asked_again_at_intervals_and_counted(tmp_path):
     assert np.array(record["distances"]).tolist() == np.zeros((4, 4, 4)).tolist()
 
 
-def test_they_outlive_the_program_and_are_paid_once(tmp_path):
+def test_canary_answers_are_stored_and_paid_for_once(tmp_path):
     with serving() as server:
         with asking(tmp_path, server.url, more=CANARY) as target:
             ask(target, 20)

@@ -23,7 +23,7 @@ STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None)
 @given(steps=STEPS, calls=st.integers(1, 8))
-def test_against_a_model_of_it(steps, calls):
+def test_the_ledger_allows_and_counts_calls_like_a_simple_model(steps, calls):
     """Counted: all but what was not sent. Allowed: while counted < budget, about images neither answered nor open."""
     counted, answered, opened = 0, set(), set()
     with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,7 @@ class TestTriesAgain:
     @pytest.mark.parametrize(
         "plan", [{"status": 429}, {"status": 500}, {"status": 503}, {"deed": "reset"}, {"deed": "truncate"}]
     )
-    def test_what_passes_is_tried_again(self, tmp_path, plan):
+    def test_passing_failures_are_tried_again(self, tmp_path, plan):
         with (
             serving(lambda number, body: plan if number < 2 else None) as server,
             asking(tmp_path, server.url) as target,
@@ -89,7 +89,7 @@ class TestTriesAgain:
             ({"body": b"x" * 40, "chunk": 1, "drip": 0.05}, "timed out after 0.5 s"),
         ],
     )  # fmt: skip
-    def test_what_stays_is_not(self, tmp_path, plan, reason):
+    def test_lasting_failures_are_not_tried_again(self, tmp_path, plan, reason):
         limits = "largest_answer = 0.1"
         with serving(lambda number, body: plan) as server, asking(tmp_path, server.url, limits=limits) as target:
             target._transport._seconds = 0.5

@@ -1,4 +1,8 @@
-"""Which sections does a report have? Decided by what its studies hold; each asks for nothing that is not there."""
+"""Builds the sections of a report that follow from targets' answers, in the order of the page.
+
+A section is built only where its studies have what it needs. `analysis/reporting.py` appends the sections that follow
+from a run's folder: edits, canaries, required gates, ratings, raters, directions, interpolation.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ from transect.runs.progress import stage
 def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> list[Section]:
     """The sections of all targets of all studies, as entries of `results.json`.
 
-    asked: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
+    models_wanted: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
 
     Raises UnknownName for another model, BadInput where no study takes a model that was asked for.
     """

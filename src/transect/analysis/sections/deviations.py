@@ -1,4 +1,4 @@
-"""On which images does a model lie farthest from what people saw (Balakrishnan et al. 2020, Fig. 17)?"""
+"""The section on the images whose answer differs most from people's ratings (Balakrishnan et al. 2020, Fig. 17)."""
 
 from __future__ import annotations
 

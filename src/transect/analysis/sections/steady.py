@@ -1,4 +1,4 @@
-"""Did the target answer alike to the end? Images that were asked about again at intervals, and a test for change."""
+"""The section on canaries: images that the target answered again at intervals, and the test for a change of answers."""
 
 from __future__ import annotations
 

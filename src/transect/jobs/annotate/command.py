@@ -62,7 +62,7 @@ def serve(
     from transect.annotation.questions import load
     from transect.annotation.server.app import check_address, create_app, serve
 
-    # What is wrong is said before anything is begun: a database that was begun asks the same from then on.
+    # Bad input is refused before the database is created: its questions are fixed from then on.
     url, hosts = _reached(host, public_url)
     sessions.environment_password()
     if examples and questions:

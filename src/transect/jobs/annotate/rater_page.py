@@ -1,4 +1,4 @@
-"""The page on the raters: `raters.html` beside `raters.json`, which holds every number on it."""
+"""The page on the raters: `annotate.html` beside `annotate.json`, which holds every number on it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Pictures = Callable[[str, str], bytes]
 
 
 def write(page: RaterPage, pictures: Pictures, folder: Path) -> Path:
-    """Write `raters.html` and `raters.json` into a folder, which is made if missing; return the page's path."""
+    """Write `annotate.html` and `annotate.json` into a folder, which is made if missing; return the page's path."""
     shown, addresses = choose(page, pictures)
-    return builder.write(page_of(shown, addresses), folder / "raters.html", shown)
+    return builder.write(page_of(shown, addresses), folder / "annotate.html", shown)
 
 
 def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
@@ -41,7 +41,7 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     doc = WrittenDocument(plain(shown))
     facts = [(name, doc.number(f"/facts{pointer(name)}", "count", none="not known")) for name in shown.facts]
     content = {"flips": (), "faces": ()}
-    footer = Markup("Pictures are reduced to at most {} pixels. {}All numbers on this page are in raters.json.")
+    footer = Markup("Pictures are reduced to at most {} pixels. {}All numbers on this page are in annotate.json.")
     return Page(
         f"What raters saw: {shown.title}",
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement
+from transect.effects.identity_pairs import SameRow
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.jobs.annotate import pairs as pair_answers
@@ -20,6 +22,7 @@ from transect.jobs.annotate import rater_page, validation
 from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
+from transect.reports.short_page import ShortPageResult
 from transect.reports.wording import counted
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.plain_json import plain
@@ -56,36 +59,36 @@ class AnnotationProject(Result):
     """The annotation of one run: a database of questions, raters and answers, which every method opens and closes.
 
     run: a run folder, or a folder of studies. questions: names of shipped questions or TOML files; they are fixed when
-    the database is begun. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
+    the database is created. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
     """
 
     run: Path
     questions: tuple[str, ...] = ()
     database: str | None = None
 
-    def open(self, *, begin: bool = True) -> Project:
-        """The open project; the caller closes its database. begin: where there is none yet.
+    def open(self, *, create: bool = True) -> Project:
+        """The open project; the caller closes its database. create: make the database where there is none yet.
 
-        Raises BadInput for other questions than those that the database was begun with, MissingExtra without the extra.
+        Raises BadInput for other questions than those in the database, MissingExtra without the extra.
         """
         import transect.annotation.database  # noqa: F401  (names the missing extra)
         from transect.annotation.project import open_project
 
-        return open_project(self.run, self.database, self.questions, begin=begin)
+        return open_project(self.run, self.database, self.questions, create=create)
 
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
         from transect.annotation.exchange.answers_table import SCHEMA, answers_table
 
-        if not self._begun:
+        if not self._exists:
             return SCHEMA.empty_table()
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return answers_table(project)
 
     @property
-    def _begun(self) -> bool:
+    def _exists(self) -> bool:
         return self.database is not None or (self.run / DATABASE).exists()
 
     def headline(self) -> str:
@@ -122,7 +125,7 @@ class AnnotationProject(Result):
         """
         from transect.annotation.agreement.summary import summary
 
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return AgreementResult(summary(project, resamples), self)
 
@@ -157,7 +160,7 @@ class AnnotationProject(Result):
         from transect.annotation.exchange import outgoing
 
         place = outgoing.default(self.run, kind) if out is None else Path(out)
-        project = self.open(begin=kind not in ("answers", "ratings"))
+        project = self.open(create=kind not in ("answers", "ratings"))
         with closing(project.database):
             return outgoing.write(project, kind, place, scale, image_url)
 
@@ -173,8 +176,8 @@ class AnnotationProject(Result):
             base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
         return tuple(Invitation(rater.name, f"{base}/invite/{rater.token}") for rater in invited)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the page on the raters with its usual settings, by default into RUN/annotations; see `raters_page`."""
+    def report(self, path: str | Path) -> Path:
+        """Write annotate.html and annotate.json, the page on the raters, with the defaults of `raters_page`."""
         return self.raters_page(path).path
 
     def raters_page(
@@ -205,9 +208,9 @@ class AnnotationProject(Result):
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
         """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
-        if not self._begun:
+        if not self._exists:
             return rater_report.from_stored(self.run)
-        project = self.open(begin=False)
+        project = self.open(create=False)
         with closing(project.database):
             return rater_report.from_project(self.run, project, scale)
 
@@ -232,7 +235,7 @@ class AgreementResult(JobResult[Agreement]):
         return pa.Table.from_pylist(rows)
 
     def report(self, path: str | Path) -> Path:
-        """Write the page on the raters into a folder."""
+        """Write annotate.html and annotate.json, the page on the raters, into the folder `path`."""
         return self.project.report(path)
 
     def headline(self) -> str:
@@ -276,7 +279,7 @@ class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
         return pa.Table.from_pylist(rows)
 
     def report(self, path: str | Path) -> Path:
-        """Write the page on the raters into a folder."""
+        """Write annotate.html and annotate.json, the page on the raters, into the folder `path`."""
         return self.project.report(path)
 
     def headline(self) -> str:
@@ -304,24 +307,17 @@ class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
 
 @final
 @dataclass(frozen=True)
-class SamePersonResult(JobResult[SamePersonNumbers]):
+class SamePersonResult(ShortPageResult[SamePersonNumbers]):
     """How often raters take two images for the same person."""
 
     JOB: ClassVar[str] = "annotate-same-person"
+    TITLE: ClassVar[str] = "Pairs that raters take for the same person"
+    TABLE: ClassVar[str] = "Answers by kind of pair and group"
 
     @property
     def table(self) -> pa.Table:
         """One row per kind of pair and group."""
         return pa.Table.from_pylist(plain(self.numbers.rows))
-
-    def report(self, path: str | Path) -> Path:
-        """Write the rows as `same-person.csv` into a folder."""
-        from pyarrow import csv
-
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        csv.write_csv(self.table, folder / "same-person.csv")
-        return folder / "same-person.csv"
 
     def headline(self) -> str:
         """The first row in words."""
@@ -333,8 +329,18 @@ class SamePersonResult(JobResult[SamePersonNumbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per kind of pair and group."""
-        rows = [(row.group, row.kind, f"{row.share:.3f}", str(row.answers)) for row in self.numbers.rows]
-        return ("group", "kind", "share same", "answers"), rows
+        rows = [(row.group, row.kind, *_share(row), str(row.answers)) for row in self.numbers.rows]
+        return ("group", "kind", "share same", "95 % interval", "answers"), rows
+
+    def notes(self) -> Sequence[str]:
+        """The line on face distances."""
+        return self.lines()[len(self.numbers.rows) :]
+
+
+def _share(row: SameRow) -> tuple[str, str]:
+    if not math.isfinite(row.share):
+        return "not estimable", ""
+    return f"{row.share:.3f}", f"{row.low:.3f} to {row.high:.3f}"
 
 
 def annotate(
@@ -343,8 +349,8 @@ def annotate(
     """The annotation of a run: its questions, its raters and their answers.
 
     run: a run folder, or a folder of studies. questions: shipped questions (paper, monk, pairs, quality) or TOML files;
-    by default "paper". They are fixed when the database is begun, which the first method that needs it does. database:
-    a file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
+    by default "paper". They are fixed when the first method that needs the database creates it. database: a
+    file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
 
     Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput for a folder
     without a run.

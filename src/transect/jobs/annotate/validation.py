@@ -19,8 +19,7 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.reports.records import Section
 from transect.runs import tables as columns
-from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.runs.folder import write_json
 
 FILE: Final = "validation.json"
 
@@ -106,7 +105,7 @@ class StudyValidation:
 
 def store(folder: Path, studies: Mapping[str, StudyValidation]) -> Path:
     """Write `validation.json`: an entry by study. Returns its path."""
-    write_atomically(folder / FILE, f"{dumps(studies, 1)}\n".encode())
+    write_json(folder / FILE, studies, indent=1)
     return folder / FILE
 
 

@@ -7,29 +7,16 @@ of its own and a table of the TOML file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias, TypeVar, final, runtime_checkable
+from typing import Final, TypeAlias, TypeVar, final
 
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
+from transect.protocols import TargetLike
 from transect.runs.inputs import TableLike
 from transect.targets.limits import Limits
-
-
-@runtime_checkable
-class Predictor(Protocol):
-    """An object that answers: a Target, or an estimator as scikit-learn has them."""
-
-    @property
-    def predict(self) -> Callable[..., object]:
-        """Answers about images."""
-        ...
-
-
-TargetLike: TypeAlias = str | Predictor | Callable[..., object]
-"""A spec string (see `transect targets`), an object with `predict`, or a function of uint8 pixels [n, h, w, 3]."""
 
 _Record = TypeVar("_Record")
 

@@ -14,8 +14,8 @@ from transect.errors import BadInput
 from transect.experiment import costs, interpolation, study
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
-from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, TargetLike, with_settings
-from transect.protocols import Generator, Target
+from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
+from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.seen import check as check_ratings
 from transect.runs import boundary, error_conditions

@@ -25,9 +25,8 @@ from transect.protocols import Generator
 from transect.records import Images
 from transect.runs import model_files
 from transect.runs.capabilities import description
-from transect.runs.folder import FinishedRun, RunFolder, write_atomically
+from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_json
 from transect.runs.parts import fill_table
-from transect.runs.plain_json import dumps
 from transect.runs.provenance import versions
 
 if TYPE_CHECKING:
@@ -266,7 +265,7 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
         table, out=out, space=search.space, penalty=search.penalty, steps=search.steps,
         distance=inversion.options.distance, start=inversion.start,
     )  # fmt: skip
-    write_atomically(out / "summary.json", (dumps(numbers, indent=1) + "\n").encode())
+    write_json(out / "summary.json", numbers, indent=1)
     return numbers
 
 

@@ -135,12 +135,13 @@ def match(
             base=base,
             gate=gate,
             approximate=approximate,
+            pictures=pictures,
         ),
     )
     write_table(out, result.table)
     print(dumps(result.to_json(), 1) if json else "\n".join([*lines(result.numbers), f"wrote {out}"]))
     if report is not None:
-        page = result.report(report, pictures)
+        page = result.report(report)
         print(f"report: {page}", file=sys.stderr if json else sys.stdout)
 
 

@@ -26,12 +26,9 @@ _WIDEST_OVERLAP = 1024
 _KINDS = "expected PNG or JPEG bytes, or the path of such a file"
 
 
-def content_of(result: MatchResult, pictures: str | None = None) -> Content:
-    """The page's content. pictures: a column of the table with PNG or JPEG bytes, or paths of such files.
-
-    Raises BadInput where a picture is neither.
-    """
-    shown = _Pictures(result.request, pictures)
+def content_of(result: MatchResult) -> Content:
+    """The page's content. Raises BadInput for a cell of `options.pictures` that is not a picture."""
+    shown = _Pictures(result.request)
     names = [_named(result.request, name) for name in result.numbers.groups]  # of more than two the base first
     return Content(
         numbers=result.numbers,
@@ -167,7 +164,8 @@ def _joint(
 class _Pictures:
     """Pictures of the table's rows, read when they are asked for."""
 
-    def __init__(self, request: Request, column: str | None) -> None:
+    def __init__(self, request: Request) -> None:
+        column = request.options.pictures
         self.folder = request.root
         self.values = None if column is None else files.column(request.table, column, "picture")
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, final, get_args
 
 import pyarrow as pa
 
-from transect.datasets.features import FeaturesLike, is_array
+from transect.datasets.features import FeaturesLike, column, is_array
 from transect.designs.matching.metrics import Layers, Metric
 from transect.effects.balance import GATE
 from transect.errors import BadInput
@@ -46,7 +46,8 @@ class MatchOptions:
     controls for each treated image (optimal). tolerance: standardized mean difference that cardinality matching allows.
     bins: of each covariate (coarsened; default by Sturges). dose_gap: least difference in a continuous treatment. base:
     of more than two groups the one that others are matched to. gate: balance threshold on the absolute standardized
-    mean difference. approximate: search neighbours in an index, which needs the extra `ann`.
+    mean difference. approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with
+    PNG or JPEG bytes, or with paths below the table's folder, which the page shows.
     """
 
     weights: Sequence[float] = ()
@@ -65,6 +66,7 @@ class MatchOptions:
     base: str | None = None
     gate: float = GATE
     approximate: bool = False
+    pictures: str | None = None
 
 
 @final
@@ -116,7 +118,9 @@ def _same(block: FeaturesLike, source: TableLike) -> bool:
 
 
 def check_names(request: Request) -> None:
-    """Raises UnknownName for a method, metric or way with layers that does not exist."""
+    """Raises UnknownName for a method, metric, way with layers or column of pictures that does not exist."""
     choice("method", request.method, METHODS)
     choice("metric", request.metric, METRICS)
     choice("layers", request.options.layers, LAYERS)
+    if request.options.pictures is not None:
+        column(request.table, request.options.pictures, "picture")

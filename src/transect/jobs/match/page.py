@@ -1,6 +1,6 @@
 """The page of a matching: balance, overlap, the pairs side by side, and who was refused for what.
 
-`matching.html` needs no network, no script and no other file; its numbers stand in `matching.json` beside it.
+`match.html` needs no network, no script and no other file; its numbers stand in `match.json` beside it.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _HIDE: Final = Markup("#r-{0}:checked ~ .cards .card:not(.reason-{0}) {{ display
 
 
 def write(content: Content, folder: Path) -> Path:
-    """Writes `matching.html` and `matching.json`; returns the page's path. The folder is made where it is missing."""
-    return builder.write(page_of(content), folder / "matching.html", content.numbers)
+    """Writes `match.html` and `match.json`; returns the page's path. The folder is made where it is missing."""
+    return builder.write(page_of(content), folder / "match.html", content.numbers)
 
 
 def page_of(page: Content) -> Page:
@@ -186,7 +186,7 @@ def _shares(page: Content) -> Iterator[Block]:
     if not shares:
         return
     left = len(shares) - MOST_PANELS
-    more = f" {left} more {'is' if left == 1 else 'are'} in matching.json." if left > 0 else ""
+    more = f" {left} more {'is' if left == 1 else 'are'} in match.json." if left > 0 else ""
     treated, control = page.groups[1], page.groups[0]
     yield _among("Share of each attribute", treated, control, f", with 95 % Wilson intervals.{more}")
     panels = [

@@ -48,17 +48,15 @@ class MatchResult(JobResult[MatchNumbers]):
         """The rows that `--out` writes."""
         return self.matched.rows
 
-    def report(self, path: str | Path, pictures: str | None = None) -> Path:
-        """Write matching.html and matching.json into the folder `path`; returns the page's path.
+    def report(self, path: str | Path) -> Path:
+        """Write match.html and match.json into the folder `path`; returns the page's path.
 
-        pictures: a column of the table with PNG or JPEG bytes, or with paths below the table's folder.
-
-        Raises BadInput where a picture is neither.
+        Raises BadInput for a cell of `options.pictures` that is not a picture.
         """
         from transect.jobs.match.content import content_of
         from transect.jobs.match.page import write
 
-        return write(content_of(self, pictures), Path(path))
+        return write(content_of(self), Path(path))
 
     def headline(self) -> str:
         """How many pairs of how many images, and whether they are balanced."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def mitigate(
     config: Annotated[Path, typer.Argument(help="TOML file of data, network, training, mitigations and audit.")],
-    out: Annotated[Path, typer.Option(help="The folder of pictures, models, results.json and mitigation.html.")],
+    out: Annotated[Path, typer.Option(help="The folder of pictures, models, mitigate.json and mitigate.html.")],
     device: Annotated[str, typer.Option(help="Where models train: cpu, cuda or cuda:N.")] = "cpu",
     json: Json = False,
 ) -> None:
@@ -30,7 +30,7 @@ def mitigate(
     from transect.jobs.mitigate import run
 
     result = run.mitigate(chosen, out, device=device, quiet=json)
-    page = result.report()
+    page = result.report(result.folder)
     if json:
         print(dumps(result.to_json()))
         return

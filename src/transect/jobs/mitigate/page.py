@@ -1,4 +1,4 @@
-"""The page of a mitigation: `mitigation.html`; `results.json` holds every number on it."""
+"""The page of a mitigation: `mitigate.html`; `mitigate.json` holds every number on it."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Scatter:
 
 
 def write(numbers: MitigateNumbers, folder: Path) -> Path:
-    """Write `mitigation.html` and return its path; the same numbers give the same bytes."""
-    return builder.write(page_of(numbers), folder / "mitigation.html")
+    """Write `mitigate.html` and return its path; the same numbers give the same bytes."""
+    return builder.write(page_of(numbers), folder / "mitigate.html")
 
 
 def page_of(numbers: MitigateNumbers) -> Page:

@@ -1,8 +1,8 @@
 """`transect.mitigate`: pictures, models, attacks, transects; finished parts are reused.
 
-A folder holds pictures/, audit/, units/<mitigation>-<seed>-<hash>/ (weights and answers of one model), results.json and
-mitigation.html. The hash covers everything that a model depends on, so adding a mitigation to the file trains only that
-one. Answers are written last: an interrupted part is computed again, from the same seed, to the same bytes.
+A folder holds pictures/, audit/, units/<mitigation>-<seed>-<hash>/ (weights and answers of one model), mitigate.json
+and mitigate.html. The hash covers everything that a model depends on, so adding a mitigation to the file trains only
+that one. Answers are written last: an interrupted part is computed again, from the same seed, to the same bytes.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from transect.mitigation.settings import Config, Mitigation, as_config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
-from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically
+from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically, write_json
 from transect.runs.model_files import check_readable, sha256
-from transect.runs.plain_json import dumps, plain
+from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Say = Callable[[str], None]
-RESULTS, ANSWERS, FIGURES, WEIGHTS = "results.json", "answers.npz", "figures.json", "weights.safetensors"
+RESULTS, ANSWERS, FIGURES, WEIGHTS = "mitigate.json", "answers.npz", "figures.json", "weights.safetensors"
 MASKS = "masks.png"
 """With the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
 _FIGURES = TypeAdapter(SeedFigures)
@@ -73,7 +73,7 @@ class Unit:
 @final
 @dataclass(frozen=True)
 class MitigateResult(JobResult[MitigateNumbers]):
-    """Leakage, performance and effect of every mitigation, means over seeds. folder: of models and results.json."""
+    """Leakage, performance and effect of every mitigation, means over seeds. folder: of models and mitigate.json."""
 
     JOB: ClassVar[str] = "mitigate"
 
@@ -93,13 +93,12 @@ class MitigateResult(JobResult[MitigateNumbers]):
                 columns[name if end == "estimate" else f"{name}_{end}"] = pa.array(values, type=pa.float64())
         return pa.table(columns)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write mitigation.html and results.json, by default in the run's folder; returns the path of the page."""
+    def report(self, path: str | Path) -> Path:
+        """Write mitigate.html and mitigate.json into the folder `path`; returns the path of the page."""
         from transect.jobs.mitigate.page import write
 
-        folder = self.folder if path is None else Path(path)
-        _write_results(self.numbers, folder)
-        return write(self.numbers, folder)
+        _write_results(self.numbers, Path(path))
+        return write(self.numbers, Path(path))
 
     def headline(self) -> str:
         """The plain model's amplification, and the mitigations that are a good trade."""
@@ -193,7 +192,7 @@ class _Run:
         self._fitted: dict[tuple[str, int], methods.Fitted] = {}
 
     def all(self) -> MitigateNumbers:
-        """Every unit, mitigation by mitigation; results.json is rewritten after each mitigation."""
+        """Every unit, mitigation by mitigation; mitigate.json is rewritten after each mitigation."""
         leak = labels_leak(self.bench, self.config.attackers)
         protocol = None if self.protocol is None else self.protocol.spec
         figures: dict[str, list[SeedFigures]] = {}
@@ -318,4 +317,4 @@ def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
 
 
 def _write_results(numbers: MitigateNumbers, folder: Path) -> None:
-    write_atomically(folder / RESULTS, (dumps(numbers) + "\n").encode())
+    write_json(folder / RESULTS, numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from transect.datasets.features import FeaturesLike
 from transect.effects.comparisons import Metric, directions_of
 from transect.errors import BadInput
+from transect.protocols import TargetLike
 
 MOST_GROUPS: Final = 20
 
 
 def check_sources(
-    target: Any, embeddings: FeaturesLike | None, pictures: str | None, thresholds: Sequence[float]
+    target: TargetLike | None, embeddings: FeaturesLike | None, pictures: str | None, thresholds: Sequence[float]
 ) -> None:
     """Either a target with pictures or embeddings, and thresholds above 0. Raises BadInput otherwise."""
     if (target is None) == (embeddings is None):

@@ -79,7 +79,7 @@ def recognition(
         quiet=json,
         metric=choice("metric", metric, run.METRICS),
         options=run.RecognitionOptions(
-            size=size,
+            image_size=size,
             preprocess=preprocess,
             limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
             answers=out / "answers",

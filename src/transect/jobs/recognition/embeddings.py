@@ -22,7 +22,7 @@ from transect.datasets import features
 from transect.datasets.parquet import encoded_of
 from transect.datasets.pictures import Encoded, check_size, pixels_of
 from transect.errors import BadInput
-from transect.protocols import Target
+from transect.protocols import Target, TargetLike
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
@@ -57,7 +57,7 @@ class Asking:
         return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
 
 
-def embedding_target(target: Any, preprocess: Any) -> Target:
+def embedding_target(target: TargetLike, preprocess: Any) -> Target:
     """The target of a spec or object; one that does not state its task embeds."""
     from transect.targets import as_target, resolve
     from transect.targets.model import ModelTarget

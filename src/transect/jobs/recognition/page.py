@@ -1,6 +1,7 @@
 """The page of a recognition benchmark: errors by group before and after matching, DET and ROC curves, differentials.
 
-`recognition.html` needs no network, no script and no other file; its numbers, curves too, stand in `recognition.json`.
+`recognition.html` needs no network, no script and no other file. Its numbers are in `recognition.json`, those of the
+curves in `recognition-curves.json`.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.drawing.svg import SERIES, Interval, Tick
 from transect.reports.environment import probability, significant
 from transect.reports.wording import ATTRIBUTE_NOTE
+from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult
 
+CURVES: Final = "recognition-curves.json"
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
 _RATES: Final = {
     "fnmr": "False non-matches (FNMR), % of comparisons of one person",
@@ -80,12 +84,14 @@ class Panel:
 
 
 def write(result: RecognitionResult, folder: Path) -> Path:
-    """Writes `recognition.html` and `recognition.json`; returns the page's path. Makes the folder where it is missing.
+    """Writes the page, `recognition.json` (as `--json`) and the curves; returns the page's path.
 
-    The JSON is that of `--json`, and the curves.
+    The folder is made where it is missing.
     """
+    page = builder.write(page_of(result), folder / "recognition.html", result.to_json())
     curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
-    return builder.write(page_of(result), folder / "recognition.html", {**result.to_json(), "curves": curves})
+    write_atomically(folder / CURVES, (dumps(curves, indent=1) + "\n").encode())
+    return page
 
 
 def page_of(result: RecognitionResult) -> Page:
@@ -208,7 +214,7 @@ def _curves(result: RecognitionResult) -> Iterator[Block]:
         panel(TITLES[name], [group for group in groups if group.group in shown], *low)
         for name, groups in errors.items()
     ]
-    left = f" Curves of the {len(shown)} groups with most images are drawn; recognition.json has the others."
+    left = f" Curves of the {len(shown)} groups with most images are drawn; {CURVES} has the others."
     yield Paragraph(
         "Each point of a line is a threshold. Lower and further left is better in the first row (DET, both axes "
         "logarithmic), higher and further left in the second (ROC). A rate of 0 has no place on a logarithmic axis."

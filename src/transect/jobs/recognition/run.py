@@ -39,7 +39,7 @@ from transect.jobs.recognition.numbers import (
     SampleNumbers,
     Threshold,
 )
-from transect.protocols import Target
+from transect.protocols import Target, TargetLike
 from transect.runs.folder import write_table
 from transect.runs.inputs import TableLike, as_numbers, as_table, choice
 from transect.runs.result import JobResult
@@ -56,13 +56,13 @@ REFERENCES: Final = ("a_reference", "b_reference")
 class RecognitionOptions:
     """How a target of `transect.recognition` is asked.
 
-    size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what `as_target`
-    takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a folder that
+    image_size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what
+    `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a folder that
     keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder where paths
     of pictures begin, by default the table's.
     """
 
-    size: int | None = None
+    image_size: int | None = None
     preprocess: Any = None
     limits: Limits = field(default_factory=Limits)
     answers: str | Path | None = None
@@ -121,9 +121,9 @@ class RecognitionResult(JobResult[RecognitionNumbers]):
         )
 
     def report(self, path: str | Path) -> Path:
-        """Write recognition.html, recognition.json and, of a target, embeddings.parquet; returns the page's path.
+        """Write recognition.html and .json, recognition-curves.json and, of a target, embeddings.parquet.
 
-        embeddings.parquet serves as `embeddings` here, and as `second` of `transect.match`.
+        Returns the page's path. embeddings.parquet serves as `embeddings` here, and as `second` of `transect.match`.
         """
         from transect.jobs.recognition.page import write
 
@@ -160,7 +160,7 @@ def recognition(
     group: str,
     *,
     embeddings: FeaturesLike | None = None,
-    target: Any = None,
+    target: TargetLike | None = None,
     pictures: str | None = None,
     pairs: TableLike | None = None,
     thresholds: float | Sequence[float] = (),
@@ -293,7 +293,7 @@ def _embedded(request: Request, target: Target) -> tuple[Float[np.ndarray, "n d"
 
     def answers(folder: Path) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
         return embed(
-            request.table, column, root, target, options.limits, options.size, folder=folder, quiet=request.quiet
+            request.table, column, root, target, options.limits, options.image_size, folder=folder, quiet=request.quiet
         )
 
     if options.answers is not None:

@@ -58,7 +58,7 @@ def report(
         gates.attach(path, gates.read(Path(require_validation)))
     with announcing_stages(quiet=quiet):
         return reporting.report(
-            path, shares=shares, correction=correction, models=checked, band=boundary, by=as_names(by)
+            path, shares=shares, correction=correction, models=checked, boundary=boundary, by=as_names(by)
         )
 
 

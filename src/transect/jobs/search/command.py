@@ -101,7 +101,7 @@ def search(
         alpha=alpha,
         by=tuple(by or ()),
         directions=directions,
-        size=size,
+        image_size=size,
         device=device,
         limits=Limits(timeout=timeout, max_failures=max_failures),
         require_validation=require_validation,

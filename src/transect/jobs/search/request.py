@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, UnknownName
 from transect.experiment import study, worlds
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
-from transect.protocols import Target, World
+from transect.protocols import Generator, Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Task
 from transect.runs import error_conditions
@@ -27,9 +27,6 @@ from transect.runs.provenance import versions
 from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
 from transect.targets.limits import Limits
-
-TargetLike: TypeAlias = "str | Target | object"
-"""A spec as `transect targets` lists them, a Target, or any object that `transect.targets.as_target` takes."""
 
 GOALS: Final = ("regions", "failures", "rate")
 METHODS: Final = ("ours", "mcduff2019")
@@ -44,10 +41,10 @@ class SearchOptions:
 
     space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
     (attributes and latent_dims coordinates). method: "ours" or "mcduff2019" with its weight of diversity alpha, for the
-    goal "failures" alone. by: searched attributes by whose combinations errors are counted. directions, size, device:
-    how images are made, as in `transect.audit`. limits: of calls to the target. require_validation: the validation.json
-    that the generator and every searched level must have passed. target: the target's own options (task, preprocess,
-    labels, positive, threshold, output).
+    goal "failures" alone. by: searched attributes by whose combinations errors are counted. directions, image_size,
+    device: how images are made, as in `transect.audit`. limits: of calls to the target. require_validation: the
+    validation.json that the generator and every searched level must have passed. target: the target's own options (task,
+    preprocess, labels, positive, threshold, output).
     """
 
     space: str = "attributes"
@@ -56,7 +53,7 @@ class SearchOptions:
     alpha: float = 0.6
     by: tuple[str, ...] = ()
     directions: str | Path | None = None
-    size: int | None = None
+    image_size: int | None = None
     device: str | None = None
     limits: Limits = field(default_factory=Limits)
     require_validation: str | Path | None = None
@@ -148,14 +145,14 @@ def prepare(
     goal: str = "regions",
     vary: str | Sequence[str] = (),
     population: str | None = None,
-    generator: Any = "faceworld",
+    generator: str | Generator = "faceworld",
     seed: int = 0,
     options: SearchOptions | None = None,
 ) -> Search:
     """The search that `search` runs, opened and checked before anything is rendered; see there."""
     options = options or SearchOptions()
     (resolved,) = study.resolve_targets([target], options.target)
-    world = worlds.open_world(generator, options.size, population, options.device, options.directions)
+    world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import pyarrow as pa
 
@@ -19,8 +19,9 @@ from transect.jobs.search import page
 from transect.jobs.search.calls import next_batch, paid, pixels_of, progress_label, reasons_of
 from transect.jobs.search.errors import error_tables, mean_faces
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
-from transect.jobs.search.request import Search, SearchOptions, TargetLike, prepare
+from transect.jobs.search.request import Search, SearchOptions, prepare
 from transect.jobs.search.results import lines, percent, summary
+from transect.protocols import Generator, TargetLike
 from transect.reports.records import Section
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import RunFolder, slug
@@ -75,7 +76,7 @@ def search(
     goal: str = "regions",
     vary: str | Sequence[str] = (),
     population: str | None = None,
-    generator: Any = "faceworld",
+    generator: str | Generator = "faceworld",
     seed: int = 0,
     options: SearchOptions | None = None,
     out: str | Path | None = None,

@@ -76,7 +76,7 @@ def gan(
         mirror=mirror, every=every,
     )  # fmt: skip
     result = train_gan(
-        source, out, arch=arch, size=size, images=images, count=count, population=population,
+        source, out, architecture=arch, image_size=size, images=images, count=count, population=population,
         conditions=condition or (), seed=seed, device=device, options=options,
     )  # fmt: skip
     if is_first():
@@ -106,7 +106,7 @@ def encoder(
     from transect.jobs.train.run import train_encoder
 
     result = train_encoder(
-        generator, out, space=space, images=images, batch=batch, size=size, rate=rate, every=every, seed=seed,
+        generator, out, space=space, images=images, batch=batch, image_size=size, rate=rate, every=every, seed=seed,
         device=device,
     )  # fmt: skip
     show(result, json)

@@ -42,13 +42,13 @@ _SIZE: Final = 64
 class ClassifierOptions:
     """Changes to a schedule, and how it is trained.
 
-    architecture: resnet18, resnet34 or resnet50; size, epochs, batch, balanced: None for the schedule's. weights: a
-    safetensors file with torchvision's names to start from. held_out: share of the subjects that only measure.
+    architecture: resnet18, resnet34 or resnet50; image_size, epochs, batch, balanced: None for the schedule's. weights:
+    a safetensors file with torchvision's names to start from. held_out: share of the subjects that only measure.
     precision: full or mixed (bfloat16).
     """
 
     architecture: str | None = None
-    size: int | None = None
+    image_size: int | None = None
     epochs: int | None = None
     batch: int | None = None
     balanced: bool | None = None
@@ -61,8 +61,8 @@ def train_gan(
     source: str | np.ndarray | Images | Source,
     out: str | Path,
     *,
-    arch: str = "stylegan2",
-    size: int | None = None,
+    architecture: str = "stylegan2",
+    image_size: int | None = None,
     images: int = 1_000_000,
     count: int = 50_000,
     population: str | Path = "balanced",
@@ -75,9 +75,9 @@ def train_gan(
     """Train a generative adversarial network on pictures.
 
     source: faceworld, READER:PATH of a data set, pixels uint8 [n, h, h, 3], or an object that renders rows. out: the
-    folder of states, figures and sheets; call again to resume. arch: stylegan2, progressive or conditional. size: width
-    and height, a power of two (default 64, or that of the pixels). images: shown in all. count: pictures that FaceWorld
-    draws. conditions: of a conditional GAN, an attribute with levels or NAME=CUT,CUT.
+    folder of states, figures and sheets; call again to resume. architecture: stylegan2, progressive or conditional.
+    image_size: width and height, a power of two (default 64, or that of the pixels). images: shown in all. count:
+    pictures that FaceWorld draws. conditions: of a conditional GAN, an attribute with levels or NAME=CUT,CUT.
 
     Nothing is rendered before all that can be refused is checked. Raises BadInput and UnknownName for settings that do
     not fit, and RunFolderError for a folder of another training.
@@ -89,8 +89,8 @@ def train_gan(
     from transect.training.processes import Processes
 
     options, folder = options or GanOptions(), Path(out)
-    plan = Plan(arch, images, seed, as_names(conditions), **asdict(options))
-    pictures = _source(source, size, str(population), device)
+    plan = Plan(architecture, images, seed, as_names(conditions), **asdict(options))
+    pictures = _source(source, image_size, str(population), device)
     check(plan, pictures.image_size, pictures.attributes)
     crew = Processes.from_environment(device)
     silent = quiet or not crew.first
@@ -109,7 +109,7 @@ def train_encoder(
     space: str = "z",
     images: int = 200_000,
     batch: int = 32,
-    size: int = 64,
+    image_size: int = 64,
     rate: float = 0.002,
     every: int = 20_000,
     seed: int = 0,
@@ -119,7 +119,8 @@ def train_encoder(
     """Train the encoder E of a generator on what it makes: min E‖z − E(G(z))‖.
 
     generator: a safetensors file, reference, or an opened StyleGAN2 or progressive GAN. space: z, or w of a StyleGAN2.
-    images: shown in all; the learning rate falls to 0 over them. size: pictures are averaged down to this power of two.
+    images: shown in all; the learning rate falls to 0 over them. image_size: pictures are averaged down to this power
+    of two.
     every: images between kept states. Call again to resume. Raises BadInput for settings that do not fit, and
     RunFolderError for a folder of another training.
 
@@ -130,8 +131,8 @@ def train_encoder(
     from transect.training.loop import Run, train
     from transect.training.processes import process_count
 
-    if size < 16 or size & (size - 1):
-        raise BadInput(f"size: expected a power of two from 16, got {size}; choose 64")
+    if image_size < 16 or image_size & (image_size - 1):
+        raise BadInput(f"image_size: expected a power of two from 16, got {image_size}; choose 64")
     if batch < 2:
         raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalised together")
     if not (math.isfinite(rate) and rate > 0):
@@ -141,9 +142,9 @@ def train_encoder(
     folder = Path(out)
     Run(images, batch, folder, {}, every, seed)  # refuses numbers before the generator is read
     model = load(generator, device=device) if isinstance(generator, str | Path) else generator
-    recipe = EncoderRecipe(model, images, space, size, rate=rate, seed=seed)
+    recipe = EncoderRecipe(model, images, space, image_size, rate=rate, seed=seed)
     facts = {**getattr(model, "facts", {}), **getattr(model, "options", {})}
-    spec = {"generator": facts, "space": space, "size": size, "images": images, "batch": batch, "seed": seed}
+    spec = {"generator": facts, "space": space, "size": image_size, "images": images, "batch": batch, "seed": seed}
     if rate != EncoderRecipe.rate:  # which folders without this option have
         spec["rate"] = rate
     run = Run(images, batch, folder, spec, every, seed, device, result="encoder.safetensors", quiet=quiet)
@@ -184,8 +185,8 @@ def train_classifier(
     from transect.training.schedules import schedule as named
 
     options, folder = options or ClassifierOptions(), Path(out)
-    names = ("architecture", "size", "epochs", "batch", "balanced")
-    changes = {name: getattr(options, name) for name in names}
+    names = ("architecture", "epochs", "batch", "balanced")
+    changes = {"size": options.image_size, **{name: getattr(options, name) for name in names}}
     chosen = named(schedule, **changes) if isinstance(schedule, str) else schedule.with_settings(**changes)
     classes = None if isinstance(label, str) else np.asarray(label)
     pictures = _source(source, chosen.size, str(population), device, classes)
@@ -201,7 +202,7 @@ def train_classifier(
 
 def _source(
     source: str | np.ndarray | Images | Source,
-    size: int | None,
+    image_size: int | None,
     population: str,
     device: str,
     classes: np.ndarray | None = None,
@@ -212,10 +213,10 @@ def _source(
     if classes is not None and not isinstance(source, np.ndarray | Images):
         raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")
     if isinstance(source, str):
-        return open_source(source, size or _SIZE, population, device)
+        return open_source(source, image_size or _SIZE, population, device)
     pictures: Source = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
-    if size not in (None, pictures.image_size):
-        raise BadInput(f"size: expected pictures of {size} pixels, got {pictures.image_size}; resize them")
+    if image_size not in (None, pictures.image_size):
+        raise BadInput(f"image_size: expected pictures of {image_size} pixels, got {pictures.image_size}; resize them")
     return pictures
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from transect.errors import BadInput
 from transect.generators.faceworld.validity import IMAGE_SIZE
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.figures import WorldFigures
-from transect.runs.folder import write_atomically
+from transect.runs.folder import write_json
 from transect.runs.plain_json import plain
 
 
@@ -26,7 +25,7 @@ def publish_facts(figures: WorldFigures, file: Path) -> None:
     if figures.image_size != IMAGE_SIZE:
         size = figures.image_size
         raise BadInput(f"--publish: expected figures at {IMAGE_SIZE} pixels, got {size}; leave --size out")
-    write_atomically(file, (json.dumps(facts(figures), indent=1, ensure_ascii=False) + "\n").encode())
+    write_json(file, facts(figures), indent=1)
 
 
 def facts(figures: WorldFigures) -> Figures:

@@ -1,4 +1,4 @@
-"""Where do the points of a section's figures lie? Per cent across, pixels down, as everywhere on the page."""
+"""Computes the positions of the points of a section's figures: per cent of the width, pixels of the height."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Allowance:
 @final
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Calls made and money spent until now, since the file of answers was begun."""
+    """Calls made and money spent until now, since the file of answers was created."""
 
     calls: int
     money: Decimal
