@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from transect.generators import FaceWorld
-from transect.records import Attribute, Predictions, Task
+from transect.records import Attribute, Predictions, Quote, Task
 from transect.testing import ContractBroken, check_target, check_world
 
 
@@ -86,7 +86,7 @@ class Answers:
         return Predictions(Task.BINARY, scores[:, None], ("",) * len(images))
 
 
-QUOTE = {"images": 3, "calls": 3, "cost": 0.1, "currency": "USD"}
+QUOTE = Quote("brightness", images=3, calls=3, cost=0.1, currency="USD")
 PAID = {"metered": True, "quote": lambda *_: QUOTE, "made": lambda _: (0, 0.0)}
 
 
@@ -115,7 +115,7 @@ def test_a_target_passes_with_all_optional_members():
         ({"close": True}, "close: expected a method"),
         ({"metered": 1}, "metered: expected True or False"),
         ({"metered": True}, "metered: expected quote and made"),
-        ({**PAID, "quote": lambda *_: 3}, "quote: expected a mapping"),
+        ({**PAID, "quote": lambda *_: 3}, "quote: expected a transect.records.Quote"),
         ({**PAID, "made": lambda _: 3}, "made: expected calls and cost"),
         ({"on_round": 3, "asked_again": lambda _: None}, "on_round: expected a function"),
         ({"on_round": None}, "on_round: expected asked_again"),

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
+from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Quote, Task
 
 Canaries: TypeAlias = "Mapping[str, Any]"
 """rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""
@@ -227,8 +227,12 @@ class Metered(Protocol):
 
     metered: bool
 
-    def quote(self, images: int) -> Mapping[str, Any]:
-        """images, calls, cost and currency for images that it has not seen; computing it calls nothing."""
+    def quote(self, images: int) -> Quote:
+        """The price of images that it has not seen; computing it calls nothing.
+
+        State `calls_spent` and `money_spent` where the target counts the calls of earlier programs too; without them
+        what is spent is what `made` counts.
+        """
         ...
 
     def made(self) -> tuple[int, float]:

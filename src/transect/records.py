@@ -322,3 +322,26 @@ class Effect:
     def citation(self) -> tuple[str, ...]:
         """The works that describe how this number was made."""
         return tuple(self.sources)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What one target would cost at most for images that it never saw.
+
+    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None where it is not known:
+    answers_kept: answers on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left,
+    money_left: of the budget, None for no limit.
+    """
+
+    target: str
+    images: int
+    calls: int = 0
+    cost: float = 0.0
+    currency: str = ""
+    metered: bool = True
+    answers_kept: int | None = None
+    calls_spent: int | None = None
+    money_spent: float | None = None
+    calls_left: int | None = None
+    money_left: float | None = None

@@ -30,6 +30,7 @@ from transect.runs.inputs import choice
 from transect.runs.plain_json import plain
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec
+from transect.runs.wording import spaced
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
@@ -170,7 +171,7 @@ def _title(studies: Sequence[Findings]) -> str:
 def _question(studies: Sequence[Findings]) -> str:
     parts = []
     for study in studies:
-        names = _listed([name.replace("_", " ") for name in study.attributes])
+        names = _listed([spaced(name) for name in study.attributes])
         targets = " and ".join(target.name for target in study.spec.targets)
         if study.design.basis == "observational":
             parts.append(
@@ -178,7 +179,7 @@ def _question(studies: Sequence[Findings]) -> str:
             )
             continue
         does = "does" if len(study.attributes) == 1 else "do"
-        held = _listed([name.replace("_", " ") for name in study.design.hold])
+        held = _listed([spaced(name) for name in study.design.hold])
         kind = f"direct effects, with {held} held" if held else "total effects"
         parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
     return " ".join(parts)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
 def attributes(json: Json = False) -> None:

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
 
 datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
 @datasets.callback(invoke_without_command=True)

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import spaced
 
 generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
 @generators.callback(invoke_without_command=True)
@@ -39,9 +39,9 @@ def convert(
 
     facts = convert_file(source, out)
     if json:
-        print(dumps(facts, indent=None))
+        print(dumps(facts))
         return
-    table(["what", "found"], [[name.replace("_", " "), str(value)] for name, value in facts.items()], as_json=False)
+    table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()], as_json=False)
 
 
 @generators.command()
@@ -63,7 +63,7 @@ def measure(
     real = load(source, image_size=generator.image_size, population=population, device=device)
     distances = judge(real, generator, images, device=device)
     if json:
-        print(dumps(distances, indent=None))
+        print(dumps(distances))
         return
     names = {
         "fid": "FID",

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
 
 targets = typer.Typer(name="targets", help="List the targets that can be audited; check one over HTTP.")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
 @targets.callback(invoke_without_command=True)
@@ -63,7 +62,7 @@ def _face(seed: int) -> Any:
 
 
 def _rows(explained: dict[str, Any]) -> list[list[str]]:
-    found = {name: dumps(value, indent=None) for name, value in explained["found"].items()}
+    found = {name: dumps(value, None) for name, value in explained["found"].items()}
     sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
     came = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {reply['bytes']} bytes"
     left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
@@ -75,7 +74,7 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
         *([["it starts", reply["starts"]]] if reply else []),
         ["the answer has", explained["answer"] or "no JSON"],
         *[[f"response.{name}", text] for name, text in found.items()],
-        ["prediction", dumps(explained["prediction"], indent=None)],
+        ["prediction", dumps(explained["prediction"], None)],
         ["failure", explained["failure"] or "none"],
         ["cost", f"{explained['calls']} calls, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from transect.runs.plain_json import dumps
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool) -> None:
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool = False) -> None:
     """Print rows of texts under headings; as JSON a list of objects whose keys are the headings."""
     if as_json:
         keys = [heading.replace(" ", "_") for heading in headings]

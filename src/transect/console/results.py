@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
 from transect.runs.result import JobResult
 
+Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
+"""A line, or the headings and rows of a table."""
 
-def show(result: JobResult[object], as_json: bool, page: Path | None = None) -> None:
-    """The result as a short table and where its page is, or as JSON."""
+
+def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | None = None) -> None:
+    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON.
+
+    With JSON, the line about the page goes to standard error.
+    """
     if as_json:
         print(dumps(result.to_json()))
-        return
-    table(*result.rows(), False)
-    print("".join(f"{line}\n" for line in result.warning_lines()), end="")
+    else:
+        for block in blocks or (result.rows(),):
+            if isinstance(block, str):
+                print(block)
+            else:
+                table(*block)
+        print("".join(f"{line}\n" for line in result.warning_lines()), end="")
     if page is not None:
-        print(f"report: {page}")
+        print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)

@@ -20,6 +20,7 @@ from transect.errors import BadInput
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
 from transect.records import Attribute, Images, Latents
 from transect.runs import capabilities
+from transect.runs.wording import spaced
 
 
 def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
@@ -135,5 +136,5 @@ class LearnedWorld:
             if key in recorded and recorded[key] != description.get(key):
                 raise BadInput(
                     f"directions: expected ones of generator {self.name}, got ones fitted on {recorded.get('name')}"
-                    f" (another {key.replace('_', ' ')}); fit them on this one: transect directions fit"
+                    f" (another {spaced(key)}); fit them on this one: transect directions fit"
                 )

@@ -20,6 +20,7 @@ from transect.effects.combinations import METHOD as COMBINED
 from transect.effects.combinations import weighted_sum
 from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, wilson, wilson_clustered
 from transect.errors import BadInput
+from transect.runs.wording import spaced
 
 SOURCE: Final = (
     "McDuff, Ma, Song and Kapoor 2019, Characterizing bias in classifiers using generative models, NeurIPS, Table 2"
@@ -90,9 +91,7 @@ def crossed(conditions: Mapping[str, Condition]) -> Condition:
     (('tone dark, beard no', 'tone light, beard no'), [0, -1])
     """
     parts = list(conditions.values())
-    called = [
-        [f"{name.replace('_', ' ')} {group}" for group in condition.groups] for name, condition in conditions.items()
-    ]
+    called = [[f"{spaced(name)} {group}" for group in condition.groups] for name, condition in conditions.items()]
     groups = tuple(", ".join(names) for names in itertools.product(*called))
     codes = np.zeros(len(parts[0].codes), dtype=np.int64)
     for condition in parts:

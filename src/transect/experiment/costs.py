@@ -10,36 +10,13 @@ from typing import TYPE_CHECKING, final
 
 from transect.designs import transect_latents
 from transect.protocols import Closable, Metered, Target, World
-from transect.records import Design, Images
+from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
 from transect.targets.capabilities import is_metered
 
 if TYPE_CHECKING:
     from transect.experiment.study import Study
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """What one target would cost at most for images that it never saw.
-
-    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None for targets that are not metered:
-    answers_kept: answers on disk, which are free. calls_left, money_left: of the budget, None for no limit;
-    calls_spent, money_spent: so far.
-    """
-
-    target: str
-    images: int
-    calls: int = 0
-    cost: float = 0.0
-    currency: str = ""
-    metered: bool = False
-    answers_kept: int | None = None
-    calls_spent: int | None = None
-    money_spent: float | None = None
-    calls_left: int | None = None
-    money_left: float | None = None
 
 
 @final
@@ -57,7 +34,7 @@ class Cost:
 @final
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Calls of this process to metered targets, and their cost."""
+    """Calls to metered targets, and their cost."""
 
     calls: int
     cost: float
@@ -71,7 +48,7 @@ def quotes(targets: Sequence[Target], images: int) -> list[Quote]:
 def total(quotes: Sequence[Quote]) -> Cost:
     """The sum of quotes.
 
-    >>> total([Quote("own", images=9)]).calls
+    >>> total([Quote("own", images=9, metered=False)]).calls
     0
     """
     currencies = sorted({quote.currency for quote in quotes if quote.cost})
@@ -92,7 +69,7 @@ def lines(targets: Sequence[Target], images: int) -> list[str]:
 def line(quote: Quote) -> str:
     """A quote in words.
 
-    >>> line(Quote("acme", 60, calls=60, cost=0.06, currency="USD", metered=True, answers_kept=10, calls_left=40))
+    >>> line(Quote("acme", 60, calls=60, cost=0.06, currency="USD", answers_kept=10, calls_left=40))
     'acme: at most 60 calls and 0.06 USD without retries; 10 answers are on disk and free; left: 40 calls'
     """
     if not quote.metered:
@@ -101,8 +78,9 @@ def line(quote: Quote) -> str:
     left += [] if quote.money_left is None else [f"{quote.money_left:.9g} {quote.currency}"]
     money = f" and {quote.cost:.9g} {quote.currency}" if quote.cost else ""
     answers = "1 answer is" if quote.answers_kept == 1 else f"{quote.answers_kept} answers are"
+    kept = "" if quote.answers_kept is None else f"; {answers} on disk and free"
     return (
-        f"{quote.target}: at most {quote.calls} calls{money} without retries; {answers} on disk and free; left: "
+        f"{quote.target}: at most {quote.calls} calls{money} without retries{kept}; left: "
         f"{', '.join(left) or 'no limit'}"
     )
 
@@ -157,6 +135,14 @@ def spent(targets: Sequence[Target]) -> Spent | None:
     return Spent(sum(calls for calls, _ in counts), round(sum(cost for _, cost in counts), 9))
 
 
+def spent_by_all(target: Target) -> Spent | None:
+    """Calls and cost of all programs so far, where a metered target states them."""
+    quote = target.quote(0) if isinstance(target, Metered) else None
+    if quote is None or quote.calls_spent is None or quote.money_spent is None:
+        return None
+    return Spent(quote.calls_spent, quote.money_spent)
+
+
 def close(targets: Sequence[Target]) -> None:
     """Close the files and connections of targets that are no longer used."""
     for target in targets:
@@ -165,9 +151,7 @@ def close(targets: Sequence[Target]) -> None:
 
 
 def _quote(target: Target, images: int) -> Quote:
-    if isinstance(target, Metered):
-        return Quote(target.name, **target.quote(images), metered=True)
-    return Quote(target.name, images)
+    return target.quote(images) if isinstance(target, Metered) else Quote(target.name, images, metered=False)
 
 
 def show(cost: Cost, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from transect.errors import BadInput
 from transect.runs import model_files
 from transect.runs.tensor_files import Arrays, Facts, content_of, read_content
+from transect.runs.wording import spaced
 
 KIND: Final = "transect.latents"
 _AGAIN: Final = "make them: transect invert (the command of a finished run only rewrites this file)"
@@ -71,5 +72,5 @@ def check_generator(inverted: InvertedCodes, described: Mapping[str, object], pa
         if inverted.generator.get(key) != described.get(key):
             raise BadInput(
                 f"{path}: expected latents of generator {described.get('name')}, got ones of"
-                f" {inverted.generator.get('name')} (another {key.replace('_', ' ')}); invert into this one"
+                f" {inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
             )

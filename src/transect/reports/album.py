@@ -16,7 +16,8 @@ from markupsafe import Markup
 from transect.reports.document import Document, pointer
 from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.results import ExampleEntry
-from transect.reports.wording import level, listed, spaced
+from transect.reports.wording import level, listed
+from transect.runs.wording import spaced
 
 LARGEST_SIDE = 160
 """Pixels; larger images are reduced to this."""

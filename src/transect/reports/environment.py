@@ -22,10 +22,10 @@ from transect.reports.wording import (
     level,
     outcome_words,
     rate_style,
-    spaced,
     unit_words,
     with_unit,
 )
+from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from transect.reports.document import Document, pointer
 from transect.reports.entries import ComparedEntry, ProjectionEntry
-from transect.reports.wording import effect_style, level, outcome_words, spaced
+from transect.reports.wording import effect_style, level, outcome_words
+from transect.runs.wording import spaced
 
 MOST_ROWS = 60
 """Interactions printed on the page, the surest first; the rest stands in results.json alone, and the page says so."""

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from transect.records import Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
 from transect.runs.png import packed
+from transect.runs.wording import spaced
 
 MAXIMUM_FAILURES = 24
 MAXIMUM_STRIPS_PER_TARGET = 6
@@ -136,7 +137,7 @@ def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
         chosen = subjects[:MAXIMUM_PAIRS]
         ends = [(subject, nearest[np.argmax(turned[subject][nearest])]) for subject in chosen]
         rows = [int(subject * len(steps) + step) for subject, end in ends for step in (zero, end)]
-        title = f"{name.replace('_', ' ')}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
+        title = f"{spaced(name)}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
         flips += [(title, rows)] if rows else []
     return flips
 
@@ -177,7 +178,7 @@ def rows_along(design: Design, name: str) -> Int[np.ndarray, "s c k"]:
 
 
 def _strip(name: str, rows: Int[np.ndarray, "s c k"], where: tuple[int, int], why: str) -> tuple[str, list[int]]:
-    return f"{name.replace('_', ' ')}: {why}", rows[where].tolist()
+    return f"{spaced(name)}: {why}", rows[where].tolist()
 
 
 def stored_images(read_part: Callable[[int], pa.Table], rows_per_part: int, rows: Sequence[int]) -> dict[int, bytes]:

@@ -14,7 +14,8 @@ from transect.reports.document import Document, decimals_for, pointer
 from transect.reports.entries import EffectEntry
 from transect.reports.further_views import alarms
 from transect.reports.results import StudyEntry, significant
-from transect.reports.wording import correction, effect_style, level, listed, outcome_words, spaced, with_unit
+from transect.reports.wording import correction, effect_style, level, listed, outcome_words, with_unit
+from transect.runs.wording import spaced
 
 
 @final

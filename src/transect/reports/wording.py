@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 
 from transect.reports.document import Document, Style, pointer
 from transect.reports.results import AttributeEntry, StudyEntry
+from transect.runs.wording import spaced
 
 ATTRIBUTE_NOTE = (
     "Attributes are appearances as an onlooker sees them, never identities: a face that looks a certain way "
@@ -49,7 +50,7 @@ def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str
         return "detection rate"
     if outcome == "error" and not unit.startswith("proportion"):
         return "mean error"
-    return _OUTCOMES.get(outcome, outcome.replace("_", " "))
+    return _OUTCOMES.get(outcome, spaced(outcome))
 
 
 def outcome_meaning(outcome: str, task: str = "") -> str:
@@ -59,11 +60,6 @@ def outcome_meaning(outcome: str, task: str = "") -> str:
     if outcome == "miss" and task == "detection":
         return "share of images in which the detector misses what is there"
     return _OUTCOME_MEANINGS.get(outcome, "")
-
-
-def spaced(name: str) -> str:
-    """An identifier as words: skin_tone becomes skin tone."""
-    return name.replace("_", " ")
 
 
 def effect_style(unit: str) -> Style:
@@ -109,15 +105,6 @@ def correction_name(method: str) -> str:
     'max-T bootstrap'
     """
     return _METHODS.get(method, "")
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """A number of things in words.
-
-    >>> counted(1, "test"), counted(2000, "test")
-    ('1 test', '2,000 tests')
-    """
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:

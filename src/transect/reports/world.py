@@ -8,8 +8,8 @@ from typing import final
 from markupsafe import Markup
 
 from transect.reports.document import Document, pointer
-from transect.reports.wording import spaced
 from transect.reports.world_entries import ReadingEntry
+from transect.runs.wording import spaced
 
 _FIGURES = {
     "r2": Markup("it explains a share of {} of the variance"),

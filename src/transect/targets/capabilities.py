@@ -8,10 +8,10 @@ from numbers import Real
 from typing import Any, Final
 
 from transect.protocols import DescribesItself, Metered, RepeatsCanaries, Target
+from transect.records import Quote
 from transect.runs.capabilities import description_faults
 from transect.targets.boxes import BoxConvention
 
-_QUOTE: Final = ("images", "calls", "cost", "currency")
 _ROUNDS: Final = ("rounds", "every", "distances")
 _METHODS: Final = ("describe", "quote", "made", "asked_again", "close")
 
@@ -39,6 +39,12 @@ def positive_of(target: Target) -> str | int | None:
     """The class that counts as yes, where the target states one."""
     positive: str | int | None = getattr(target, "positive", None)
     return positive
+
+
+def box_convention_of(target: Target) -> BoxConvention | None:
+    """How a detector draws its box around a face; None where any box counts."""
+    convention: BoxConvention | None = getattr(target, "box_convention", None)
+    return convention
 
 
 def patience_of(target: Target) -> float:
@@ -85,8 +91,8 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
 
 def _price_faults(target: Metered) -> Iterator[Fault]:
     quote, spent = target.quote(3), target.made()
-    if not (isinstance(quote, Mapping) and set(_QUOTE) <= quote.keys()):
-        yield "quote", f"a mapping with {', '.join(_QUOTE)}", repr(quote)[:60]
+    if not (isinstance(quote, Quote) and quote.metered and _number(quote.calls) and _number(quote.cost)):
+        yield "quote", "a transect.records.Quote of a metered target, calls and cost as numbers", repr(quote)[:60]
     if not (isinstance(spent, tuple) and len(spent) == 2 and all(_number(value) for value in spent)):
         yield "made", "calls and cost, two numbers", repr(spent)[:60]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from transect.protocols import Target
+from transect.protocols import DescribesItself, Target
+from transect.targets.capabilities import box_convention_of
 from transect.targets.fingerprint import fingerprint
 
 
@@ -26,9 +27,9 @@ def describe(target: Target) -> dict[str, Any]:
     >>> describe(Coin())["class"]
     'Coin'
     """
-    facts = target.describe() if hasattr(target, "describe") else _attributes(target)
+    facts = target.describe() if isinstance(target, DescribesItself) else _attributes(target)
     if target.task == "detection":
-        facts = {**facts, "box_convention": getattr(target, "box_convention", None)}
+        facts = {**facts, "box_convention": box_convention_of(target)}
     described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **facts})
     return described
 

@@ -10,13 +10,15 @@ from published import fits
 import transect
 from transect.analysis import reporting
 from transect.designs.search.space import space_of
-from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
-from transect.jobs.search import request, results
+from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, TooManyFailures, UnknownName
+from transect.experiment import costs
+from transect.jobs.search import command, request, results
 from transect.jobs.search import run as searching
 from transect.jobs.search.numbers import Estimate
 from transect.jobs.search.request import SearchOptions, search_for
-from transect.records import Attribute, Images, Latents, Predictions, Task
+from transect.records import Attribute, Images, Latents, Predictions, Quote, Task
 from transect.targets import as_target
+from transect.testing import check_target
 
 TONE = Attribute("tone", "continuous", "tone")
 SIZE = Attribute("size", "continuous", "size")
@@ -214,7 +216,6 @@ def test_the_truth_must_be_known_and_answers_right_or_wrong():
 def test_an_estimate_of_nothing_is_said():
     nothing = Estimate(np.nan, np.nan, np.nan, results.NO_CALLS, 0, "")
     assert results.percent(nothing) == "not estimable"
-    assert results.counted(nothing.n, "call") == "0 calls"
 
 
 class Metered(Counting):
@@ -227,7 +228,11 @@ class Metered(Counting):
         self.file = file
 
     def quote(self, images):
-        return {"calls_spent": sum(self.file), "money_spent": sum(self.file) / 100}
+        calls = sum(self.file)
+        return Quote(self.name, images, images, images / 100, "USD", calls_spent=calls, money_spent=calls / 100)
+
+    def made(self):
+        return self.seen, self.seen / 100
 
     def predict(self, images):
         self.file.append(len(images))
@@ -243,6 +248,43 @@ def test_the_cost_is_of_all_programs_that_took_part(tmp_path):
     assert (found["paid_calls"], found["cost"]) == (48, 0.48)
     assert sum(file) == 30 + 48
     assert run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True) == found
+
+
+class CountsOwnCalls(Metered):
+    """States no total of earlier programs."""
+
+    def quote(self, images):
+        return Quote(self.name, images, images, images / 100, "USD")
+
+
+@pytest.mark.parametrize("kind", [Metered, CountsOwnCalls])
+def test_the_paid_readers_keep_the_contract(kind):
+    check_target(kind([]))
+
+
+def test_the_cost_of_a_target_without_totals_is_what_it_made(tmp_path):
+    """The images of a killed program's unfinished batch are not known to the next program."""
+    with pytest.raises(Interrupted):
+        run(made(CountsOwnCalls([], stop_at=20), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    search = made(CountsOwnCalls([]), goal="failures", budget=40)
+    found = run(search, tmp_path / "run", quiet=True)
+    assert (found["paid_calls"], found["cost"]) == (40, 0.4)
+    assert costs.line(costs.quotes([search.target], 5)[0]) == (
+        "panes-reader: at most 5 calls and 0.05 USD without retries; left: no limit"
+    )
+
+
+def test_the_command_closes_its_target_on_an_error(monkeypatch, tmp_path):
+    closed = []
+
+    def fails(*_, **__):
+        raise TooManyFailures("half of the images failed")
+
+    monkeypatch.setattr(searching, "run", fails)
+    monkeypatch.setattr(costs, "close", closed.extend)
+    with pytest.raises(TooManyFailures):
+        command.search("opencv:haarcascade_smile", truth="smile>0.5", budget=20, out=tmp_path, json=True)
+    assert [target.name for target in closed] == ["opencv:haarcascade_smile"]
 
 
 def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):

@@ -27,7 +27,7 @@ def ask(target, n, batch=5):
 def test_they_are_asked_again_at_intervals_and_counted(tmp_path):
     """30 images, four of them again after 10, 20 and 30: 42 calls, each image of the run once, canaries four times."""
     with serving() as server, asking(tmp_path, server.url, more=CANARY) as target:
-        assert target.quote(30)["calls"] == 42
+        assert target.quote(30).calls == 42
         ask(target, 30)
         record = target.asked_again()
         assert target.ledger.spent().calls == 42

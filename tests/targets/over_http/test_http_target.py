@@ -170,7 +170,7 @@ class TestBudget:
         with serving() as server:
             for left in (3, 0):
                 with asking(tmp_path, server.url, more=more) as target:
-                    assert target.quote(5)["money_left"] == pytest.approx(left / 10)
+                    assert target.quote(5).money_left == pytest.approx(left / 10)
                     with pytest.raises(
                         BudgetSpent, match=r"budget spent: 0.3 of 0.3 EUR is spent, and a call costs 0.1"
                     ):
@@ -342,8 +342,8 @@ def test_a_price_is_told_without_asking_or_making_a_file(tmp_path):
         assert list(tmp_path.glob("*.sqlite*")) == []
         target.predict(Images(pictures(2)))
         after = target.quote(60)
-    assert (quote["calls"], quote["cost"], quote["calls_left"], quote["answers_kept"]) == (60, 0.09, 100, 0)
-    assert (after["calls_left"], after["answers_kept"], after["money_spent"]) == (98, 2, 0.003)
+    assert (quote.calls, quote.cost, quote.calls_left, quote.answers_kept) == (60, 0.09, 100, 0)
+    assert (after.calls_left, after.answers_kept, after.money_spent) == (98, 2, 0.003)
     assert len(server.requests) == 2
 
 

@@ -17,7 +17,7 @@ from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_mean
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.reports.wording import counted
+from transect.runs.wording import counted
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""

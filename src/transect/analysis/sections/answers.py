@@ -14,6 +14,7 @@ from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
 from transect.reports.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
+from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
     from transect.effects.observational import Groups
@@ -148,13 +149,7 @@ def _cell(value: object) -> str | float | None:
     return number(float(value))
 
 
-def words(name: str) -> str:
-    """An identifier as words.
-
-    >>> words("skin_tone")
-    'skin tone'
-    """
-    return name.replace("_", " ")
+words = spaced
 
 
 def compared(answers: Answers) -> tuple[str, Float[np.ndarray, " n"]]:

@@ -26,8 +26,8 @@ from transect.designs.edit_validity import (
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.reports.wording import counted
 from transect.runs.spec import RunSpec
+from transect.runs.wording import counted
 
 KEY: Final = "edit-validity"
 SHOWN: Final = 40

@@ -9,7 +9,7 @@ from typing import Any, Final
 from transect.analysis.sections.answers import table, words
 from transect.effects.image_validation import SOURCE
 from transect.reports.records import Section
-from transect.reports.wording import counted
+from transect.runs.wording import counted
 
 _GATES: Final = {
     "images": ("images judged, at least", "images"),

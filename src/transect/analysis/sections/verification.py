@@ -15,7 +15,7 @@ from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
-from transect.reports.wording import counted
+from transect.runs.wording import counted
 
 _TEXT: Final = (
     "Each image is compared with its subject's reference image: the same subject at the first level of every "

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transect.console.common_options import Json
+from transect.console.results import show
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
@@ -31,7 +34,6 @@ Questions = Annotated[
         help="Questions: paper, monk, pairs, quality or a TOML file; repeat; default paper. Fixed at the first use."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")]
 
 
 @annotate.command()
@@ -178,7 +180,7 @@ def agreement(
     from transect.annotation.agreement.summary import lines
 
     result = _project(run, database).agreement(resamples)
-    print(dumps(result.to_json()) if json else "\n".join(lines(result.numbers)))
+    show(result, json, *lines(result.numbers))
 
 
 @annotate.command()
@@ -250,7 +252,7 @@ def validate(
 
     gates = Gates(max_differing, min_quality, max_unidentifiable, min_p, min_images)
     result = _project(run, database).validate(condition, quality, gates)
-    print(dumps(result.to_json(), 1) if json else "\n".join(result.lines()))
+    show(result, json, *result.lines())
     if require:
         validation.require(run)
 
@@ -267,7 +269,7 @@ def same_person(
     from transect.jobs.annotate.run import same_person
 
     result = same_person(answers, pairs, unanswered=unanswered, question=question)  # type: ignore[arg-type]
-    print(dumps(result.to_json()) if json else "\n".join(result.lines()))
+    show(result, json, *result.lines())
 
 
 def _project(run: Path, database: str | None, questions: list[str] | None = None) -> AnnotationProject:
@@ -323,4 +325,4 @@ def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
         if value == {}:
             continue
         text = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
-        print(f"{name.replace('_', ' ')}: {text}")
+        print(f"{spaced(name)}: {text}")

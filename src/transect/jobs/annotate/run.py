@@ -23,10 +23,10 @@ from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
 from transect.reports.short_page import ShortPageResult
-from transect.reports.wording import counted
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
+from transect.runs.wording import counted
 
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported

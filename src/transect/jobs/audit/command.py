@@ -48,7 +48,7 @@ def demo(
     from transect.jobs.audit import run
 
     result = run.demo(out, seed=seed, device=device)
-    show(result, json, result.page)
+    show(result, json, page=result.page)
 
 
 def audit(
@@ -202,4 +202,4 @@ def audit(
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
     result = run.audit(None, request)
-    show(result, request.run.json, result.page)
+    show(result, request.run.json, page=result.page)

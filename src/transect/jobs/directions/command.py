@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console import target_options
+from transect.console import results, target_options
 from transect.console.audit_options import InvertedLatents, Threshold
 from transect.console.common_options import Device, Json
-from transect.console.printing import table
 from transect.console.target_options import (
     ClassNames,
     OutputKind,
@@ -19,7 +18,6 @@ from transect.console.target_options import (
     PreprocessFile,
     TaskName,
 )
-from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
     from transect.jobs.directions.result import DirectionsResult
@@ -123,12 +121,7 @@ def show(
 
 
 def _print(result: DirectionsResult, as_json: bool) -> None:
-    if as_json:
-        print(dumps(result.to_json()))
-        return
-    table(*result.rows(), as_json=False)
-    for note in result.numbers.notes:
-        print(note)
-    for warning in result.numbers.warnings:
+    numbers = result.numbers
+    results.show(result, as_json, result.rows(), *numbers.notes, f"{numbers.out}: {result.headline()}")
+    for warning in () if as_json else numbers.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    print(f"{result.numbers.out}: {result.headline()}")

@@ -23,10 +23,10 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Generator, KnowsTruth, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
-from transect.reports.wording import counted
 from transect.runs import model_files
 from transect.runs.inputs import TableLike, as_table
 from transect.runs.progress import Progress
+from transect.runs.wording import counted
 
 BATCH: Final = 64
 """Images that are rendered and labelled at a time."""

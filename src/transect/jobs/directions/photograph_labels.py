@@ -12,8 +12,8 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.jobs.directions.labels import BY, Labels, LabelTable, of_table
-from transect.reports.wording import counted
 from transect.runs.inputs import TableLike
+from transect.runs.wording import counted
 
 _MOST_NAMED: Final = 3
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Device, Json
-from transect.runs.plain_json import dumps
+from transect.console.results import show
 
 
 def invert(
@@ -65,7 +65,6 @@ def invert(
     Writes latents.safetensors, inversions/*.parquet (a row per image), sheet.png. Rerun the command to resume; the
     output is byte-identical.
     """
-    from transect.console.printing import table
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
 
@@ -74,9 +73,5 @@ def invert(
         images, generator, out, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
         device=device, quiet=json, options=options,
     )  # fmt: skip
-    if json:
-        print(dumps(result.to_json()))
-        return
-    print(result.headline())
-    table(*result.rows(), as_json=False)
-    print(f"latents: {result.numbers.latents}\nsheet: {result.numbers.sheet}")
+    files = f"latents: {result.numbers.latents}", f"sheet: {result.numbers.sheet}"
+    show(result, json, result.headline(), result.rows(), *files)

@@ -15,7 +15,7 @@ from transect.inversion.latents_file import read_codes
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
-from transect.runs.wording import counted
+from transect.runs.wording import counted, spaced
 
 ENCODER_R2: Final = b"encoder_r2"
 """The key of the encoder's held-out R² in a part's schema metadata."""
@@ -99,7 +99,7 @@ class InvertResult(ShortPageResult[InversionNumbers]):
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The medians."""
         median = self.numbers.median
-        values = [(field.name.replace("_", " "), getattr(median, field.name)) for field in fields(median)]
+        values = [(spaced(field.name), getattr(median, field.name)) for field in fields(median)]
         shown = [[name, "unknown" if value is None else f"{value:.4g}"] for name, value in values]
         return ["measure", "median"], shown
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
-from transect.runs.plain_json import dumps
+from transect.console.results import Block, show
 
 if TYPE_CHECKING:
     from transect.jobs.leakage.run import LeakageResult
@@ -121,24 +121,17 @@ def leakage(
     page = None if out is None else result.report(out)
     for line in result.warnings if out is not None else ():
         print(line, file=sys.stderr)
-    if json:
-        print(dumps(result.to_json()))
-        return
-    _show(result, bool(alpha))
-    if page is not None:
-        print(f"report: {page}")
+    show(result, json, *_blocks(result, bool(alpha)), page=page)
 
 
-def _show(result: LeakageResult, with_costs: bool) -> None:
+def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
     from transect.attacks.results import cost_rows, curve_rows
-    from transect.console.printing import table
 
     numbers = result.numbers
-    table(*result.rows(), False)
+    blocks: list[Block] = [result.rows()]
     if numbers.learning_curve:
-        table(["training rows", "λ_D, %", "95 % interval"], curve_rows(numbers.learning_curve), False)
+        blocks.append((["training rows", "λ_D, %", "95 % interval"], curve_rows(numbers.learning_curve)))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
-        table(["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"], cost_rows(costs), False)
-    for line in (*(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat):
-        print(line)
+        blocks.append((["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"], cost_rows(costs)))
+    return [*blocks, *(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat]

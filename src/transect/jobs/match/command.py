@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.results import show
 from transect.errors import BadInput
 
 
@@ -100,7 +100,6 @@ def match(
     from transect.jobs.match.text import lines
     from transect.runs.folder import write_table
     from transect.runs.inputs import choice
-    from transect.runs.plain_json import dumps
 
     if pictures is not None and report is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
@@ -139,10 +138,8 @@ def match(
         ),
     )
     write_table(out, result.table)
-    print(dumps(result.to_json(), 1) if json else "\n".join([*lines(result.numbers), f"wrote {out}"]))
-    if report is not None:
-        page = result.report(report)
-        print(f"report: {page}", file=sys.stderr if json else sys.stdout)
+    page = None if report is None else result.report(report)
+    show(result, json, *lines(result.numbers), f"wrote {out}", page=page)
 
 
 def _writable(out: Path, inputs: Sequence[Path]) -> None:

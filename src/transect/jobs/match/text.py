@@ -7,7 +7,7 @@ from typing import Final
 
 from transect.effects.matched_pairs import AdjustedPairs
 from transect.jobs.match.numbers import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
-from transect.runs.wording import signed
+from transect.runs.wording import signed, spaced
 
 MOST_SHOWN: Final = 15
 _SHARES: Final = ("accuracy_in_sample", "accuracy_cross_validated", "recall")
@@ -26,7 +26,7 @@ def lines(numbers: MatchNumbers) -> list[str]:
     for name in _SHARES:
         share = numbers.facts.get(name)
         if isinstance(share, float):
-            texts.append(f"  {name.replace('_', ' ')}: {share:.4f}")
+            texts.append(f"  {spaced(name)}: {share:.4f}")
     texts += [numbers.verdict, *_balance_lines(numbers)]
     return [*texts, *(line for outcome in numbers.outcomes for line in outcome_lines(outcome))]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from transect.console.common_options import Json
+from transect.console.results import show
 
 
 def neighbours(
@@ -41,11 +41,9 @@ def neighbours(
     json: Json = False,
 ) -> None:
     """Compare distances: how much attributes and identity differ among the nearest images, with standard errors."""
-    from transect.console.printing import table as print_table
     from transect.jobs.neighbours import run
     from transect.jobs.neighbours.page import notes
     from transect.runs.inputs import choice
-    from transect.runs.plain_json import dumps
 
     result = run.neighbours(
         features,
@@ -60,10 +58,5 @@ def neighbours(
         queries=queries,
         seed=seed,
     )
-    if json:
-        print(dumps(result.to_json(), 1))
-    else:
-        print_table(*result.rows(), False)
-        print("\n".join([result.headline(), *notes(result)]))
-    if report is not None:
-        print(f"report: {result.report(report)}", file=sys.stderr if json else sys.stdout)
+    page = None if report is None else result.report(report)
+    show(result, json, result.rows(), result.headline(), *notes(result), page=page)

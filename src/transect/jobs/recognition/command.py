@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transect.console.common_options import Json
+from transect.console.results import Block, show
 from transect.console.target_options import (
     Batch,
     MaxFailures,
     PreprocessFile,
     Timeout,
 )
+
+if TYPE_CHECKING:
+    from transect.jobs.recognition.numbers import RecognitionNumbers
 
 
 def recognition(
@@ -60,10 +63,8 @@ def recognition(
     json: Json = False,
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
-    from transect.console.printing import table as print_table
-    from transect.jobs.recognition import run, text
+    from transect.jobs.recognition import run
     from transect.runs.inputs import choice
-    from transect.runs.plain_json import dumps
     from transect.targets.limits import Limits
 
     result = run.recognition(
@@ -85,14 +86,14 @@ def recognition(
             answers=out / "answers",
         ),
     )
-    page = result.report(out)
-    numbers = result.numbers
-    if json:
-        print(dumps(result.to_json(), 1))
-    else:
-        for place, limit in enumerate(numbers.thresholds):
-            print(text.threshold_line(numbers, limit))
-            print_table(text.headings(numbers), text.rate_rows(numbers, place), False)
-            print("\n".join(text.differential_lines(numbers, place)))
-        print("\n".join(text.closing_lines(numbers)))
-    print(f"report: {page}", file=sys.stderr if json else sys.stdout)
+    show(result, json, *_blocks(result.numbers), page=result.report(out))
+
+
+def _blocks(numbers: RecognitionNumbers) -> list[Block]:
+    from transect.jobs.recognition import text
+
+    blocks: list[Block] = []
+    for place, limit in enumerate(numbers.thresholds):
+        rates = text.headings(numbers), text.rate_rows(numbers, place)
+        blocks += [text.threshold_line(numbers, limit), rates, *text.differential_lines(numbers, place)]
+    return [*blocks, *text.closing_lines(numbers)]

@@ -9,7 +9,7 @@ import typer
 
 from transect.console.audit_options import Directions, InvertedLatents
 from transect.console.common_options import Device, Json, Population, Seed
-from transect.runs.plain_json import dumps
+from transect.console.results import show
 
 
 def render(
@@ -64,4 +64,4 @@ def render(
         data_set=data_set,
         quiet=json,
     )
-    print(dumps(result.to_json()) if json else f"wrote {result.numbers.out}")
+    show(result, json, f"wrote {result.numbers.out}")

@@ -64,4 +64,4 @@ def report(
         require_validation=require_validation,
         quiet=json,
     )
-    show(result, json, result.page)
+    show(result, json, page=result.page)

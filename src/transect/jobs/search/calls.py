@@ -14,13 +14,15 @@ from jaxtyping import Float, UInt8
 
 from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import compute
+from transect.experiment import costs
 from transect.jobs.search.request import Search
-from transect.jobs.search.results import best_rule, counted
+from transect.jobs.search.results import best_rule
 from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
-from transect.targets.boxes import BoxConvention
+from transect.runs.wording import counted
+from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded
 
 
@@ -80,21 +82,25 @@ def next_batch(search: Search, folder: RunFolder, part: int, history: History, b
 
 
 def _spent(target: Target) -> tuple[float, float]:
-    """Calls and money that a metered target has spent in all; 0 for the others."""
-    quote = target.quote(0) if hasattr(target, "quote") else {}
-    return float(quote.get("calls_spent", 0)), float(quote.get("money_spent", 0.0))
+    """Calls and money so far, of all programs where the target states them, else of this one; 0 if it is free."""
+    spent = costs.spent_by_all(target) or costs.spent([target])
+    return (float(spent.calls), float(spent.cost)) if spent else (0.0, 0.0)
 
 
 def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, " 2"]:
-    """What was spent before a batch, stored on disk so that a killed program's part of it counts."""
+    """What was spent before a batch, stored on disk so that a killed program's part of it counts.
+
+    A target that counts this program's calls alone starts again at 0 in the next program, so nothing is stored.
+    """
+    if costs.spent_by_all(search.target) is None:
+        return np.array(_spent(search.target))
     path = folder.path / "metering.json"
     if path.exists():
         stored = json.loads(path.read_text(encoding="utf-8"))
         if stored["part"] == part:
             return np.array(stored["spent"], dtype=np.float64)
     spent = _spent(search.target)
-    if any(spent) or hasattr(search.target, "quote"):
-        write_atomically(path, canonical_json({"part": part, "spent": spent}).encode())
+    write_atomically(path, canonical_json({"part": part, "spent": spent}).encode())
     return np.array(spent)
 
 
@@ -123,17 +129,15 @@ def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table,
 def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
     """1 for a failure, 0 for none, NaN with a reason."""
     true = columns.columns_of(images, "true")
-    convention = getattr(search.target, "box_convention", None)
+    convention = box_convention_of(search.target)
     faces = columns.face_boxes_of(images)
-    threshold = getattr(search.target, "threshold", None)
+    threshold = threshold_of(search.target)
     outcomes = compute(
         search.outcome,
         answers,
         truth=search.truth.of({**true, "": np.zeros(len(answers))}),
         threshold=0.5 if threshold is None else float(threshold),
-        positive=getattr(search.target, "positive", None),
-        expected_boxes=convention.expected_box(faces)
-        if isinstance(convention, BoxConvention) and faces is not None
-        else None,
+        positive=positive_of(search.target),
+        expected_boxes=None if convention is None or faces is None else convention.expected_box(faces),
     )
     return outcomes.values, [str(reason) for reason in outcomes.reasons]

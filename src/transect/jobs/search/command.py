@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from transect.console.audit_options import RequireValidation, Threshold
+from transect.console.common_options import Json
+from transect.console.results import show
 from transect.console.target_options import (
     ClassNames,
     MaxFailures,
@@ -77,18 +79,16 @@ def search(
         bool, typer.Option("--dry-run", help="Print the number of calls and their maximum cost, and stop.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/search-<target>.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")] = False,
+    json: Json = False,
 ) -> None:
     """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
 
     Rerun the command to resume a stopped search; no call is repeated.
     """
     from transect.console import target_options
-    from transect.experiment import costs
     from transect.jobs.search import run
-    from transect.jobs.search.request import SearchOptions, prepare
+    from transect.jobs.search.request import SearchOptions
     from transect.jobs.search.results import lines
-    from transect.runs.plain_json import dumps
     from transect.targets.limits import Limits
 
     settings = target_options.given(
@@ -107,22 +107,29 @@ def search(
         require_validation=require_validation,
         target=settings,
     )
-    request = prepare(
-        target,
-        truth=truth,
-        budget=budget,
-        goal=goal,
-        vary=vary or (),
-        population=population,
-        generator=generator,
-        seed=seed,
-        options=options,
-    )
+    arguments: dict[str, Any] = {
+        "truth": truth,
+        "budget": budget,
+        "goal": goal,
+        "vary": vary or (),
+        "population": population,
+        "generator": generator,
+        "seed": seed,
+        "options": options,
+    }
     if dry_run:
-        costs.show(costs.total(costs.quotes([request.target], request.budget)), json)
-    else:
-        if not json:
-            run.announce(request)
-        result = run.run(request, out or run.default_folder(request), quiet=json)
-        print(dumps(result.to_json()) if json else "\n".join(lines(result.numbers)))
-    costs.close([request.target])
+        _show_cost(target, arguments, json)
+        return
+    result = run.search(target, **arguments, out=out, quiet=json)
+    show(result, json, *lines(result.numbers))
+
+
+def _show_cost(target: str, arguments: dict[str, Any], as_json: bool) -> None:
+    from transect.experiment import costs
+    from transect.jobs.search.request import prepare
+
+    request = prepare(target, **arguments)
+    try:
+        costs.show(costs.total(costs.quotes([request.target], request.budget)), as_json)
+    finally:
+        costs.close([request.target])

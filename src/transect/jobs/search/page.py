@@ -31,6 +31,7 @@ from transect.reports.drawing.shades import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, tag
 from transect.reports.environment import data_address
 from transect.runs.plain_json import plain
+from transect.runs.wording import spaced
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
@@ -217,7 +218,7 @@ def _condition(row: Mapping[str, Any]) -> str:
     if not row["by"]:
         return "all calls"
     named = row["uniform"] or "×" not in row["by"]  # the group of several attributes names them
-    name = f"{row['by'].replace('_', ' ')}: " if named else ""
+    name = f"{spaced(row['by'])}: " if named else ""
     return name + ("all, weighted equally" if row["uniform"] else row["group"])
 
 
@@ -228,7 +229,7 @@ def _error(doc: WrittenDocument, place: str) -> Markup:
 
 
 def _mean_face(face: AnswerFaces) -> Markup:
-    name = f"{face.by.replace('_', ' ')}: {face.group}" if face.by else "all calls"
+    name = f"{spaced(face.by)}: {face.group}" if face.by else "all calls"
     name = face.group if "×" in face.by else name  # the group names its attributes
     both = ((face.right_picture, face.right, "right"), (face.wrong_picture, face.wrong, "wrong"))
     shown = [_mean(picture, f"{count} {word}", name) for picture, count, word in both]

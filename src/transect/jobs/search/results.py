@@ -27,6 +27,7 @@ from transect.jobs.search.numbers import (
 )
 from transect.protocols import Target
 from transect.reports.records import Section
+from transect.runs.wording import counted
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
@@ -246,15 +247,6 @@ def lines(numbers: SearchNumbers) -> list[str]:
     ]
     estimate = numbers.estimate
     return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, from {counted(estimate.n, 'call')}"]
-
-
-def counted(n: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "call"), counted(2, "call")
-    ('1 call', '2 calls')
-    """
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def verb_of(outcome: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Device, Json, Population
-from transect.jobs.train.command import show
+from transect.console.results import show
 
 
 def classifier(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from transect.console.common_options import Device, Json, Population
-from transect.console.printing import table
-from transect.runs.plain_json import dumps
-
-if TYPE_CHECKING:
-    from transect.jobs.train.result import TrainingResult
+from transect.console.results import show
 
 train = typer.Typer(
     name="train", help="Train generators, encoders and classifiers. Rerun the command to resume.", no_args_is_help=True
@@ -110,11 +106,3 @@ def encoder(
         device=device,
     )  # fmt: skip
     show(result, json)
-
-
-def show(result: TrainingResult[object], as_json: bool) -> None:
-    """Print the figures of a training."""
-    if as_json:
-        print(dumps(result.to_json()))
-    else:
-        table(*result.rows(), as_json=False)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
-from transect.reports.wording import counted
 from transect.runs.result import Numbers_co
+from transect.runs.wording import counted, spaced
 
 
 @final
@@ -93,7 +93,7 @@ class TrainingResult(ShortPageResult[Numbers_co]):
         for name in self.to_json():
             value = getattr(self.numbers, name)
             figures = value.items() if isinstance(value, Mapping) else [(name, value)]
-            rows += [[key.replace("_", " "), _text(figure)] for key, figure in figures]
+            rows += [[spaced(key), _text(figure)] for key, figure in figures]
         return ["figure", "value"], rows
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.results import Block, show
 
 if TYPE_CHECKING:
     from transect.jobs.verify.run import VerifyResult
@@ -102,13 +103,6 @@ def images(
 
 
 def _show(result: VerifyResult, as_json: bool) -> None:
-    from transect.console.printing import table
-    from transect.runs.plain_json import dumps
 
-    if as_json:
-        print(dumps(result.numbers))
-        return
-    for part in result.tables():
-        print(part.title)
-        table(list(part.headings), [list(row) for row in part.rows], False)
-    print(result.headline())
+    parts: list[Block] = [block for part in result.tables() for block in (part.title, (part.headings, part.rows))]
+    show(result, as_json, *parts, result.headline())

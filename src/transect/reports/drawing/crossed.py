@@ -19,7 +19,8 @@ from transect.reports.drawing.cells import RateIndex
 from transect.reports.drawing.levels import Panel, Point, Series, axis_ticks, level_ticks, place_of, y_of
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.results import AttributeEntry, RateEntry
-from transect.reports.wording import level, measured, outcome_words, rate_style, spaced, with_unit
+from transect.reports.wording import level, measured, outcome_words, rate_style, with_unit
+from transect.runs.wording import spaced
 
 SIDE: Final = 220
 """Pixels of a side of the scatter's square."""

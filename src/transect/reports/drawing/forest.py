@@ -18,7 +18,8 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.entries import EffectEntry
 from transect.reports.results import significant
-from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, spaced, unit_words, with_unit
+from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, unit_words, with_unit
+from transect.runs.wording import spaced
 
 
 @final

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from transect.reports.document import Document, Style, finite, pointer
 from transect.reports.drawing.cells import RateIndex
 from transect.reports.results import AttributeEntry, StudyEntry
-from transect.reports.wording import level, outcome_words, rate_style, spaced, with_unit
+from transect.reports.wording import level, outcome_words, rate_style, with_unit
+from transect.runs.wording import spaced
 
 DEEPEST = 0.5
 """Opacity of the deepest shade; text keeps a contrast above 4.5 : 1 on it in both color schemes."""

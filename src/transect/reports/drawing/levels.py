@@ -17,7 +17,8 @@ from transect.reports.drawing.cells import RateIndex
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.drawing.svg import Tick
 from transect.reports.results import AttributeEntry
-from transect.reports.wording import level, measured, outcome_words, rate_style, spaced, with_unit
+from transect.reports.wording import level, measured, outcome_words, rate_style, with_unit
+from transect.runs.wording import spaced
 
 SERIES = 4
 """Targets that one panel can tell apart; more go to further panels."""

@@ -53,7 +53,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
         "kept": reply is not None and calls == 0,
         "calls": calls,
         "cost": round(cost, 9),
-        "budget": target.quote(1),
+        "budget": plain(target.quote(1)),
     }
 
 

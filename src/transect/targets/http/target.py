@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from transect.errors import BudgetSpent, Interrupted, MissingExtra
-from transect.records import Images, Predictions, Task
+from transect.records import Images, Predictions, Quote, Task
 from transect.targets.http.answers import AnswerReader, failed
 from transect.targets.http.canaries import Canaries, round_key
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Unconfirmed, UnderWay
@@ -112,7 +112,7 @@ class HttpTarget:
         facts = {key: shown[key] for key in keys}
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
-    def quote(self, images: int) -> dict[str, object]:
+    def quote(self, images: int) -> Quote:
         """The maximum cost of N new images without further tries, and what the budget allows.
 
         Images that were answered before, under the same request and version, cost nothing.
@@ -121,17 +121,18 @@ class HttpTarget:
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
         allowed, canary = self._allowance, self.settings.canary
         calls = images + (images // canary.every * canary.images if canary.every else 0)
-        return {
-            "images": images,
-            "calls": calls,
-            "cost": float(allowed.per_call * calls),
-            "currency": allowed.currency,
-            "answers_kept": 0 if fresh else self.ledger.answered(self.request),
-            "calls_spent": spent.calls,
-            "money_spent": float(spent.money),
-            "calls_left": None if allowed.calls is None else max(0, allowed.calls - spent.calls),
-            "money_left": None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
-        }
+        return Quote(
+            self.name,
+            images,
+            calls,
+            float(allowed.per_call * calls),
+            allowed.currency,
+            answers_kept=0 if fresh else self.ledger.answered(self.request),
+            calls_spent=spent.calls,
+            money_spent=float(spent.money),
+            calls_left=None if allowed.calls is None else max(0, allowed.calls - spent.calls),
+            money_left=None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
+        )
 
     def made(self) -> tuple[int, float]:
         """Calls and money that this process spent here."""
