@@ -20,14 +20,30 @@ class BadInput(TransectError):
     """A value, option or file that the user gave cannot be used as it is."""
 
 
+def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
+    """A question that offers the nearest names: first those that begin with the name, of these the default first.
+
+    Where none is near, it offers the first eight.
+
+    >>> did_you_mean("gras", ["glass", "grass", "grass_default"]), did_you_mean("x", ["a", "b", "c"])
+    ('did you mean grass_default, grass or glass?', 'did you mean a, b or c?')
+    """
+    known = list(known)
+    longer = [entry for entry in known if name and entry.startswith(name)]
+    longer.sort(key=lambda entry: not entry.endswith("_default"))
+    close = difflib.get_close_matches(name, known, n=most, cutoff=0.5)
+    near = list(dict.fromkeys([*longer, *close]))[:most] or known[:8]
+    *first, last = near or ["none"]
+    return f"did you mean {' or '.join(filter(None, [', '.join(first), last]))}?"
+
+
 class UnknownName(BadInput):
     """A name that is not among the known ones; the message offers the nearest."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         known = list(known)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
         advice = f"; {hint}" if hint else ""
-        super().__init__(f"unknown {kind} {name!r}: did you mean {', '.join(near)}?{advice}")
+        super().__init__(f"unknown {kind} {name!r}: {did_you_mean(name, known)}{advice}")
         self.name = name
         self.known = known
 

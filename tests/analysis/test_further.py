@@ -13,6 +13,7 @@ from report_reader import SVG, at, classes, loose_digits, number_faults, parse, 
 import transect
 from transect.analysis import finished_run, reporting
 from transect.analysis.findings import analyse
+from transect.console.results import show
 from transect.effects import holm, max_t, project, sobol
 from transect.effects.interactions import interactions
 from transect.effects.shares import read_shares
@@ -149,7 +150,9 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
-    with pytest.raises(UnknownName, match="unknown adjustment 'bonferroni'"):
+    with pytest.raises(
+        UnknownName, match="unknown correction 'bonferroni': did you mean holm, benjamini-hochberg or max-t"
+    ):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
 
@@ -161,9 +164,10 @@ def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
         reporting.report(folder / "run", shares=[path])
 
 
-def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):
+def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):
     assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
     assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
+    assert transect.open_run(folder / "run").warning_lines() == ()
     made = auditing.audit(
         corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
     )
@@ -174,6 +178,11 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     assert text_of(alarm).startswith(
         "A negative control shows an effect. Background hue, which says nothing about a face, changes the"
     )
+    warning = f"Warning: the negative control shows an effect (background_hue, answer: {control['estimate']:+.3f}). "
+    assert made.warning_lines() == (warning + "Read the report before you use these numbers.",)
+    assert made.headline().endswith(made.warning_lines()[0])
+    show(made, as_json=False, page=made.page)
+    assert capsys.readouterr().out.endswith(f"{made.warning_lines()[0]}\nreport: {made.page}\n")
     assert number_faults(tree, made.results) == []
     assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
 

@@ -20,7 +20,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or"),
         ((*AUDIT, "--vary", "skin_tone=3"), "skin_tone: a comparison needs at least two levels, got 1"),
         (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
-        ((*AUDIT[:-1], "0", "--vary", "glasses"), "expected at least one of --subjects, got 0"),
+        ((*AUDIT[:-1], "0", "--vary", "glasses"), "--subjects: expected 1 or more, got 0"),
         ((*AUDIT, "--vary", "glasses", "--device", "gpu"), "device: expected cpu"),
         (("render", "--device", "cuda:99"), "device: expected cpu"),
         (("demo", "--device", "tpu"), "device: expected cpu"),

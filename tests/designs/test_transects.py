@@ -48,7 +48,7 @@ def test_a_held_attribute_reaches_the_controls():
     ("vary", "more", "message"),
     [
         ([], {}, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
-        (["glasses"], {"subjects": 0}, "expected at least one of --subjects, got 0"),
+        (["glasses"], {"subjects": 0}, "--subjects: expected 1 or more, got 0"),
         (["glasses"], {"seed": -1}, "expected a --seed from 0 to 2147483647, got -1"),
         (["glasses"], {"hold": ["glasses"]}, "glasses is both varied and held: drop it from --vary or from --hold"),
         (
@@ -72,7 +72,7 @@ def test_holding_an_unknown_attribute_names_the_nearest():
 def test_a_population_shows_each_subject_once():
     design = population_design("balanced", images=7)
     assert (design.n_images, design.n_cells, design.basis) == (7, 1, "observational")
-    with pytest.raises(BadInput, match="expected at least one of --images, got 0"):
+    with pytest.raises(BadInput, match="--images: expected 1 or more, got 0"):
         population_design("balanced", images=0)
 
 

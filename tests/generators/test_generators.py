@@ -22,7 +22,9 @@ def test_load_gives_a_generator_and_its_controls():
 
 
 def test_unknown_generator_offers_the_nearest():
-    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld, faceworld-latent\\?"):
+    with pytest.raises(
+        UnknownName, match="unknown generator 'faceword': did you mean faceworld or faceworld-latent\\?"
+    ):
         generators.load("faceword")
 
 

@@ -115,9 +115,12 @@ def test_given_preprocessing_is_used_and_takes_the_models_size(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        ({"size": (8, 8)}, "preprocess: size: model.onnx expects (4, 6), got (8, 8)"),
-        ({"layout": "NHWC"}, "preprocess: layout: model.onnx expects NCHW, got NHWC"),
-        ({"channel_order": "gray"}, "preprocess: channels: model.onnx expects 3, got 1"),
+        (
+            {"size": (8, 8)},
+            "preprocess: size: model.onnx expects (4, 6), got (8, 8); set size = [4, 6] or leave size out",
+        ),
+        ({"layout": "NHWC"}, 'preprocess: layout: model.onnx expects NCHW, got NHWC; set layout = "NCHW"'),
+        ({"channel_order": "gray"}, 'preprocess: channels: model.onnx expects 3, got 1; set channel_order = "RGB"'),
     ],
 )
 def test_preprocessing_that_contradicts_the_model(tmp_path, settings, fault):

@@ -15,6 +15,7 @@ from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
+from transect.runs.wording import signed
 
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
@@ -71,12 +72,27 @@ class FolderResult(Result):
         return Path(shutil.copyfile(self.page, copy))
 
     def headline(self) -> str:
-        """How many effects there are, and the largest."""
+        """How many effects there are, the largest, and a warning where a negative control shows an effect."""
         alpha, effects = self.results["family"]["alpha"], self.results["effects"]
         significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
         count = f"{significant} of {len(effects)} effects significant after correction"
         largest = [effects[index] for index in self.results["largest"][:1]]
-        return "; ".join([count, *(f"the largest: {row['name']}, {row['estimate']:+.3f}" for row in largest)])
+        found = "; ".join([count, *(f"the largest: {row['name']}, {signed(row['estimate'])}" for row in largest)])
+        warnings = self.warning_lines()
+        return ". ".join([found, *warnings]) if warnings else found
+
+    def warning_lines(self) -> Sequence[str]:
+        """A line where a negative control shows an effect: the attribute, the outcome and the effect of each."""
+        alpha = self.results["family"]["alpha"]
+        shown = ", ".join(
+            f"{row['attributes'][0]}, {row['outcome']}: {signed(row['estimate'])}"
+            for row in self.results["negative_controls"]
+            if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha
+        )
+        if not shown:
+            return ()
+        warning = f"Warning: the negative control shows an effect ({shown})"
+        return (f"{warning}. Read the report before you use these numbers.",)
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""
@@ -112,6 +128,6 @@ def _row(effect: Mapping[str, Any]) -> list[str]:
     named = [effect["name"], effect["target"], effect["outcome"]]
     if effect["estimate"] is None:
         return [*named, "not estimable", effect["reason"], ""]
-    interval = effect["reason"] if effect["low"] is None else f"{effect['low']:+.3f} to {effect['high']:+.3f}"
+    interval = effect["reason"] if effect["low"] is None else f"{signed(effect['low'])} to {signed(effect['high'])}"
     p = "" if effect["p_adjusted"] is None else f"{effect['p_adjusted']:.2g}"
-    return [*named, f"{effect['estimate']:+.3f}", interval, p]
+    return [*named, signed(effect["estimate"]), interval, p]

@@ -18,7 +18,7 @@ from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
-from transect.effects.analysis import MAX_T, adjust, adjust_together
+from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
 from transect.effects.outcomes import UNTRUE
 from transect.effects.shares import PopulationShares
@@ -27,6 +27,7 @@ from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
 from transect.runs.folder import write_atomically
+from transect.runs.inputs import choice
 from transect.runs.plain_json import plain
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec
@@ -79,7 +80,7 @@ def publish(
 
 def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
     effects = [effect for study in studies for effect in study.effects]
-    if correction != MAX_T:
+    if choice("correction", correction, CORRECTIONS) != MAX_T:
         return adjust(effects, correction)
     return adjust_together(effects, [column for study in studies for column in study.differences])
 

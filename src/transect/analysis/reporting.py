@@ -20,7 +20,7 @@ from transect.runs import bins, error_conditions
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import STUDIES, read_spec
-from transect.runs.inputs import TableLike
+from transect.runs.inputs import TableLike, as_names
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
 
@@ -63,7 +63,7 @@ def _report(
     models: Sequence[str],
     settings: ReportSettings,
 ) -> AuditResult:
-    by, boundary = settings.by, settings.boundary
+    by, boundary = as_names(settings.by), settings.boundary
     interval = boundaries.check(boundary) or boundaries.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read

@@ -28,5 +28,6 @@ def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | 
                 print(block)
             else:
                 table(*block)
+        print("".join(f"{line}\n" for line in result.warning_lines()), end="")
     if page is not None:
         print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)

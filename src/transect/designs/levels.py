@@ -7,6 +7,7 @@ hair_style=bun,bald     these levels, or these numbers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -16,6 +17,7 @@ from transect.records import Attribute
 
 DEFAULT_COUNT = 5
 _SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
+_HYPHEN = re.compile(r"(-?[\d.]+)\s*[-–]\s*(-?[\d.]+)")
 
 
 def parse_vary(
@@ -96,6 +98,10 @@ def levels_from(
 def _levels(attribute: Attribute, values: str, text: str) -> tuple[float, ...]:
     if ":" in values:
         return check_levels(attribute, _evenly_spaced(attribute, values, text))
+    if (span := _HYPHEN.fullmatch(values)) and not attribute.discrete:
+        low, high = span.groups()
+        name = attribute.name
+        raise BadInput(f"{text}: {_SYNTAX}; write {name}={low}:{high}:3 or {name}={low},{high}")
     items = [item.strip() for item in values.split(",")]
     if not all(items):
         raise BadInput(f"{text}: {_SYNTAX}")

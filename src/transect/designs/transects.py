@@ -14,6 +14,7 @@ from transect.designs.levels import levels_from
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Controls
 from transect.records import Attribute, Design, Latents
+from transect.runs.inputs import as_names
 
 MAXIMUM_CELLS = 10_000
 
@@ -25,7 +26,7 @@ def transect_design(
     subjects: int,
     seed: int = 0,
     population: str = "balanced",
-    hold: Sequence[str] = (),
+    hold: str | Sequence[str] = (),
     usual: Mapping[str, tuple[float, ...]] | None = None,
 ) -> Design:
     """The full-factorial design over `vary`. usual: levels where `vary` names none, as `levels_from` has them.
@@ -36,14 +37,15 @@ def transect_design(
     levels = levels_from(vary, attributes, usual)
     if not levels:
         raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
-    names = [attribute.name for attribute in attributes]
-    for name in hold:
-        if name not in names:
-            raise UnknownName("attribute", name, names, "in --hold")
+    known = [attribute.name for attribute in attributes]
+    held = as_names(hold)
+    for name in held:
+        if name not in known:
+            raise UnknownName("attribute", name, known, "in --hold")
         if name in levels:
             raise BadInput(f"{name} is both varied and held: drop it from --vary or from --hold")
     check_counts("subjects", subjects, seed)
-    design = Design(levels, subjects, seed, population, tuple(hold))
+    design = Design(levels, subjects, seed, population, held)
     if design.n_cells > MAXIMUM_CELLS:
         raise BadInput(f"{design.n_cells} cells a subject are over {MAXIMUM_CELLS}: vary fewer attributes or levels")
     return design
@@ -52,7 +54,7 @@ def transect_design(
 def check_counts(unit: str, count: int, seed: int) -> None:
     """Raises BadInput unless there is at least one unit and the seed is from 0 to 2³¹ - 1."""
     if count < 1:
-        raise BadInput(f"expected at least one of --{unit}, got {count}")
+        raise BadInput(f"--{unit}: expected 1 or more, got {count}")
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
 

@@ -33,6 +33,7 @@ NO_VARIATION: Final = "the differences do not vary: no interval"
 MAX_T: Final = "max-t"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
+CORRECTIONS: Final = (*_ADJUSTMENTS, MAX_T)
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
 _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES}
 

@@ -309,9 +309,9 @@ def _check_discordant(effect: float, discordant: float | None) -> None:
 
 
 def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
-    for name, value in (("power", power), ("alpha", alpha)):
+    for name, value, usual in (("power", power, "0.8 or 0.9"), ("alpha", alpha, "0.05")):
         if not 0 < value < 1:
-            raise BadInput(f"{name}: expected a number between 0 and 1, got {value:g}; usual are 0.9 and 0.05")
+            raise BadInput(f"{name}: expected a number between 0 and 1, got {value:g}; usual: {name} = {usual}")
     if power < alpha:
         raise BadInput(f"power: expected at least alpha, {alpha:g}, got {power:g}; usual are 0.8 and 0.9")
     for name, count in (("family", family), ("targets", targets)):

@@ -11,10 +11,11 @@ from jaxtyping import Float
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Table
 from transect.records import Attribute
+from transect.runs.inputs import as_names
 
 
 def requested_columns(
-    attributes: Sequence[Attribute], values: Table, hold: Sequence[str], rows: int, hint: str = ""
+    attributes: Sequence[Attribute], values: Table, hold: str | Sequence[str], rows: int, hint: str = ""
 ) -> dict[str, Float[np.ndarray, " n"]]:
     """A float64 column [rows] for each attribute that is set, from a column or from one value for all rows.
 
@@ -28,10 +29,11 @@ def requested_columns(
     """
     columns = {name: values[name] for name in (values.column_names if isinstance(values, pa.Table) else values)}
     known = {attribute.name: attribute for attribute in attributes}
-    for name in (*columns, *hold):
+    held = as_names(hold)
+    for name in (*columns, *held):
         if name not in known:
             raise UnknownName("attribute", name, known, hint)
-    if both := [name for name in hold if name in columns]:
+    if both := [name for name in held if name in columns]:
         raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
     return {name: _column(known[name], column, rows) for name, column in columns.items()}
 

@@ -60,20 +60,30 @@ def _attribute_of(question: str) -> str:
     return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
 
 
-def label_of(question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]) -> Label:
+def label_of(
+    question: str,
+    values: Mapping[str, Float[np.ndarray, " n"]],
+    attributes: Sequence[Attribute],
+    key: str = "data.labels or data.protected",
+) -> Label:
     """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
+
+    key: of the settings that the question is from, for the messages.
 
     Raises BadInput or UnknownName for another text, attribute or level, or an attribute that the pictures lack.
     """
     name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
-    label = _chosen(question, attributes) if name else Label.parse(question, attributes)
+    label = _chosen(question, attributes) if name else Label.parse(question, attributes, key)
     if label.attribute not in values:
         raise UnknownName("attribute", label.attribute, values, f"asked for in {question!r}")
     return label
 
 
 def codes(
-    question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]
+    question: str,
+    values: Mapping[str, Float[np.ndarray, " n"]],
+    attributes: Sequence[Attribute],
+    key: str = "data.labels",
 ) -> tuple[Int[np.ndarray, " n"], tuple[str, ...]]:
     """The class of each row by a question, and what the classes are called. Raises BadInput where a row has none.
 
@@ -81,7 +91,7 @@ def codes(
     >>> codes("hat!=none", {"hat": np.array([0.0, 2.0, 1.0])}, [hat])[0].tolist()
     [0, 1, 1]
     """
-    label = label_of(question, values, attributes)
+    label = label_of(question, values, attributes, key)
     column = values[label.attribute]
     if match := _LEVELS.fullmatch(question):
         known = {attribute.name: attribute for attribute in attributes}[label.attribute]

@@ -86,7 +86,7 @@ def tasks(
         if len(classes) != 2 or len(np.unique(column)) != 2:
             raise BadInput(f"label {name!r}: expected yes and no to occur, got {len(np.unique(column))} of {classes}")
         columns.append(column == 1)
-    groups, called = codes(protected, values, attributes)
+    groups, called = codes(protected, values, attributes, "data.protected")
     truth: Bool[np.ndarray, "n k"] = np.stack(columns, axis=1)
     return TaskData(pictures, truth, groups, tuple(labels)), called
 

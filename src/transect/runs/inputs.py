@@ -31,6 +31,24 @@ def choice(kind: str, name: str, names: Sequence[_Name]) -> _Name:
     raise UnknownName(kind, name, names)
 
 
+def as_names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names that a user gave; a single text is one name.
+
+    >>> as_names("age"), as_names(["age", "hat"])
+    (('age',), ('age', 'hat'))
+    """
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def as_numbers(given: float | Sequence[float]) -> tuple[float, ...]:
+    """Numbers that a user gave; a single number is one of them.
+
+    >>> as_numbers(0.01), as_numbers([0.01, 0.001])
+    ((0.01,), (0.01, 0.001))
+    """
+    return (given,) if isinstance(given, int | float) else tuple(given)
+
+
 def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table that a user gave. role: what messages call it, as "--table"; text: CSV columns that are texts.
 

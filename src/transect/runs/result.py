@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
+from transect.runs.wording import aligned
 
 Numbers_co = TypeVar("Numbers_co", covariant=True)
 
@@ -37,6 +38,18 @@ class Result(ABC):
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings and rows of the short table that a terminal or a notebook shows."""
 
+    def warning_lines(self) -> Sequence[str]:
+        """What you have to know before you use the numbers; the terminal prints it below the table."""
+        return ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        type.__setattr__(cls, "__repr__", Result.__str__)  # in place of a dataclass's, which shows everything
+
+    def __str__(self) -> str:
+        headings, rows = self.rows()
+        return "\n".join([self.headline(), "", *aligned([headings, *rows])])
+
     def _repr_html_(self) -> str:
         headings, rows = self.rows()
         head = "".join(f"<th>{escape(text)}</th>" for text in headings)
@@ -60,6 +73,7 @@ class JobResult(Result, Generic[Numbers_co]):
     """The numbers, as a record."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         types = [kind for base in getattr(cls, "__orig_bases__", ()) for kind in get_args(base)]
         if types and not isinstance(types[0], TypeVar) and "NUMBERS" not in cls.__dict__:
             cls.NUMBERS = types[0]

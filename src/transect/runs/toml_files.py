@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput, UnknownName, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -75,9 +74,7 @@ def _complaint(text: str, error: ValidationError, model: type[BaseModel], quotes
     loc = tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part))
     key, place = ".".join(str(part) for part in loc), line_words(text, loc)
     if first["type"] == "extra_forbidden":
-        known = list(_fields(model, loc[:-1]))
-        near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5) or known
-        return f"{place}: {key}: unknown key: did you mean {', '.join(near)}?"
+        return f"{place}: {key}: unknown key: {did_you_mean(str(loc[-1]), _fields(model, loc[:-1]), most=1)}"
     if first["type"] == "missing":
         kind = _fields(model, loc[:-1]).get(str(loc[-1]))
         choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def counted(n: int, noun: str, plural: str = "") -> str:
     """A count with its noun, in the plural unless it is 1.
@@ -19,3 +21,26 @@ def spaced(name: str) -> str:
     'skin tone'
     """
     return name.replace("_", " ")
+
+
+def signed(value: float) -> str:
+    """A number with its sign and three decimals, or two significant digits where these would be zeros.
+
+    Below 1e-9, which is an error of rounding, it is 0.
+
+    >>> signed(0.25), signed(-0.00042), signed(-1e-17)
+    ('+0.250', '-0.00042', '+0.000')
+    """
+    if abs(value) < 1e-9:
+        return "+0.000"
+    return f"{value:+.2g}" if abs(value) < 0.0005 else f"{value:+.3f}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, with its texts in columns two spaces apart.
+
+    >>> aligned([["name", "n"], ["a", "10"]])
+    ['name  n', 'a     10']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -97,7 +97,12 @@ class _ImageInput:
         for key in ("size",) if "layout" in self.assumed else ("layout", "channels", "size"):
             wanted, got = getattr(stored, key), getattr(stated, key)
             if None not in (wanted, got) and got != wanted:
-                raise BadInput(f"preprocess: {key}: {path.name} expects {wanted}, got {got}")
+                fix = {
+                    "size": f"set size = {list(stored.size or ())} or leave size out",
+                    "layout": f'set layout = "{stored.layout}"',
+                    "channels": f'set channel_order = "{stored.channel_order}"',
+                }[key]
+                raise BadInput(f"preprocess: {key}: {path.name} expects {wanted}, got {got}; {fix}")
         return replace(stated, size=stated.size or stored.size)
 
 

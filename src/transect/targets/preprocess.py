@@ -6,7 +6,6 @@ antialiased integer arithmetic on 8-bit channels, the same on every machine.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -18,7 +17,7 @@ import PIL
 from jaxtyping import Float, Float32, UInt8
 from PIL import Image
 
-from transect.errors import BadInput
+from transect.errors import BadInput, did_you_mean
 from transect.runs import toml_files
 
 _Table = Mapping[str, Any]
@@ -77,8 +76,7 @@ class Preprocess:
         defaults = {field.name: field.default for field in fields(cls)}
         for key in table:
             if key not in defaults:
-                near = difflib.get_close_matches(key, defaults, n=1) or list(defaults)
-                raise BadInput(f"{source}: unknown key {key!r}: did you mean {', '.join(near)}?")
+                raise BadInput(f"{source}: unknown key {key!r}: {did_you_mean(key, defaults, most=1)}")
         values: _Table = {key: _plain(key, value) for key, value in table.items()}
         fault = _fault({**defaults, **values})
         if fault:

@@ -36,25 +36,28 @@ class Label:
     above: bool = True
 
     @classmethod
-    def parse(cls, text: str, attributes: Sequence[Attribute]) -> Label:
-        """From NAME (an attribute with levels), NAME>X or NAME<X. Raises UnknownName and BadInput."""
+    def parse(cls, text: str, attributes: Sequence[Attribute], option: str = "--label") -> Label:
+        """From NAME (an attribute with levels), NAME>X or NAME<X. option: whose text it is, for the messages.
+
+        Raises UnknownName and BadInput.
+        """
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise BadInput(f"--label {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
+            raise BadInput(f"{option} {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
         by_name = {entry.name: entry for entry in attributes}
         name, sign, value = match.groups()
         if name not in by_name:
-            raise UnknownName("attribute", name, by_name, "in --label")
+            raise UnknownName("attribute", name, by_name, f"in {option}")
         attribute = by_name[name]
         if sign is None:
             if not attribute.discrete:
                 raise BadInput(
-                    f"--label {name}: expected a cut of its range {attribute.low:g} to {attribute.high:g}: {name}>X"
+                    f"{option} {name}: expected a cut of its range {attribute.low:g} to {attribute.high:g}: {name}>X"
                 )
             return cls(text, name, attribute.levels)
         if attribute.nominal:
             raise BadInput(
-                f"--label {text}: expected {name} alone, its levels {', '.join(attribute.levels)} have no order"
+                f"{option} {text}: expected {name} alone, its levels {', '.join(attribute.levels)} have no order"
             )
         return cls(text, name, ("no", "yes"), attribute.parse(value), sign == ">")
 

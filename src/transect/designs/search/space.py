@@ -147,7 +147,7 @@ def space_of(
     if kind not in KINDS:
         raise UnknownName("space", kind, KINDS)
     known = {attribute.name: attribute for attribute in world.attributes}
-    texts = list(vary)
+    texts = [vary] if isinstance(vary, str) else list(vary)
     seeds = np.arange(SUBJECTS) + _SEEDS
     if kind == "conditions":
         return _conditions([_levels_of(text, known) for text in texts or _discrete(known)])

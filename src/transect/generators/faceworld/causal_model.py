@@ -24,6 +24,7 @@ from transect.generators.faceworld.population import Population
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Latents
+from transect.runs.inputs import as_names
 
 LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES)
 SPACE = "u"
@@ -60,7 +61,9 @@ class CausalModel:
         check_latents(latents)
         columns = requested_columns(ATTRIBUTES, values, hold, len(latents), "see: transect attributes")
         before = self.solve(latents) if hold else {}
-        return replace(latents, settings={**latents.settings, **{name: before[name] for name in hold}, **columns})
+        return replace(
+            latents, settings={**latents.settings, **{name: before[name] for name in as_names(hold)}, **columns}
+        )
 
 
 def check_latents(latents: Latents) -> None:

@@ -23,7 +23,7 @@ from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
 from transect.reports.short_page import ShortPageResult
-from transect.runs.inputs import TableLike
+from transect.runs.inputs import TableLike, as_names
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
 from transect.runs.wording import counted
@@ -184,7 +184,7 @@ class AnnotationProject(Result):
         self,
         out: str | Path | None = None,
         scale: str = "attribute",
-        prune: Sequence[str] = (),
+        prune: str | Sequence[str] = (),
         resamples: int = 1000,
     ) -> RaterReport:
         """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
@@ -194,7 +194,7 @@ class AnnotationProject(Result):
         """
         from transect.annotation.pictures import Pictures
 
-        rules = [rule for rules in parse_rules(prune).values() for rule in rules]
+        rules = [rule for rules in parse_rules(as_names(prune)).values() for rule in rules]
         studies = self.studies(scale)
         page = rater_report.page(studies, rules, resamples, self.run.name)
         validated = [

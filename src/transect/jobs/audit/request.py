@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, TypeVar, final
 
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
@@ -18,6 +18,8 @@ from transect.protocols import TargetLike
 from transect.runs.inputs import TableLike
 from transect.runs.report_settings import ReportSettings
 from transect.targets.limits import Limits
+
+_Record = TypeVar("_Record")
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
 """Texts as on the command line ("glasses", "age=20,60"), or levels by attribute (None: the usual ones)."""
@@ -171,5 +173,15 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
         if name not in known:
             raise UnknownName("setting of an audit", name, known)
         changes.setdefault(known[name], {})[name] = tuple(value) if isinstance(value, list) else value
-    sections = {name: dataclasses.replace(getattr(request, name), **fields) for name, fields in changes.items() if name}
-    return dataclasses.replace(request, **{**changes.get("", {}), **sections})
+    sections = {name: _with(getattr(request, name), changes.get(name, {})) for name in SECTIONS}
+    return _with(request, {**changes.get("", {}), **sections})
+
+
+_LISTS: Final = ("vary", "steps", "hold", "compare", "outcomes", "attributes", "within", "prune", "by")
+"""Settings that are lists of texts: a single text is one of them."""
+
+
+def _with(record: _Record, changes: Mapping[str, object]) -> _Record:
+    changed: _Record = dataclasses.replace(record, **changes)  # type: ignore[type-var]
+    single = {name: (value,) for name in _LISTS if isinstance(value := getattr(changed, name, ()), str)}
+    return dataclasses.replace(changed, **single) if single else changed  # type: ignore[type-var]

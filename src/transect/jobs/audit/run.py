@@ -31,10 +31,10 @@ def audit(
     request: AuditRequest | None = None,
     *,
     vary: Levels | None = None,
-    steps: Sequence[str] | None = None,
+    steps: str | Sequence[str] | None = None,
     subjects: int | None = None,
     truth: str | None = None,
-    outcomes: Sequence[str] | None = None,
+    outcomes: str | Sequence[str] | None = None,
     generator: str | Path | Generator | None = None,
     image_size: int | None = None,
     seed: int | None = None,
@@ -77,7 +77,7 @@ def audit_cost(
 
     Raises BadInput or UnknownName for what `audit` refuses of the design.
     """
-    whole = request or AuditRequest()
+    whole = with_settings(request or AuditRequest(), {})
     whole = whole if target is None else replace(whole, targets=_listed(target))
     targets = _resolved(whole)
     studies, lines = planned.designs(whole, targets)

@@ -13,7 +13,7 @@ from transect.jobs.directions.labels import Labels, from_table, from_target, fro
 from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.protocols import Generator, Target
 from transect.records import Latents
-from transect.runs.inputs import TableLike
+from transect.runs.inputs import TableLike, as_names
 
 if TYPE_CHECKING:
     from transect.inversion.photographs import InvertedPhotographs
@@ -42,9 +42,9 @@ class DirectionsOptions:
 def fit_directions(
     generator: str | Path | Generator,
     labels: TableLike | Target | Labels,
-    attributes: Sequence[str] = (),
+    attributes: str | Sequence[str] = (),
     *,
-    balance: Sequence[str] = (),
+    balance: str | Sequence[str] = (),
     method: str | None = None,
     local: bool = False,
     latents: str | Path | None = None,
@@ -72,6 +72,7 @@ def fit_directions(
     Sources: Denton et al. 2019, arXiv:1906.06439, §3; Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.1.
     """
     options = options or DirectionsOptions()
+    attributes, balance = as_names(attributes), as_names(balance)
     if local and (balance or method):
         raise BadInput("--local: expected neither --balance nor --method, which are of linear directions; drop them")
     source = _generator(generator, latents, options)

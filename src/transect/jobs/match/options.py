@@ -117,15 +117,6 @@ def _same(block: FeaturesLike, source: TableLike) -> bool:
     return block is source
 
 
-def names(columns: str | Sequence[str]) -> tuple[str, ...]:
-    """Column names; a single text is one name.
-
-    >>> names("age"), names(["age", "hat"])
-    (('age',), ('age', 'hat'))
-    """
-    return (columns,) if isinstance(columns, str) else tuple(columns)
-
-
 def check_names(request: Request) -> None:
     """Raises UnknownName for a method, metric, way with layers or column of pictures that does not exist."""
     choice("method", request.method, METHODS)

@@ -20,11 +20,11 @@ from transect.jobs.match.checks import check
 from transect.jobs.match.methods import Matched, matched
 from transect.jobs.match.notes import crowded_note
 from transect.jobs.match.numbers import CovariateBalance, MatchedOutcome, MatchNumbers
-from transect.jobs.match.options import MatchOptions, Method, Request, check_names, names, opened
+from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened
 from transect.jobs.match.outcomes import ExperimentEffect, matched_effects, read_experiment
 from transect.jobs.match.sample import Prepared, prepare
 from transect.jobs.match.text import balance_rows, headline
-from transect.runs.inputs import TableLike
+from transect.runs.inputs import TableLike, as_names
 from transect.runs.result import JobResult
 
 _MOST_LISTED = 20
@@ -115,11 +115,11 @@ def match(
         root=root,
         method=method,
         metric=metric,
-        exact=names(exact),
+        exact=as_names(exact),
         caliper=caliper,
         identity=identity,
-        covariates=names(covariates),
-        outcomes=names(outcomes),
+        covariates=as_names(covariates),
+        outcomes=as_names(outcomes),
         seed=seed,
         options=options or MatchOptions(),
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from transect.effects.matched_pairs import AdjustedPairs
 from transect.jobs.match.numbers import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
-from transect.runs.wording import spaced
+from transect.runs.wording import signed, spaced
 
 MOST_SHOWN: Final = 15
 _SHARES: Final = ("accuracy_in_sample", "accuracy_cross_validated", "recall")
@@ -51,7 +51,7 @@ def _ranked(numbers: MatchNumbers) -> list[CovariateBalance]:
 
 
 def _smd(value: float) -> str:
-    return f"{value:+.3f}" if math.isfinite(value) else "unknown"
+    return signed(value) if math.isfinite(value) else "unknown"
 
 
 def _balance_lines(numbers: MatchNumbers) -> list[str]:
@@ -105,7 +105,7 @@ def _bias(outcome: MatchedOutcome) -> str:
     if not outcome.discordant:
         return "no pair differs"
     if math.isnan(outcome.tolerated):
-        return f"not significant even without hidden bias (p = {outcome.largest_p[0]:.2g})"
+        return f"not computed, since the difference is not significant (p = {outcome.largest_p[0]:.2g})"
     least = "at least" if outcome.tolerated >= 100 else "up to"
     pairs = "1 pair that differs" if outcome.discordant == 1 else f"{outcome.discordant} pairs that differ"
     return (

@@ -23,7 +23,7 @@ from transect.designs.matching.metrics import Layers
 from transect.effects.neighbours import NEIGHBOURS, SOURCE, Preserved, preserved
 from transect.errors import BadInput
 from transect.jobs.neighbours.numbers import DistanceErrors, NeighboursNumbers
-from transect.runs.inputs import TableLike, as_table, choice
+from transect.runs.inputs import TableLike, as_names, as_table, choice
 from transect.runs.result import JobResult
 
 RANDOM: Final = "images at random"
@@ -71,8 +71,8 @@ def neighbours(
     features: FeaturesLike | Sequence[FeaturesLike] | Mapping[str, FeaturesLike],
     table: TableLike,
     *,
-    attributes: Sequence[str] = (),
-    categorical: Sequence[str] = (),
+    attributes: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
     identity: str | None = None,
     k: int = NEIGHBOURS,
     layers: Layers = "flatten",
@@ -105,7 +105,7 @@ def neighbours(
     rows = as_table(table, "table")
     _check(rows.num_rows, k, second, second_threshold, queries)
     sources = _named(features)
-    columns, kinds = _attributes(rows, attributes, categorical, identity)
+    columns, kinds = _attributes(rows, as_names(attributes), as_names(categorical), identity)
     people = None if identity is None else files.objects(rows, identity, "identity")
     chosen = _queries(queries, seed, rows.num_rows)
     threshold = np.inf if second_threshold is None else second_threshold

@@ -41,7 +41,7 @@ from transect.jobs.recognition.numbers import (
 )
 from transect.protocols import Target, TargetLike
 from transect.runs.folder import write_table
-from transect.runs.inputs import TableLike, as_table, choice
+from transect.runs.inputs import TableLike, as_numbers, as_table, choice
 from transect.runs.result import JobResult
 from transect.targets.limits import Limits
 
@@ -163,8 +163,8 @@ def recognition(
     target: TargetLike | None = None,
     pictures: str | None = None,
     pairs: TableLike | None = None,
-    thresholds: Sequence[float] = (),
-    false_match_rates: Sequence[float] = (),
+    thresholds: float | Sequence[float] = (),
+    false_match_rates: float | Sequence[float] = (),
     metric: Metric = "euclidean",
     quiet: bool = False,
     options: RecognitionOptions | None = None,
@@ -193,7 +193,8 @@ def recognition(
     """
     started = time.perf_counter()
     choice("metric", metric, METRICS)
-    check_sources(target, embeddings, pictures, thresholds)
+    values, rates = as_numbers(thresholds), as_numbers(false_match_rates)
+    check_sources(target, embeddings, pictures, values)
     settings = options or RecognitionOptions()
     if settings.root is None:
         settings = replace(settings, root=Path(table).parent if isinstance(table, str | Path) else Path())
@@ -204,8 +205,8 @@ def recognition(
         embeddings=embeddings,
         target=None if target is None else embedding_target(target, settings.preprocess),
         pictures=pictures,
-        thresholds=tuple(thresholds),
-        rates=tuple(false_match_rates) or (() if thresholds else (RATE,)),
+        thresholds=values,
+        rates=rates or (() if values else (RATE,)),
         metric=metric,
         options=settings,
         quiet=quiet,

@@ -79,8 +79,8 @@ def render(
     *,
     subjects: int = 32,
     seed: int = 0,
-    vary: Sequence[str] = (),
-    hold: Sequence[str] = (),
+    vary: str | Sequence[str] = (),
+    hold: str | Sequence[str] = (),
     generator: str | Path | Generator = "faceworld",
     image_size: int | None = None,
     world: WorldSettings | None = None,
@@ -163,7 +163,7 @@ def _world(settings: WorldSettings) -> World:
     return settings.open()
 
 
-def _design(world: World, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int) -> Design:
+def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], subjects: int, seed: int) -> Design:
     if vary:
         usual = usual_levels(world)
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)

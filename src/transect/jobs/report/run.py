@@ -16,7 +16,7 @@ from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
 from transect.runs.folder import STUDIES, FinishedRun, slug
-from transect.runs.inputs import TableLike
+from transect.runs.inputs import TableLike, as_names
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
@@ -27,10 +27,10 @@ def report(
     *,
     shares: Sequence[TableLike] = (),
     correction: str = "holm",
-    models: Sequence[str] = (),
+    models: str | Sequence[str] = (),
     perceived: TableLike | None = None,
     ratings: TableLike | None = None,
-    prune: Sequence[str] = (),
+    prune: str | Sequence[str] = (),
     reference: str | None = None,
     settings: ReportSettings | None = None,
     require_validation: str | Path | None = None,
@@ -49,8 +49,8 @@ def report(
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
     path = Path(folder)
-    checked = sections.check(models)
-    reporting.rate(path, perceived, prune, ratings)
+    checked = sections.check(as_names(models))
+    reporting.rate(path, perceived, as_names(prune), ratings)
     if reference is not None:
         rater_report.judge(path, reference)
     if require_validation is not None:

@@ -143,7 +143,7 @@ def prepare(
     truth: str | None = None,
     budget: int = 400,
     goal: str = "regions",
-    vary: Sequence[str] = (),
+    vary: str | Sequence[str] = (),
     population: str | None = None,
     generator: str | Generator = "faceworld",
     seed: int = 0,

@@ -74,7 +74,7 @@ def search(
     truth: str | None = None,
     budget: int = 400,
     goal: str = "regions",
-    vary: Sequence[str] = (),
+    vary: str | Sequence[str] = (),
     population: str | None = None,
     generator: str | Generator = "faceworld",
     seed: int = 0,

@@ -27,6 +27,7 @@ from transect.jobs.train.result import (
 )
 from transect.protocols import Generator
 from transect.records import Images
+from transect.runs.inputs import as_names
 from transect.training.options import GanOptions
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def train_gan(
     images: int = 1_000_000,
     count: int = 50_000,
     population: str | Path = "balanced",
-    conditions: Sequence[str] = (),
+    conditions: str | Sequence[str] = (),
     seed: int = 0,
     device: str = "cpu",
     quiet: bool = False,
@@ -88,7 +89,7 @@ def train_gan(
     from transect.training.processes import Processes
 
     options, folder = options or GanOptions(), Path(out)
-    plan = Plan(architecture, images, seed, tuple(conditions), **asdict(options))
+    plan = Plan(architecture, images, seed, as_names(conditions), **asdict(options))
     pictures = _source(source, image_size, str(population), device)
     check(plan, pictures.image_size, pictures.attributes)
     crew = Processes.from_environment(device)
