@@ -47,7 +47,7 @@ def show(
         **{f"no attribute: {name}": why for name, why in found.skipped.items()},
     }
     table(["what", "found"], [list(row) for row in facts.items()], as_json=False)
-    rows = [[one["name"], one["kind"], str(one["known"]), _values(one)] for one in seen]
+    rows = [[column["name"], column["kind"], str(column["known"]), _values(column)] for column in seen]
     table(["attribute", "kind", "known", "values"], rows, as_json=False)
 
 
@@ -59,7 +59,7 @@ def _attribute(attribute: Any, values: Any) -> dict[str, Any]:
     return {"name": attribute.name, "kind": attribute.kind, "known": len(known), "levels": counts, **span}
 
 
-def _values(one: dict[str, Any]) -> str:
-    if one["levels"]:
-        return ", ".join(f"{level} {count}" for level, count in one["levels"].items())
-    return f"{one['low']:g} to {one['high']:g}" if "low" in one else "none"
+def _values(column: dict[str, Any]) -> str:
+    if column["levels"]:
+        return ", ".join(f"{level} {count}" for level, count in column["levels"].items())
+    return f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"

@@ -48,8 +48,10 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     ]
     values = {question.name: question.values if scale == "attribute" else question.places for question in questions}
     answers: dict[tuple[str, str, str], dict[str, object]] = {}
-    for one in used:
-        answers.setdefault((one.first, one.study, one.rater), {})[one.question] = values[one.question][one.value or 0]
+    for answer in used:
+        answers.setdefault((answer.first, answer.study, answer.rater), {})[answer.question] = values[answer.question][
+            answer.value or 0
+        ]
     columns: dict[str, Any] = {"id": [key[0] for key in answers]}
     if any(key[1] for key in answers):
         columns["study"] = [key[1] for key in answers]

@@ -85,14 +85,14 @@ def page_of(numbers: LeakageNumbers) -> Page:
 
 
 def _answers(doc: WrittenDocument) -> Iterator[Markup]:
-    found = doc.tree
+    tree = doc.tree
     yield Markup(
         "An attacker that sees only the labels guesses {} correctly {} % of the time, with all classes weighted "
         "equally. Chance is {} %.{}"
     ).format(
         doc.text("/protected"), doc.interval("/dataset_leakage"), doc.number("/chance", "fixed"), _without_signal(doc)
     )
-    if found["amplification"]:
+    if tree["amplification"]:
         yield Markup(
             "From the model's predictions (macro F₁ {} %) it guesses correctly {} % of the time: {} percentage points "
             "more than from labels with as many random errors ({}; {})."
@@ -207,8 +207,8 @@ def _band(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None
 
 
 def _amplification(doc: WrittenDocument) -> Iterator[Block]:
-    found = doc.tree
-    if not found["comparisons"]:
+    tree = doc.tree
+    if not tree["comparisons"]:
         return
     yield Paragraph(
         Markup(
@@ -219,9 +219,9 @@ def _amplification(doc: WrittenDocument) -> Iterator[Block]:
     )
     caption = "Model leakage minus dataset leakage at the model's accuracy, percentage points"
     yield tabulated(doc, "Amplification", "/comparisons", _COMPARISONS, caption)
-    if found["contributions"]:
+    if tree["contributions"]:
         yield _contributions(doc, "/contributions", "amplification in the same format", "the largest")
-    if found["counted"]:
+    if tree["counted"]:
         yield from _counted(doc)
 
 
@@ -311,23 +311,23 @@ def _every_label(doc: WrittenDocument, protected: Markup) -> TextTable:
 
 
 def _methods(doc: WrittenDocument) -> Iterator[Block]:
-    found = doc.tree
+    tree = doc.tree
     attacker = Markup("{}{}; rounds: {}").format(
         doc.text("/attacker"),
-        Markup(", which selected {}").format(doc.listed("/chosen")) if found["chosen"] else "",
+        Markup(", which selected {}").format(doc.listed("/chosen")) if tree["chosen"] else "",
         doc.number("/rounds", "count"),
     )
     items = Markup("{} scored, {} for training{}").format(
-        doc.number("/n", "count"), doc.number("/n_train", "count"), "" if found["splits"] else ", cross-fitted"
+        doc.number("/n", "count"), doc.number("/n_train", "count"), "" if tree["splits"] else ", cross-fitted"
     )
     facts: list[tuple[str, str]] = [
         ("Labels from", doc.text("/source")),
         ("Attacker", attacker),
         ("Items", items),
-        ("Subjects", doc.number("/subjects", "count") if found["subjects"] is not None else ""),
+        ("Subjects", doc.number("/subjects", "count") if tree["subjects"] is not None else ""),
         ("Notes", doc.listed("/notes", " ")),
         ("Labels", Markup("{}, as {}").format(doc.number("/labels", "count"), doc.text("/label_format"))),
-        ("Intervals", doc.text("/dataset_leakage/method") if found["dataset_leakage"]["method"] else "none"),
+        ("Intervals", doc.text("/dataset_leakage/method") if tree["dataset_leakage"]["method"] else "none"),
         ("Seed", doc.number("/seed", "name")),
     ]
     yield Facts([fact for fact in facts if fact[1]], methods=True)

@@ -26,7 +26,9 @@ def matched_effects(page: Content) -> Iterator[Block]:
     )
     gammas = [f"p at {gamma}" for gamma in GAMMAS if gamma > 1]
     headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas)
-    yield TextTable("Outcomes within pairs", headings, [(*_estimated(one, one), *_bounds(one)) for one in outcomes])
+    yield TextTable(
+        "Outcomes within pairs", headings, [(*_estimated(outcome, outcome), *_bounds(outcome)) for outcome in outcomes]
+    )
     yield Heading("Adjusted for what still differs within pairs")
     yield Paragraph(
         "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
@@ -35,11 +37,11 @@ def matched_effects(page: Content) -> Iterator[Block]:
     )
     headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "covariates", "not used")
     rows = [
-        (*_estimated(one, one.adjusted), str(one.adjusted.covariates), ", ".join(one.adjusted.left_out))
-        for one in outcomes
+        (*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out))
+        for outcome in outcomes
     ]
     yield TextTable("Adjusted outcomes", headings, rows)
-    if any(one.experiment for one in outcomes):
+    if any(outcome.experiment for outcome in outcomes):
         yield from _experiments(outcomes)
 
 
@@ -78,9 +80,9 @@ def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
     headings = ("outcome", "experiment", "its effect", interval, "pairs", "minus experiment", interval, "p")
     rows = [
         row
-        for one in outcomes
-        for effect in one.experiment
-        for row in (_compared(one, effect, adjusted=False), _compared(one, effect, adjusted=True))
+        for outcome in outcomes
+        for effect in outcome.experiment
+        for row in (_compared(outcome, effect, adjusted=False), _compared(outcome, effect, adjusted=True))
     ]
     yield TextTable("Matched effects compared with the experiment", (*headings, "detectable with 80 % power"), rows)
 

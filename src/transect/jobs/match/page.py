@@ -162,11 +162,11 @@ def _balance_table(page: Content) -> TextTable:
     headings = ["covariate", *(f"mean {page.groups[side]} {when}" for when in ("before", "after") for side in (1, 0))]
     headings += ["SMD before", "SMD after", "variance ratio after", "KS after"]
     rows = []
-    for one in page.balance:
-        before, after = one.before, one.after
+    for balance in page.balance:
+        before, after = balance.before, balance.after
         figures = (before.treated, before.control, after.treated, after.control)
         spread = (before.smd, after.smd, after.variance_ratio, after.ks)
-        rows.append((one.covariate, *map(decimals, (*figures, *spread))))
+        rows.append((balance.covariate, *map(decimals, (*figures, *spread))))
     return TextTable("Balance", headings, rows)
 
 
@@ -190,8 +190,8 @@ def _shares(page: Content) -> Iterator[Block]:
     treated, control = page.groups[1], page.groups[0]
     yield _among("Share of each attribute", treated, control, f", with 95 % Wilson intervals.{more}")
     panels = [
-        _proportion(f"share-{number}", one.covariate, (one.before, one.after), treated, control)
-        for number, one in enumerate(shares[:MOST_PANELS])
+        _proportion(f"share-{number}", share.covariate, (share.before, share.after), treated, control)
+        for number, share in enumerate(shares[:MOST_PANELS])
     ]
     yield tag("div", svg.joined(panels), class_="proportions")
 
@@ -216,11 +216,11 @@ def _histograms(
     foot = tag("span", tag("span", ends[0]) + tag("span", ends[1]), class_="ends")
     plots = [
         Plot(
-            Markup("<strong>{}</strong>").format(one.title.capitalize()),
-            svg.histograms(f"{name}-{number}", f"{words}, {one.title}", one.treated, one.control),
+            Markup("<strong>{}</strong>").format(panel.title.capitalize()),
+            svg.histograms(f"{name}-{number}", f"{words}, {panel.title}", panel.treated, panel.control),
             foot,
         )
-        for number, one in enumerate(drawn)
+        for number, panel in enumerate(drawn)
     ]
     return ends, Plots(plots)
 
@@ -260,18 +260,18 @@ def _references(page: Content) -> Iterator[Block]:
 
 def _joints(page: Content) -> Iterator[Block]:
     several = len(page.joints) > 1
-    for place, one in enumerate(page.joints):
+    for place, joint in enumerate(page.joints):
         if several:
-            yield Heading(f"{one.treated} and {one.control}")
+            yield Heading(f"{joint.treated} and {joint.control}")
         first = ", with 95 % Wilson intervals: groups may agree in each attribute and not in their combinations."
-        yield _among("Share of each combination", one.treated, one.control, "." if place else first)
+        yield _among("Share of each combination", joint.treated, joint.control, "." if place else first)
         panels = [
-            _proportion(f"joint-{place}-{number}", _levels(cells[0]), cells, one.treated, one.control)
-            for number, cells in enumerate(zip(one.before, one.after, strict=True))
+            _proportion(f"joint-{place}-{number}", _levels(cells[0]), cells, joint.treated, joint.control)
+            for number, cells in enumerate(zip(joint.before, joint.after, strict=True))
         ]
         yield tag("div", svg.joined(panels), class_="proportions")
     if page.joints:
-        tables = [table for one in page.joints for table in _joint_tables(one, several)]
+        tables = [table for joint in page.joints for table in _joint_tables(joint, several)]
         yield Folded(f"{'Tables' if several else 'Table'} of the joint distribution", tables)
 
 
@@ -279,16 +279,16 @@ def _levels(cell: Cell) -> str:
     return ", ".join(name if level else f"not {name}" for name, level in cell.levels.items())
 
 
-def _joint_tables(one: Joint, several: bool) -> Iterator[Block]:
-    for when, cells in (("before", one.before), ("after", one.after)):
-        yield Heading(when.capitalize() + (f": {one.treated} and {one.control}" if several else ""))
-        title = f"Joint distribution {when}, {one.treated} and {one.control}"
+def _joint_tables(joint: Joint, several: bool) -> Iterator[Block]:
+    for when, cells in (("before", joint.before), ("after", joint.after)):
+        yield Heading(when.capitalize() + (f": {joint.treated} and {joint.control}" if several else ""))
+        title = f"Joint distribution {when}, {joint.treated} and {joint.control}"
         rows = [
             (_levels(cell), *(_ranged(*side) for side in (
                 (cell.treated, cell.treated_interval), (cell.control, cell.control_interval)))
             ) for cell in cells
         ]  # fmt: skip
-        yield TextTable(title, ("combination", f"{one.treated}, %", f"{one.control}, %"), rows)
+        yield TextTable(title, ("combination", f"{joint.treated}, %", f"{joint.control}, %"), rows)
 
 
 def _ranged(share: float, ends: tuple[float, float]) -> Markup:

@@ -222,19 +222,19 @@ def _curves(result: RecognitionResult) -> Iterator[Block]:
     )
     yield svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
     yield Heading("DET: what a lower rate of one error costs in the other")
-    yield Plots([_plot(one, "det", number) for number, one in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "det", number) for number, panel in enumerate(panels)], "panels two")
     yield Heading("ROC: images of one person that match")
-    yield Plots([_plot(one, "roc", number) for number, one in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "roc", number) for number, panel in enumerate(panels)], "panels two")
 
 
-def _plot(one: Panel, kind: str, number: int) -> Plot:
+def _plot(panel: Panel, kind: str, number: int) -> Plot:
     curves, ticks, up = (
-        (one.det, one.det_ticks, "FNMR, %") if kind == "det" else (one.roc, one.roc_ticks, "1 − FNMR, %")
+        (panel.det, panel.det_ticks, "FNMR, %") if kind == "det" else (panel.roc, panel.roc_ticks, "1 − FNMR, %")
     )
-    drawing = draw(f"{kind}-{number}", f"{kind.upper()}, {one.title}", curves, one.x_ticks, ticks)
-    caption = Markup('<strong>{}</strong> <span class="fine">{}</span>').format(one.title, up)
+    drawing = draw(f"{kind}-{number}", f"{kind.upper()}, {panel.title}", curves, panel.x_ticks, ticks)
+    caption = Markup('<strong>{}</strong> <span class="fine">{}</span>').format(panel.title, up)
     missing = "no threshold has both rates above 0, so there is no line"
-    without = f" ({', '.join(one.without)}: {missing})" if kind == "det" and one.without else ""
+    without = f" ({', '.join(panel.without)}: {missing})" if kind == "det" and panel.without else ""
     return Plot(caption, drawing, f"FMR, %{without}")
 
 
@@ -245,9 +245,9 @@ def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
         "errors."
     )
     rows = [
-        (TITLES[name], one.rate.upper(), significant(one.threshold, 4), _ratios(one), significant(one.gini))
+        (TITLES[name], gap.rate.upper(), significant(gap.threshold, 4), _ratios(gap), significant(gap.gini))
         for name, sample in numbers.samples.items()
-        for one in sample.differentials
+        for gap in sample.differentials
     ]
     yield TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean", "Gini"), rows)
 
@@ -270,9 +270,9 @@ def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
         for group in sample.groups:
             mean = _ends(group.mean_distance, group.mean_distance_low, group.mean_distance_high)
             rows.append((TITLES[name], group.group, f"{group.identities:,}", f"{group.genuine:,}", mean))
-        for one in sample.differences:
-            p = f", p {'' if one.p < 5e-5 else '= '}{probability(one.p)}" if math.isfinite(one.p) else ""
-            rows.append((TITLES[name], one.name, "", "", _ends(one.estimate, one.low, one.high) + p))
+        for gap in sample.differences:
+            p = f", p {'' if gap.p < 5e-5 else '= '}{probability(gap.p)}" if math.isfinite(gap.p) else ""
+            rows.append((TITLES[name], gap.name, "", "", _ends(gap.estimate, gap.low, gap.high) + p))
     headings = ("images", numbers.group, "identities", "comparisons", "mean distance")
     yield TextTable("Distances of one person’s images", headings, rows)
 
