@@ -24,8 +24,9 @@ def drawn(path, male, label, rng):
 def celeba(root, rng):
     """list_attr_celeba.txt with its number, its padded names and its 1 and -1; two pictures a person."""
     rows, people = [], []
+    of_person = rng.random(N // 2 + 1) < 0.5
     for number in range(1, N + 1):
-        male, smile, hat = int(rng.random() < 0.5), int(rng.random() < 0.5), int(rng.random() < 0.3)
+        male, smile, hat = int(of_person[number // 2]), int(rng.random() < 0.5), int(rng.random() < 0.3)
         drawn(root / "img_align_celeba" / f"{number:06d}.jpg", male, smile, rng)
         rows.append(f"{number:06d}.jpg " + " ".join(f"{2 * bit - 1:2d}" for bit in (male, smile, hat)))
         people.append(f"{number:06d}.jpg {number // 2}")

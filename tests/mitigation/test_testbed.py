@@ -16,7 +16,7 @@ from transect.mitigation.network import SmallResNet
 from transect.mitigation.numbers import AttackFigures, Figure, MitigationFigures
 from transect.mitigation.questions import codes
 from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
-from transect.mitigation.summary import noise_curve
+from transect.mitigation.summary import noise_at, noise_curve
 from transect.mitigation.testbed import PROTECTED, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects
 from transect.records import Attribute, Design, Latents
@@ -204,10 +204,10 @@ def row(kind, f1, delta):
 
 def test_the_noise_curve_ends_where_noise_does():
     rows = [row("plain", 80.0, 20.0)]
-    assert noise_curve(rows, 80.0) is None
+    assert noise_at(noise_curve(rows), 80.0) is None
     rows.append(row("noise", 70.0, 10.0))
-    assert noise_curve(rows, 75.0) == 15.0
-    assert noise_curve(rows, 69.0) is None
+    assert noise_at(noise_curve(rows), 75.0) == 15.0
+    assert noise_at(noise_curve(rows), 69.0) is None
     assert over_seeds([None, 2.0]).low is None
 
 
