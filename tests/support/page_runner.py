@@ -202,7 +202,7 @@ class Reader:
         return "" if self.full else " ".join(fitting.values())
 
     def command(self, line: str, added: str) -> str:
-        words = [*smaller(shlex.split(line, comments=True), self.largest), *shlex.split(added)]
+        words = with_options(smaller(shlex.split(line, comments=True), self.largest), shlex.split(added))
         if words[0] == "export":
             os.environ.update(word.replace("…", "a secret of the reader").split("=", 1) for word in words[1:])
         elif words[:2] == ["pip", "install"]:
@@ -224,7 +224,7 @@ class Reader:
 
     def serve(self, words: list[str]) -> str:
         """A server in the background, on a free port, until the page ends."""
-        call = [sys.executable, "-m", *words, "--port", "0", "--no-examples"]
+        call = [sys.executable, "-m", *with_options(words, ["--port", "0", "--no-examples"])]
         process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.stack.callback(process.stdout.close)
         self.stack.callback(process.wait)
@@ -232,6 +232,22 @@ class Reader:
         first = process.stdout.readline()
         assert "http://" in first, first + process.stdout.read()
         return first
+
+
+def with_options(words: list[str], added: list[str]) -> list[str]:
+    """The command with options that replace its own of the same name; of an option that is added twice, the last.
+
+    >>> with_options(["train", "--images", "500", "--quiet"], ["--images", "8"])
+    ['train', '--quiet', '--images', '8']
+    """
+    for place, name in enumerate(added):
+        if name.startswith("--"):
+            value = [word for word in added[place + 1 : place + 2] if not word.startswith("--")]
+            if name in words:
+                start = words.index(name)
+                words = words[:start] + words[start + 1 + len(value) :]
+            words = [*words, name, *value]
+    return words
 
 
 def defaults_made_small(words: list[str]) -> list[str]:
