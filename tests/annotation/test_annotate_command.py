@@ -76,7 +76,7 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
     unknown.write_text("id,question,rater,answer\n0-0000,smile,ada,no\n7-0000,smile,ada,no\n")
     asked = [questions]
     for file, given, reason in (
-        (tmp_path / "none.csv", asked, "expected a readable CSV or Parquet"),
+        (tmp_path / "none.csv", asked, "expected a file, found none"),
         (table, ["monk"], "unknown question 'smile'"),
         (unknown, asked, "expected answers about this run's images"),
         (table, [str(tmp_path / "none.toml")], "unknown questions"),

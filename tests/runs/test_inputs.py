@@ -79,3 +79,10 @@ def test_columns_of_unequal_length_are_refused():
 def test_other_objects_are_refused():
     with pytest.raises(BadInput, match="got int"):
         as_table(3)
+
+
+def test_a_text_that_looks_like_a_missing_number_stays_a_text(tmp_path):
+    """ "NA" is the code of Namibia; only an empty field of a column of texts is missing."""
+    path = tmp_path / "t.csv"
+    path.write_text("country,age\nNA,31\nUS,NA\n,\n")
+    assert as_table(path).to_pydict() == {"country": ["NA", "US", None], "age": [31, None, None]}

@@ -6,7 +6,7 @@ from page_runner import Page
 TARGET = "torch:mypackage.models:SmileNet@smile.safetensors"
 TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
 GPU = "needs a GPU"
-NODE = "the test has a server of its own; tests/docs/test_face_api_example.py starts this one"
+NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"

@@ -115,8 +115,8 @@ def exchanged(
 ) -> Int[np.ndarray, " n"]:
     """The protected attribute after a permutation of the subjects: each gets another's class for all its items.
 
-    Where the class varies within a subject its items' classes go together, in the same proportions as far as the
-    number of items allows.
+    A subject whose items have several classes passes them on in the same proportions, as far as the number of items
+    of the other subject allows.
 
     >>> from transect.attacks.chance import item_keys
     >>> out = exchanged(np.array([0, 0, 1, 1, 1]), item_keys("aabbb"), np.random.default_rng(1))

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
 
@@ -75,7 +76,8 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     """The table in a .parquet, .csv, .arrow, .feather or .npz file (one array a column; 2-D arrays as lists).
 
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
-    Empty CSV fields are missing values; columns named in `text` are texts, whatever they look like.
+    Empty CSV fields are missing values, and so is "NA" or "nan" among numbers; among texts "NA" is a text. Columns
+    named in `text` are texts, whatever they look like.
 
     Raises BadInput, with the reason, for a file that is absent, of another kind, or damaged.
     """
@@ -96,18 +98,27 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
 
         return parquet.read_table(path)
     if suffix == ".csv":
-        from pyarrow import csv
-
-        return csv.read_csv(
-            path,
-            convert_options=csv.ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())),
-        )
+        return _read_csv(path, text)
     if suffix in (".arrow", ".feather"):
         return _read_arrow(path)
     if suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             return _of_columns({name: arrays[name] for name in arrays.files}, f"{role} {path}")
     raise BadInput(f"{role} {path}: expected one of {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}")
+
+
+def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
+    """The CSV file. In columns of texts, "NA" and "null" stay, which pyarrow would take for missing values."""
+    from pyarrow import csv
+
+    types = dict.fromkeys(text, pa.string())
+    table = csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    for index, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = table.column(index)
+            filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+            table = table.set_column(index, field, filled)
+    return table
 
 
 def _read_arrow(path: Path) -> pa.Table:

@@ -29,10 +29,8 @@ def read_typed(source: TableLike, schema: pa.Schema, role: str) -> tuple[pa.Tabl
     Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`). Raises BadInput for a
     file that cannot be read, or a column that cannot be cast.
     """
-    if isinstance(source, str | Path):
-        table, called = _read(Path(source), schema), str(source)
-    else:
-        table, called = as_table(source, role), role
+    called = str(source) if isinstance(source, str | Path) else role
+    table = as_table(source, role, schema.names)  # read as texts: `_cast` names the column that cannot be read
     for place, name in enumerate(table.column_names):
         if name in schema.names:
             table = table.set_column(place, name, _cast(table.column(place), schema.field(name), called))
@@ -52,23 +50,6 @@ def seconds_of(text: str, where: str) -> float:
             f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; fix it"
         ) from None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
-    """As `runs.inputs.read_table`, but that only an empty field is missing: "NA" may be the name of a level."""
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            types = {field.name: pa.string() for field in schema}  # `_cast` names the column that cannot be read
-            options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
-            return csv.read_csv(path, convert_options=options)
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; fix the file") from None
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, path: str) -> pa.ChunkedArray:
