@@ -47,7 +47,7 @@ def reference() -> str:
 
 
 def _pages(name: str, command: Any) -> list[str]:
-    """The page of a command and, where it is a group, of each of its own."""
+    """The page of a command and, where it is a group, the pages of its commands."""
     within = getattr(command, "commands", {})
     return [_command(name, command)] + [page for key, one in within.items() for page in _pages(f"{name} {key}", one)]
 

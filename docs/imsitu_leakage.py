@@ -3,7 +3,7 @@
 python docs/imsitu_leakage.py imsitu_verb_gender.parquet [--rounds 5] [--noisy]
 
 The file has the columns split, image_name, verb_id, gender and in_alpha3, in_alpha2, in_alpha1 of Wang et al.'s
-release; it is not ours to publish. The closed form takes seconds. --rounds: also the paper's attacker, so many rounds
+release; it is not ours to publish. The closed form takes seconds. --rounds: also the paper's attacker, this many rounds
 for each of the four training sets, a minute or two each on one core; --noisy: its λ_D(F1), too.
 """
 

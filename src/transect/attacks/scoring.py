@@ -192,7 +192,7 @@ def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_clas
 def published_difference(
     minuend: Sequence[Attack], subtrahend: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int
 ) -> Estimate:
-    """The published figure of `one` less that of `other`, round by round: as many rounds of both.
+    """The published figure of `minuend` minus that of `subtrahend`, round by round; both have as many rounds.
 
     >>> right, wrong = Attack(np.arange(2), np.ones(2)), Attack(np.arange(2), np.zeros(2))
     >>> published_difference([right], [wrong], np.array([0, 1]), 2).estimate  # 0 % folds to 100 %

@@ -24,8 +24,8 @@ MOST: Final = 12
 class Deviations:
     """A target's answers beside people's, both from 0 (no) to 1 (yes); of a regression in the units of the attribute.
 
-    model, people [n]: NaN where there is none. over, under: the images on which the model is farthest above and below,
-    at most so many as are shown, farthest first.
+    model, people [n]: NaN where there is none. over, under: rows of the images that are shown, on which the model is
+    farthest above and below, farthest first.
     """
 
     study: str
