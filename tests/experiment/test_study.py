@@ -320,7 +320,8 @@ SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGE
 
 
 @pytest.mark.timeout(900)
-def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_kill_nine_at_random_moments_and_resume_is_byte_identical(kills, tmp_path):
     """60 parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
 
     def begin(name):
@@ -337,7 +338,7 @@ def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
     def finished():
         return len(list(tmp_path.glob("killed/predictions/*/*.parquet")))
 
-    for kill in range(10):
+    for kill in range(kills):
         run, before, more = begin("killed"), finished(), draw.randint(0, 3)
         while run.poll() is None and (count(events, "cost") <= kill or finished() < before + more):
             time.sleep(0.01)  # until this start has taken the folder, and none to three parts are done

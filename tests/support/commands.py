@@ -5,11 +5,12 @@ import io
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from places import SUPPORT
 
-from transect.cli.app import app
+from transect.cli.app import app, main
 from transect.errors import TransectError
 
 
@@ -24,15 +25,30 @@ def run(*arguments: str, hide: str = "") -> subprocess.CompletedProcess:
     )
 
 
-def refused(*arguments: str, code: int = 2, hide: str = "") -> str:
-    """The one line of a refusal."""
-    done = run(*arguments, hide=hide)
+def refused(*arguments: str, code: int = 2, hide: str = "", alone: bool = False) -> str:
+    """The one line of a refusal; `alone`, or where a library is hidden: in a process of its own."""
+    done = run(*arguments, hide=hide) if alone or hide else run_here(*arguments)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if line.startswith("transect:")]
     assert len(lines) == 1, done.stderr
     assert "Traceback" not in done.stderr
     return lines[0].removeprefix("transect: ")
+
+
+def run_here(*arguments: str) -> subprocess.CompletedProcess:
+    """As `run`, in this process: three seconds faster."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["transect", *arguments]),
+        mock.patch.object(os, "_exit", sys.exit),
+        mock.patch.dict(os.environ, COLUMNS="200"),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as end,
+    ):
+        main()
+    return subprocess.CompletedProcess(arguments, end.value.code or 0, out.getvalue(), err.getvalue())
 
 
 def printed(*given):
