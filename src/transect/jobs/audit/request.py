@@ -126,7 +126,7 @@ class AuditRequest:
     dataset: str | None = None
     compare: Sequence[str] = ()
     interpolate: int | None = None
-    truth: Sequence[str] = ()
+    truth: str | Sequence[str] = ()
     outcomes: Sequence[str] = ()
     control: bool = True
     world: WorldSettings = field(default_factory=WorldSettings)

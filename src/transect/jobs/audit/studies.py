@@ -25,6 +25,7 @@ from transect.protocols import Target, World
 from transect.records import Attribute, Design
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
+from transect.runs.inputs import as_names
 
 AUDIT: Final = "audit"
 EXPERIMENT: Final = "experiment"
@@ -179,7 +180,7 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
     complete = replace(
         study,
         targets=tuple(targets),
-        truths=truths_of(request.truth, [target.name for target in targets], known),
+        truths=truths_of(as_names(request.truth), [target.name for target in targets], known),
         outcomes=tuple(request.outcomes),
         limits=request.limits,
     )
