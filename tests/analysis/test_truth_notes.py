@@ -1,4 +1,4 @@
-"""What a report states where a truth that is not of faces is applied to detectors."""
+"""What a report states where the truth of a detector is not that every image shows a face."""
 
 import pytest
 from small_run import small_spec
@@ -11,16 +11,14 @@ FEMININE = StatedTruth("feminine>0.5", "feminine", ">", 0.5)
 
 
 def spec(task, truth):
-    targets = (TargetEntry("faces", "faces", task, ("error",), TargetDescription({})),)
-    return small_spec(Design({"smile": (0.0, 1.0)}, 3), truth=truth, targets=targets)
+    targets = (TargetEntry("faces", "faces", task, ("error",), TargetDescription({}), truth),)
+    return small_spec(Design({"smile": (0.0, 1.0)}, 3), targets=targets)
 
 
 def test_a_detectors_errors_against_another_truth_than_a_face_are_explained():
     (note,) = truth_notes(spec(Task.DETECTION, FEMININE))
-    assert note.startswith(
-        "The truth feminine>0.5 is applied to every target. An error of faces is a detection where it"
-    )
-    assert note.endswith("audit a face detector by itself with --truth face.")
+    assert note.startswith("The truth of faces is feminine>0.5. An error is a detection where it is no")
+    assert note.endswith("for a face detector give --truth 'faces=face'.")
 
 
 @pytest.mark.parametrize(

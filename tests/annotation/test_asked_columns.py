@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import transect
 from transect.analysis import findings, finished_run, rater_report, reporting
 from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
@@ -135,7 +134,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
     rater_report.judge(run, f"{name}>=0.5")
     try:
         read = finished_run.read(run)
-        np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
+        np.testing.assert_equal(read.labels(read.spec.targets[0]), (seen >= 0.5) * 1.0)
         page = rater_report.page(rater_report.from_stored(run), resamples=0)
         assert any(one.title.startswith("Farthest from people") for one in page.galleries)
         made = findings.answers_of(read, read.spec.targets[0])

@@ -43,6 +43,7 @@ def facts(version=RENDERER_VERSION):
         "image_size": 128,
         "sizes": {"photometry": 5000, "held_out": 4000},
         "interval": "95 %, percentile bootstrap by subject",
+        "truth": None,
         "found_rule": "a box that overlaps",
         "photometry": {
             "subjects": 5000,

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import Truth
+from transect.effects.truth import truths_of
 from transect.errors import BadInput, UnknownName
 from transect.records import Annotations, Attribute, Question
 
@@ -126,3 +127,35 @@ def test_shares_of_single_answers_count_those_on_the_side_of_yes():
     bun = Truth.parse("hair==bun", {"hair": HAIR})
     np.testing.assert_allclose(bun.share_of_answers(hair, 3, HAIR), [np.nan, np.nan, 0.5])
     assert len(Truth.parse("age", {"age": AGE}).share_of_answers(ages, 2, AGE)) == 0
+
+
+NAMED = ["a:b", "a:b=c", "m<0.1>"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([], {}),
+        (["face"], dict.fromkeys(NAMED, "face")),
+        (["a:b=glasses==1"], {"a:b": "glasses==1"}),
+        (["a:b=c=face"], {"a:b=c": "face"}),
+        (["m<0.1>=smile>=0.5", "face"], {"a:b": "face", "a:b=c": "face", "m<0.1>": "smile>=0.5"}),
+    ],
+)
+def test_a_truth_is_of_all_targets_or_of_one(texts, expected):
+    assert {name: truth.text for name, truth in truths_of(texts, NAMED).items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["face", "smile>0.5"], "expected one truth for all targets, got 'face' and 'smile>0.5'"),
+        (["a:b=face", "a:b=smile"], "expected one truth for target a:b, got 'face' and 'smile'"),
+        (["a:d=face"], "unknown target 'a:d': did you mean a:b"),
+        (["glasses=1"], "unknown target 'glasses': .*; to compare, write ==, as 'glasses==1'"),
+        (["a:b="], "truth '': expected an attribute"),
+    ],
+)
+def test_truths_that_contradict_each_other_or_are_of_no_target(texts, message):
+    with pytest.raises(BadInput, match=message):
+        truths_of(texts, NAMED)

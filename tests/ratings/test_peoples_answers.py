@@ -132,8 +132,8 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
 
     def found(text):
         run = Mock(Run)
-        run.truth, run.known = Truth.parse(text, known), known
-        made = findings._rated_truth(run, run.truth.attribute, columns, people, answers)
+        run.known, truth = known, Truth.parse(text, known)
+        made = findings._rated_truth(run, truth, truth.attribute, columns, people, answers)
         return [each.tolist() for each in made]
 
     assert found("glasses") == [[0, 1], [], [0.25, 1]]

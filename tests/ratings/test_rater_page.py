@@ -15,7 +15,6 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import rater_page
 from transect.ratings import seen as ratings
 from transect.ratings.seen import parse_rule
-from transect.records import Task
 from transect.reports import builder
 
 
@@ -105,7 +104,7 @@ def test_raters_are_the_reference(rated):
         target = run.spec.targets[0]
         assert run.outcomes(target) == (*target.outcomes, "error")
         seen = run.seen.people["smile"]
-        np.testing.assert_equal(run.labels(Task.BINARY), (seen >= 0.5) * 1.0)
+        np.testing.assert_equal(run.labels(target), (seen >= 0.5) * 1.0)
         made = reporting.report(rated)
         (effect,) = [one for one in made.effects if one.outcome == "error" and one.kind == "contrast"]
         scores = run.predictions(target).scores[:, 0]

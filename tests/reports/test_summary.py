@@ -142,7 +142,8 @@ def test_the_notice(validated):
 
 def test_significant_effects_that_the_list_leaves_out_are_stated():
     results = make_results()
-    results["studies"][0]["truth"] = "skin_tone>5"
+    for target in results["studies"][0]["targets"]:
+        target["truth"] = "skin_tone>5"
     assert "The list above has" not in plain_text(
         family_words(document(results | {"largest": [*range(len(results["effects"]))]}))
     )
@@ -151,5 +152,6 @@ def test_significant_effects_that_the_list_leaves_out_are_stated():
     assert "The list above has the largest of them; the effects of each study are complete." in text
     assert "The list leaves out effects on errors of the attribute that the truth is about" in text
     assert f"{results['effects'][0]['name']} (miss)" in text
-    results["studies"][0]["truth"] = "face"
+    for target in results["studies"][0]["targets"]:
+        target["truth"] = "face"
     assert "The list leaves out" not in plain_text(family_words(document(results | {"largest": []})))

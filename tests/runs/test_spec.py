@@ -87,10 +87,10 @@ SPECS = st.fixed_dictionaries(
         "nominal": lists(ATTRIBUTES),
         "design": DESIGNS,
         "subjects_per_part": COUNTS,
-        "truth": st.none() | objects(text=NAMES, attribute=NAMES, comparison=NAMES, value=NUMBERS),
         "targets": lists(
             objects(name=NAMES, slug=NAMES, task=st.sampled_from([*map(str, Task)]), outcomes=lists(NAMES),
-                    description=FACTS)
+                    description=FACTS,
+                    truth=st.none() | objects(text=NAMES, attribute=NAMES, comparison=NAMES, value=NUMBERS))
         ),
         "limits": objects(timeout=NUMBERS, batch=COUNTS),
     },

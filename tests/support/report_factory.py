@@ -50,6 +50,7 @@ def target(name, task, n_images, n_failed=0, reasons=None, found_rule=None):
         "n_images": n_images,
         "n_failed": n_failed,
         "failure_reasons": reasons or {},
+        "truth": None,
         "found_rule": found_rule,
     }
 

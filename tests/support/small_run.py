@@ -35,7 +35,6 @@ def small_spec(design, **changes):
         nominal=(),
         design=design,
         subjects_per_part=4,
-        truth=None,
         targets=(),
         limits=LimitsEntry(10.0, 16),
     )

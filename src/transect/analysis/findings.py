@@ -23,7 +23,7 @@ from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.samples import Measure
-from transect.effects.truth import FACE
+from transect.effects.truth import FACE, Truth
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.reports import selection
@@ -145,7 +145,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     outcomes: the target's, where they are known already.
     """
     outcomes = TargetOutcomes(run, target) if outcomes is None else outcomes
-    predictions, task, truth, label = outcomes.predictions, target.task, run.truth, outcomes.labels
+    predictions, task, truth, label = outcomes.predictions, target.task, run.truth(target), outcomes.labels
     possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
@@ -157,7 +157,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
     rated, people_truth, people_yes = _rated_truth(
-        run, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
+        run, truth, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
     )
     return Answers(
         study=run.spec.name,
@@ -197,6 +197,7 @@ _Labels = Float[np.ndarray, " _"]
 
 def _rated_truth(
     run: Run,
+    stated: Truth | None,
     name: str,
     columns: Mapping[str, Float[np.ndarray, " n"]],
     people: Mapping[str, Float[np.ndarray, " n"]],
@@ -208,7 +209,6 @@ def _rated_truth(
     the file by image. Empty arrays where there are none.
     """
     empty = np.empty(0)
-    stated = run.truth
     if stated is None:
         return empty, empty, empty
     attribute = run.known.get(stated.attribute)
@@ -284,6 +284,7 @@ def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> di
         "slug": target.slug,
         "task": str(target.task),
         "description": dict(target.description.facts),
+        "truth": None if (truth := run.truth(target)) is None else truth.text,
         "n_images": len(predictions),
         "n_failed": int(predictions.failed.sum()),
         "failure_reasons": dict(sorted(reasons.items())),
@@ -317,9 +318,13 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
 
 
 def _truth_text(run: Run) -> str | None:
-    if run.spec.truth is None and run.reference is not None:
+    """The truth of all targets, or of each that has one where they differ."""
+    if not run.spec.truths and run.reference is not None:
         return f"{run.reference.text} (as raters saw it)"
-    return None if run.truth is None else run.truth.text
+    texts = {target.name: target.truth and target.truth.text for target in run.spec.targets}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{name}: {text or 'none'}" for name, text in texts.items())
 
 
 def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:

@@ -41,24 +41,22 @@ class Run:
     true: Mapping[str, Float[np.ndarray, " n"]]
     seen: ratings.Ratings
     reference: Truth | None = None
-    """What raters' answers are the reference for, where the run itself has no truth."""
+    """What raters' answers are the reference for, where no target has a truth."""
 
-    @property
-    def truth(self) -> Truth | None:
-        """The run's own truth, else the one that raters are the reference for; None without either."""
-        stated = self.spec.truth
-        return self.reference if stated is None else _truth(stated)
+    def truth(self, target: TargetEntry) -> Truth | None:
+        """The truth stated for the target, else the one that raters are the reference for; None without either."""
+        return self.reference if target.truth is None else _truth(target.truth)
 
-    def labels(self, task: Task) -> Float[np.ndarray, " n"] | None:
+    def labels(self, target: TargetEntry) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
-        if self.spec.truth is not None:
-            return _truth(self.spec.truth).of({**self.true, "": np.zeros(len(self.images))})
-        if self.reference is None or task is Task.EMBEDDING:
+        if target.truth is not None:
+            return _truth(target.truth).of({**self.true, "": np.zeros(len(self.images))})
+        if self.reference is None or target.task is Task.EMBEDDING:
             return None
         name = self.reference.attribute
         seen = self.seen.value_of(name, self.known)
         nobody = np.full(len(self.images), np.nan)
-        return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
+        return reference.labels(self.reference, nobody if seen is None else seen, target.task, self.known.get(name))
 
     def outcomes(self, target: TargetEntry) -> tuple[str, ...]:
         """What is counted on a target; its errors too, where raters are the reference."""
@@ -114,7 +112,7 @@ def read(path: Path) -> Run:
     seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
-    judged = None if spec.truth is not None else reference.stored(path, known)
+    judged = None if spec.truths else reference.stored(path, known)
     return Run(folder, spec, spec.design, attributes, images, true, seen, judged)
 
 

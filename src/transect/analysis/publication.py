@@ -130,12 +130,12 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
 
 
 def studies_truth(studies: Sequence[Findings]) -> list[str]:
-    """For each effect, in order, the attribute that its study's truth is about; "" without one."""
-    return [_truth_of(study) for study in studies for _ in study.effects]
+    """For each effect, in order, the attribute that its target's truth is about; "" without one."""
+    return [_truth_of(study, effect.target) for study in studies for effect in study.effects]
 
 
-def _truth_of(study: Findings) -> str:
-    return next((answers.truth_attribute for answers in study.answers if answers.truth_attribute), "")
+def _truth_of(study: Findings, target: str) -> str:
+    return next((answers.truth_attribute for answers in study.answers if answers.target == target), "")
 
 
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:

@@ -271,13 +271,13 @@ def _galleries(study: RatedStudy, rules: Sequence[Rule]) -> Iterator[PictureGall
 
 def _deviations(study: RatedStudy) -> Iterator[deviations.Deviations]:
     """Deviations of each target whose truth the raters rated too."""
-    stated = study.run.truth
     by_attribute = {r.attribute: r for r in reversed(study.rated)}
     rated: Mapping[str, Rated] = {**by_attribute, **{r.name: r for r in study.rated}}
-    if stated is None or stated.attribute not in rated:
-        return
-    truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
     for target in study.run.spec.targets:
+        stated = study.run.truth(target)
+        if stated is None or stated.attribute not in rated:
+            continue
+        truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
         deviation = deviations.deviations(findings.answers_of(study.run, target), truth, rated[stated.attribute])
         if deviation is not None:
             yield deviation
@@ -292,9 +292,9 @@ def judge(folder: Path, text: str) -> None:
     runs = [(path, finished_run.read(path)) for _, path in _runs(folder)]
     references = []
     for path, run in runs:
-        if run.spec.truth is not None:
+        if run.spec.truths:
             raise BadInput(
-                f"--reference {text}: expected a run without a truth, got {run.spec.truth.text} of "
+                f"--reference {text}: expected a run without a truth, got {run.spec.truths[0].text} of "
                 f"{run.spec.name}; leave it out, or audit without --truth"
             )
         truth = reference.parse(text, run.known)
@@ -304,7 +304,7 @@ def judge(folder: Path, text: str) -> None:
                 f"--reference {text}: expected ratings of {truth.attribute}, got {rated_names}; give --ratings too"
             )
         for target in run.spec.targets:
-            replace(run, reference=truth).labels(target.task)
+            replace(run, reference=truth).labels(target)
         references.append((path, truth))
     for path, truth in references:
         reference.store(path, truth)

@@ -107,16 +107,13 @@ def _report(
 
 
 def truth_notes(spec: RunSpec) -> list[str]:
-    """What one truth for every target means for detectors, where the truth is not that each image shows a face."""
-    if spec.truth is None or spec.truth.attribute == FACE:
-        return []
-    detectors = [target.name for target in spec.targets if target.task is Task.DETECTION]
-    if not detectors:
-        return []
+    """What the truth of a detector means where it is not that each image shows a face."""
     return [
-        f"The truth {spec.truth.text} is applied to every target. An error of {', '.join(detectors)} is a detection "
-        f"where it is no, or none where it is yes, which judges a detector of {spec.truth.attribute} and not of faces; "
-        "audit a face detector by itself with --truth face."
+        f"The truth of {target.name} is {target.truth.text}. An error is a detection where it is no, or none where it "
+        f"is yes, which judges a detector of {target.truth.attribute} and not of faces; for a face detector give "
+        f"--truth '{target.name}=face'."
+        for target in spec.targets
+        if target.task is Task.DETECTION and target.truth is not None and target.truth.attribute != FACE
     ]
 
 

@@ -38,7 +38,7 @@ class TargetOutcomes:
     @cached_property
     def labels(self) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image; None where there is none."""
-        return self.run.labels(self.target.task)
+        return self.run.labels(self.target)
 
     @cached_property
     def rule(self) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -26,6 +26,8 @@ _COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
+"""The "=" of TARGET=TRUTH, which is no part of a comparison."""
 _ORDERED = {">": False, ">=": False, "<": True, "<=": True}
 """Comparisons that part a scale, and whether its low end is the yes."""
 _GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)\s*(?P<value>[^\s<>=!]+)\s*)?")
@@ -152,6 +154,41 @@ class Truth:
     def _names_first_level(self) -> bool:
         """Whether a comparison by == or != says yes to the first of two levels."""
         return (self.comparison == "==") == (self.value == 0)
+
+
+def truths_of(
+    texts: Sequence[str], targets: Sequence[str], attributes: Mapping[str, Attribute] | None = None
+) -> dict[str, Truth]:
+    """The truth of each target by name: "TRUTH" for all that have none of their own, "TARGET=TRUTH" for one.
+
+    Raises BadInput for two truths of one target, or for all; UnknownName for a target that is not there; and as
+    `Truth.parse`.
+
+    >>> {name: truth.text for name, truth in truths_of(["face", "b=smile>0.5"], ["a", "b", "c"]).items()}
+    {'a': 'face', 'b': 'smile>0.5', 'c': 'face'}
+    """
+    stated: dict[str, str] = {}
+    for text in texts:
+        name, truth = _assigned(text.strip(), targets)
+        if name in stated:
+            whose = f"target {name}" if name else "all targets"
+            raise BadInput(f"--truth: expected one truth for {whose}, got {stated[name]!r} and {truth!r}")
+        stated[name] = truth
+    parsed = {name: Truth.parse(text, attributes) for name, text in stated.items()}
+    everyone = dict.fromkeys(targets, parsed[""]) if "" in parsed else {}
+    return everyone | {name: truth for name, truth in parsed.items() if name}
+
+
+def _assigned(text: str, targets: Sequence[str]) -> tuple[str, str]:
+    """The target that a truth is of, "" for all, and the truth."""
+    own = [name for name in targets if text.startswith(f"{name}=") and not text.startswith(f"{name}==")]
+    if own:
+        name = max(own, key=len)
+        return name, text[len(name) + 1 :]
+    if _ASSIGNMENT.search(text):
+        name = _ASSIGNMENT.split(text)[0].strip()
+        raise UnknownName("target", name, targets, hint=f"to compare, write ==, as '{name}==1'")
+    return "", text
 
 
 def _number(text: str, value: str, attribute: Attribute | None) -> float:

@@ -55,7 +55,7 @@ class Study:
     world: World
     design: Design
     targets: tuple[Target, ...]
-    truth: Truth | None = None
+    truths: Mapping[str, Truth] = field(default_factory=dict)
     outcomes: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     compared: tuple[str, ...] = ()
@@ -100,7 +100,6 @@ class Study:
         shown = list(design.levels) or list(self.compared) or everything
         # Set attributes need no adjustment; of sampled images every attribute is adjusted for, compared or not.
         held = [] if design.levels else [name for name in everything if name not in shown]
-        truth = self.truth
         return RunSpec(
             versions=versions(),
             name=self.name,
@@ -113,7 +112,6 @@ class Study:
             nominal=tuple(attribute for attribute in known.values() if attribute.nominal),
             design=design,
             subjects_per_part=self.subjects_per_part,
-            truth=truth and StatedTruth(truth.text, truth.attribute, truth.comparison, truth.value),
             targets=tuple(self._target_entry(target) for target in self.targets),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
@@ -123,12 +121,13 @@ class Study:
     def _target_entry(self, target: Target) -> TargetEntry:
         from transect.targets import describe
 
-        task, truth = Task(target.task), self.truth.text if self.truth else None
-        outcomes = choose_outcomes(
-            task, truth, self.outcomes, verifies=verification.verifies(target, self.design, self.rule)
-        )
-        rehearse(target, outcomes, self.truth, truth_attributes(self.world))
-        return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), TargetDescription(describe(target)))
+        task, truth = Task(target.task), self.truths.get(target.name)
+        verifies = verification.verifies(target, self.design, self.rule)
+        outcomes = choose_outcomes(task, truth and truth.text, self.outcomes, verifies=verifies)
+        rehearse(target, outcomes, truth, truth_attributes(self.world))
+        stated = truth and StatedTruth(truth.text, truth.attribute, truth.comparison, truth.value)
+        description = TargetDescription(describe(target))
+        return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), description, stated)
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:

@@ -63,6 +63,7 @@ class TargetEntry(Model):
     slug: str
     task: Literal["binary", "multiclass", "multilabel", "detection", "regression", "embedding"]
     description: JsonObject = Field(description="settings and preprocessing, as given to the target")
+    truth: str | None = Field(description="the right answer for this target, as stated or as raters saw it")
     n_images: Count
     n_failed: Count = Field(description="images without a valid answer")
     failure_reasons: dict[str, Count]

@@ -228,11 +228,17 @@ def _unlisted(document: Document) -> Markup:
     unlisted = sorted(sure - {*results.largest})
     if not unlisted:
         return Markup()
-    about = {study.name: re.match(r"\w*", study.truth or "") for study in results.studies}
+    about = {
+        (study.name, target.name): re.match(r"\w*", target.truth or "")
+        for study in results.studies
+        for target in study.targets
+    }
     by_truth = [
         Markup("{} ({})").format(document.text(f"{place}/name"), document.text(f"{place}/outcome"))
         for place, effect in ((pointer("effects", index), results.effects[index]) for index in unlisted)
-        if effect.outcome not in UNTRUE and (match := about[effect.study]) and match[0] == effect.attribute
+        if effect.outcome not in UNTRUE
+        and (match := about[effect.study, effect.target])
+        and match[0] == effect.attribute
     ]
     complete = Markup(" The list above has the largest of them; the effects of each study are complete.")
     if not by_truth:

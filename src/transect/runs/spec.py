@@ -123,7 +123,7 @@ class LevelsEntry:
 @final
 @dataclass(frozen=True, slots=True)
 class StatedTruth:
-    """The truth of a run, as `effects.truth.Truth` reads it: text, attribute, comparison and value."""
+    """The right answer for a target, as `effects.truth.Truth` reads it: text, attribute, comparison and value."""
 
     text: str
     attribute: str
@@ -164,13 +164,14 @@ class TargetDescription:
 @final
 @dataclass(frozen=True, slots=True)
 class TargetEntry:
-    """A target of a run, and the outcomes that are counted on it."""
+    """A target of a run, the outcomes that are counted on it, and its right answers where they are stated."""
 
     name: str
     slug: str
     task: Task
     outcomes: tuple[str, ...]
     description: TargetDescription
+    truth: StatedTruth | None = None
 
 
 @final
@@ -229,11 +230,15 @@ class RunSpec:
     nominal: tuple[Attribute, ...]
     design: Design
     subjects_per_part: int
-    truth: StatedTruth | None
     targets: tuple[TargetEntry, ...]
     limits: LimitsEntry
     edits: EditsEntry | None = None
     verification: VerificationEntry | None = None
+
+    @property
+    def truths(self) -> tuple[StatedTruth, ...]:
+        """The truths of the targets that have one, each once."""
+        return tuple(dict.fromkeys(target.truth for target in self.targets if target.truth is not None))
 
     @property
     def parts(self) -> int:
@@ -273,7 +278,6 @@ class RunSpec:
             "nominal": [asdict(attribute) for attribute in self.nominal],
             "design": {**asdict(self.design), "levels": levels, "basis": self.design.basis},
             "subjects_per_part": self.subjects_per_part,
-            "truth": self.truth and asdict(self.truth),
             "targets": [{**asdict(entry), "description": dict(entry.description.facts)} for entry in self.targets],
             "limits": asdict(self.limits),
         }

@@ -19,7 +19,7 @@ from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 VALUES = {
     "targets": ["audited:brightness"], "vary": ["glasses", "age=20,60"], "steps": ["smile"], "hold": ["exposure"],
     "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "compare": ["yaw", "age"],
-    "interpolate": 5, "truth": "smile>0.5", "outcomes": ["answer", "miss"], "control": False,
+    "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
     "directions": "d.safetensors", "latents": "l.safetensors", "task": "binary", "preprocess": "p.toml",
     "labels": ["no", "yes"], "positive": "yes", "threshold": 0.25, "output": "logit", "timeout": 2.5, "batch": 4,

@@ -107,7 +107,11 @@ def audit(
         ),
     ] = None,
     truth: Annotated[
-        str | None, _outcomes(help="The right answer: 'smile>0.5', an attribute, or face (every image shows one).")
+        list[str] | None,
+        _outcomes(
+            help="The right answer: 'smile>0.5', an attribute, or face (every image shows one); TARGET=face is of one "
+            "target; repeatable."
+        ),
     ] = None,
     outcomes: Annotated[
         list[str] | None,

@@ -110,7 +110,8 @@ class AuditRequest:
     study each. hold: downstream attributes that keep the subject's own value (direct effects). subjects: shown at every
     combination of levels. images: observe a population of N images instead of experimenting. observe: observe N images
     as well. dataset: labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by
-    (default: every attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer.
+    (default: every attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer
+    of all targets, as "smile>0.5", or of one, as "TARGET=face".
     outcomes: what is counted. control: also vary something that cannot matter, where that is cheap.
     """
 
@@ -125,7 +126,7 @@ class AuditRequest:
     dataset: str | None = None
     compare: Sequence[str] = ()
     interpolate: int | None = None
-    truth: str | None = None
+    truth: str | Sequence[str] = ()
     outcomes: Sequence[str] = ()
     control: bool = True
     world: WorldSettings = field(default_factory=WorldSettings)
@@ -177,7 +178,7 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
     return _with(request, {**changes.get("", {}), **sections})
 
 
-_LISTS: Final = ("vary", "steps", "hold", "compare", "outcomes", "attributes", "within", "prune", "by")
+_LISTS: Final = ("vary", "truth", "steps", "hold", "compare", "outcomes", "attributes", "within", "prune", "by")
 """Settings that are lists of texts: a single text is one of them."""
 
 

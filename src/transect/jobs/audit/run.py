@@ -33,7 +33,7 @@ def audit(
     vary: Levels | None = None,
     steps: str | Sequence[str] | None = None,
     subjects: int | None = None,
-    truth: str | None = None,
+    truth: str | Sequence[str] | None = None,
     outcomes: str | Sequence[str] | None = None,
     generator: str | Path | Generator | None = None,
     image_size: int | None = None,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
-from transect.effects.truth import Truth
+from transect.effects.truth import truths_of
 from transect.errors import BadInput, UnknownName
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
@@ -25,6 +25,7 @@ from transect.protocols import Target, World
 from transect.records import Attribute, Design
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
+from transect.runs.inputs import as_names
 
 AUDIT: Final = "audit"
 EXPERIMENT: Final = "experiment"
@@ -179,7 +180,7 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
     complete = replace(
         study,
         targets=tuple(targets),
-        truth=None if request.truth is None else Truth.parse(request.truth, known),
+        truths=truths_of(as_names(request.truth), [target.name for target in targets], known),
         outcomes=tuple(request.outcomes),
         limits=request.limits,
     )

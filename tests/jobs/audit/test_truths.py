@@ -1,0 +1,60 @@
+"""Each target is judged by its own right answers."""
+
+import numpy as np
+import pytest
+
+import transect
+from transect.errors import BadInput
+
+
+class Always:
+    """Says yes, or no, to every image."""
+
+    task = "binary"
+
+    def __init__(self, name, score):
+        self.name, self.score = name, score
+
+    def predict(self, images):
+        return np.full(len(images), self.score)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    settings = {"vary": ["glasses", "skin_tone=1,10"], "subjects": 6, "image_size": 32, "outcomes": ["error"]}
+    targets = [Always("glasses", 0.9), Always("hats", 0.9), Always("tones", 0.1)]
+    truths = ["glasses=glasses", "hats=hat!=0", "tones=skin_tone>5"]
+    return transect.audit(targets, truth=truths, **settings, out=tmp_path_factory.mktemp("run"), quiet=True)
+
+
+def test_errors_are_counted_against_the_targets_own_truth(result):
+    """Yes to everything errs without glasses; no to everything errs on dark skin."""
+    estimates = {
+        (effect.target, effect.attribute): effect.estimate for effect in result.effects if effect.kind == "contrast"
+    }
+    assert estimates["glasses", "glasses"] == -1
+    assert estimates["glasses", "skin_tone"] == 0
+    assert estimates["tones", "skin_tone"] == 1
+    assert estimates["tones", "glasses"] == 0
+    (study,) = result.results["studies"]
+    assert study["truth"] == "glasses: glasses; hats: hat!=0; tones: skin_tone>5"
+    assert [target["truth"] for target in study["targets"]] == ["glasses", "hat!=0", "skin_tone>5"]
+
+
+def test_the_list_of_the_largest_leaves_out_each_targets_own_attribute(result):
+    """Where the right answer changes with the attribute, its effect on errors says nothing about bias."""
+    largest = [result.results["effects"][index] for index in result.results["largest"]]
+    listed = {(effect["target"], effect["attribute"]) for effect in largest}
+    assert not listed & {("glasses", "glasses"), ("tones", "skin_tone")}
+    assert ("glasses", "skin_tone") in listed
+
+
+def test_a_target_without_a_truth_has_no_errors(tmp_path):
+    settings = {"vary": "glasses", "subjects": 4, "image_size": 32, "quiet": True, "out": tmp_path}
+    with pytest.raises(BadInput, match="outcome 'error' is not offered for a binary target.*give --truth"):
+        transect.audit([Always("a", 0.9), Always("b", 0.9)], truth="a=glasses", outcomes="error", **settings)
+    result = transect.audit([Always("a", 0.9), Always("b", 0.9)], truth="a=glasses", **settings)
+    assert {(effect.target, effect.outcome) for effect in result.effects} == {
+        ("a", "answer"), ("a", "error"), ("b", "answer"), ("b", "score"),
+    }  # fmt: skip
+    assert result.results["studies"][0]["truth"] == "a: glasses; b: none"
