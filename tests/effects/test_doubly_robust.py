@@ -5,7 +5,8 @@ from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from transect.effects import aipw, g_computation, ols
-from transect.effects.doubly_robust import PROPENSITIES, folds_of
+from transect.effects.doubly_robust import folds_of
+from transect.effects.propensity import FEWEST_EFFECTIVE, PROPENSITIES, augmented
 from transect.effects.samples import complete
 from transect.errors import BadInput
 
@@ -65,10 +66,10 @@ def test_g_computation_of_other_outcomes_is_least_squares():
 
 
 def by_hand(y, treatment, covariates, groups, bounded):
-    """AIPW fold by fold with scikit-learn's models."""
+    """AIPW fold by fold with scikit-learn's models, weights divided by their sum."""
     columns = np.column_stack([treatment, covariates])
     fold = folds_of(complete(y, columns, clusters=groups), 5, 0)
-    score = np.empty(len(y))
+    gain, weights, residuals = np.empty(len(y)), np.empty((2, len(y))), np.empty((2, len(y)))
     for held in range(5):
         out, rest = fold == held, fold != held
         predicted = []
@@ -87,8 +88,9 @@ def by_hand(y, treatment, covariates, groups, bounded):
         chance = np.clip(model.predict_proba((covariates[out] - center) / spread)[:, 1], *PROPENSITIES)
         one, none = predicted
         t = treatment[out]
-        score[out] = one - none + t * (y[out] - one) / chance - (1 - t) * (y[out] - none) / (1 - chance)
-    return score.mean()
+        gain[out] = one - none
+        weights[:, out], residuals[:, out] = ((1 - t) / (1 - chance), t / chance), (y[out] - none, y[out] - one)
+    return gain.mean() + np.average(residuals[1], weights=weights[1]) - np.average(residuals[0], weights=weights[0])
 
 
 @pytest.mark.parametrize("bounded", [True, False])
@@ -131,13 +133,67 @@ def test_either_model_may_be_wrong(broken):
     assert abs(neither.estimate - truth) > 0.08
 
 
-def test_propensities_are_clipped_and_counted():
+def test_overlap_is_counted():
+    y, beard, old, groups = population()
+    made = aipw(y, beard, old, clusters=groups)
+    assert made.spec["clip"] == [0.01, 0.99]
+    assert made.spec["propensities_clipped"] == 0
+    assert FEWEST_EFFECTIVE < made.spec["effective_treated"] < 150
+    assert FEWEST_EFFECTIVE < made.spec["effective_untreated"] < 150
+
+
+def test_arms_that_do_not_overlap_are_refused_with_their_numbers():
     rng = np.random.default_rng(0)
     old = np.linspace(-6, 6, 400)
     beard = (rng.random(400) < expit(3 * old)).astype(float)
-    made = aipw(rng.normal(size=400), beard, old)
+    made = aipw(rng.normal(size=400), {"beard": beard}, old)
     assert made.spec["propensities_clipped"] > 50
-    assert made.spec["clip"] == [0.01, 0.99]
+    assert np.isnan([made.estimate, made.low, made.p]).all()
+    n = made.spec["propensities_clipped"]
+    assert made.reason == (
+        f"too little overlap: for {n} of 400 images the chance that beard is 1 is outside 0.01 to 0.99 (at most 5 %)"
+    )
+
+
+def test_few_treated_are_refused_with_their_number():
+    y, old = np.tile([0.0, 1.0], 60), np.linspace(0, 1, 120)
+    beard = (np.arange(120) % 30 == 0).astype(float)
+    made = aipw(y, {"beard": beard}, old)
+    assert np.isnan(made.estimate)
+    assert made.reason.startswith("too little overlap: where beard is 1 the weights leave ")
+    assert made.reason.endswith(" effective subjects (at least 20)")
+    assert made.spec["effective_treated"] <= 4
+
+
+def test_the_error_is_the_jackknife_s_over_subjects():
+    """With predictions held, leaving out one subject at a time gives the variance; rare images have larger errors."""
+    _, beard, old, groups = population(subjects=60)
+    predicted = np.stack([expit(-0.5 + old @ [0.7, 0.5]), expit(0.3 + old @ [0.7, 0.5])])
+    chance = expit(old @ [0.8, 0.4])
+    y = np.random.default_rng(0).normal(size=len(beard)) / np.where(beard == 1, chance, 1 - chance)
+
+    def estimate(kept):
+        sample = complete(y[kept], np.column_stack([beard, old])[kept], clusters=groups[kept])
+        return augmented(sample, predicted[:, kept], chance[kept])
+
+    left = np.array([estimate(groups != g).estimate for g in range(60)])
+    judge = 60 / 59 * ((left - left.mean()) ** 2).sum()
+    assert estimate(groups >= 0).variance == pytest.approx(judge, rel=0.005)
+
+
+def test_no_estimate_or_interval_is_beyond_a_hundred_points():
+    """A learner of outcomes that predicts beyond 0 and 1 makes the sum impossible, and it is refused."""
+    y, beard, old, groups = population()
+
+    def wild(x, outcome):
+        return lambda new: np.full(len(new), 2.0 if outcome.mean() > y.mean() else 0.0)
+
+    made = aipw(y, beard, old, clusters=groups, outcome_learner=wild)
+    assert np.isnan(made.estimate) or abs(made.estimate) <= 1
+    rng = np.random.default_rng(1)
+    rare = (rng.random(len(y)) < np.where(beard == 1, 0.97, 0.02)).astype(float)
+    made = aipw(rare, beard, rng.normal(size=len(y)), clusters=groups)
+    assert made.high <= 1
 
 
 @pytest.mark.parametrize("estimator", [aipw, g_computation])

@@ -8,6 +8,7 @@ learners may be used (Chernozhukov et al. 2018). Both need all that moves treatm
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from transect.effects import regression
+from transect.effects import few_subjects, propensity, regression
 from transect.effects.generalized import constant_outcome, likelihood_fit
 from transect.effects.likelihood import LOGIT, maximise
 from transect.effects.linear import empty_group, least_squares, one_treatment
@@ -35,8 +36,8 @@ CROSS_FITTING: Final = (
     "Chernozhukov et al. 2018, Double/debiased machine learning for treatment and structural parameters, "
     "doi:10.1111/ectj.12097"
 )
-PROPENSITIES: Final = (0.01, 0.99)
-"""Propensities are clipped here: an image counts for at most 100."""
+JACKKNIFE: Final = "Student t on jackknife errors clustered by subject"
+WALD: Final = "Wald test on jackknife errors clustered by subject"
 
 Predictor: TypeAlias = Callable[[np.ndarray], np.ndarray]
 Learner: TypeAlias = Callable[[np.ndarray, np.ndarray], Predictor]
@@ -71,7 +72,7 @@ def g_computation(
     sample = _sample(y, treatment, covariates, clusters, weights)
     reason = sample.reason or empty_group(sample)
     names = labels or Labels()
-    bounded = bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
+    bounded = _bounded(sample)
     fit = likelihood_fit(sample, LOGIT) if bounded else least_squares(sample)
     reason = reason or fit.reasons[1]
     estimate, variance = (np.nan, np.nan) if reason else _standardised(sample, fit, bounded)
@@ -128,12 +129,14 @@ def aipw(
 
     Each image's outcome with and without the treatment, and its chance of being treated, come from models that did not
     see its subject. The default learners are logistic regressions with a slight penalty (least squares for outcomes
-    outside [0, 1]); any function from (features, outcomes) to a predictor can take their place. Propensities are
-    clipped to [0.01, 0.99]; the spec holds their number.
+    outside [0, 1]); any function from (features, outcomes) to a predictor can take their place. Weights are divided by
+    their sum (Hájek). The spec holds the overlap: how many chances of treatment were clipped to [0.01, 0.99], and the
+    effective number of subjects in each arm.
 
     folds: groups of subjects, drawn by `seed` from the subjects in sorted order (without clusters, from the rows in the
     order of their values, so that the order of rows does not matter). Returns one Effect, a difference of mean
-    outcomes; NaN where a group is empty, or empty outside some fold.
+    outcomes; NaN where a group is empty, or empty outside some fold, where more than 5 % of the chances are clipped or
+    an arm has fewer than 20 effective subjects, and where outcomes are in [0, 1] and the difference is not in [-1, 1].
 
     Raises BadInput where lengths differ, a column is text, the treatment has other values than 0 and 1 or folds < 2.
 
@@ -153,43 +156,68 @@ def aipw(
     fold = folds_of(sample, folds, seed)
     reason = reason or _empty_outside(sample, fold)
     learners = outcome_learner or _default_learner(sample), propensity_learner or ridge_logit
-    shares, clipped = (np.full(len(sample), np.nan), 0) if reason else _scores(sample, fold, learners)
-    weight = sample.weights / max(sample.weights.sum(), 1e-300)
-    estimate = np.nan if reason else float(weight @ shares)
-    influence = (weight * (shares - estimate))[:, None]
-    variance = float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan
-    return regression.coefficient_effect(
-        regression.Coefficient(sample.names[0], estimate, variance, reason),
+    fit = _NOTHING if reason else propensity.augmented(sample, *_predictions(sample, fold, learners))
+    reason = reason or fit.overlap.refusal(sample.names[0]) or _impossible(fit.estimate, sample)
+    effect = regression.coefficient_effect(
+        regression.Coefficient(sample.names[0], fit.estimate, fit.variance, reason, fit.freedom),
         sample,
         names,
         method="AIPW",
         unit=names.unit,
-        sources=(AIPW_SOURCE, CROSS_FITTING),
+        sources=(AIPW_SOURCE, CROSS_FITTING, propensity.SOURCE, propensity.OVERLAP_SOURCE),
         confidence=confidence,
-        details={"folds": folds, "seed": seed, "propensities_clipped": clipped, "clip": list(PROPENSITIES)},
+        details={"folds": folds, "seed": seed, **_overlap_details(fit.overlap)},
         kind="contrast",
     )
+    return _stated(effect, bounded=_bounded(sample))
 
 
-def _scores(
+_NOTHING: Final = propensity.Weighted(np.nan, np.nan, np.nan, propensity.Overlap(0, 0, np.nan, np.nan))
+
+
+def _overlap_details(overlap: propensity.Overlap) -> dict[str, object]:
+    return {
+        "propensities_clipped": overlap.clipped,
+        "clip": list(propensity.PROPENSITIES),
+        "effective_untreated": overlap.untreated,
+        "effective_treated": overlap.treated,
+    }
+
+
+def _impossible(estimate: float, sample: Sample) -> str:
+    if _bounded(sample) and abs(estimate) > 1:
+        return "too little overlap: the estimate is beyond ±1, which no difference of shares is"
+    return ""
+
+
+def _stated(effect: Effect, *, bounded: bool) -> Effect:
+    """The effect with the names of its errors; an interval of a difference of shares ends at -1 and 1."""
+    low, high = np.clip((effect.low, effect.high), -1.0, 1.0) if bounded else (effect.low, effect.high)
+    known = bool(np.isfinite(effect.low))
+    return replace(
+        effect,
+        low=float(low),
+        high=float(high),
+        interval_method=JACKKNIFE if known else "",
+        test_method=WALD if known else "",
+        sources=tuple(source for source in effect.sources if source != few_subjects.SOURCE),
+    )
+
+
+def _predictions(
     sample: Sample, fold: Int[np.ndarray, " n"], learners: tuple[Learner, Learner]
-) -> tuple[Float[np.ndarray, " n"], int]:
-    """Each image's doubly robust score, whose mean is the effect, and how many propensities were clipped."""
+) -> tuple[Float[np.ndarray, "2 n"], Float[np.ndarray, " n"]]:
+    """Each image's outcome without and with the treatment, and its chance of it, by models that did not see it."""
     treated, features = sample.x[:, 0], sample.x[:, 1:]
-    outcome, propensity = learners
-    with_treatment, without_treatment, chance = (np.empty(len(sample)) for _ in range(3))
+    outcome, chance_of = learners
+    predicted, chance = np.empty((2, len(sample))), np.empty(len(sample))
     for part in np.unique(fold):
         out, rest = fold == part, fold != part
-        for value, predicted in ((1.0, with_treatment), (0.0, without_treatment)):
+        for value in (0, 1):
             arm = rest & (treated == value)
-            predicted[out] = outcome(features[arm], sample.y[arm])(features[out])
-        chance[out] = propensity(features[rest], treated[rest])(features[out])
-    clipped = int(((chance < PROPENSITIES[0]) | (chance > PROPENSITIES[1])).sum())
-    chance = np.clip(chance, *PROPENSITIES)
-    gain = treated * (sample.y - with_treatment) / chance - (1 - treated) * (sample.y - without_treatment) / (
-        1 - chance
-    )
-    return with_treatment - without_treatment + gain, clipped
+            predicted[value, out] = outcome(features[arm], sample.y[arm])(features[out])
+        chance[out] = chance_of(features[rest], treated[rest])(features[out])
+    return predicted, chance
 
 
 def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
@@ -219,8 +247,12 @@ def linear_learner(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> P
 
 
 def _default_learner(sample: Sample) -> Learner:
-    bounded = len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1
-    return ridge_logit if bounded else linear_learner
+    return ridge_logit if _bounded(sample) else linear_learner
+
+
+def _bounded(sample: Sample) -> bool:
+    """Whether all outcomes are in [0, 1], so that differences of their means are in [-1, 1]."""
+    return bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
 
 
 def folds_of(sample: Sample, folds: int, seed: int) -> Int[np.ndarray, " n"]:
@@ -243,7 +275,7 @@ def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
     treated: Bool[np.ndarray, " n"] = sample.x[:, 0] == 1
     for part in np.unique(fold):
         for value, arm in ((1, treated), (0, ~treated)):
-            if not (arm & (fold != part)).any():
+            if not sample.weights[arm & (fold != part)].sum() > 0:
                 name, folds = sample.names[0], len(np.unique(fold))
                 return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
     return ""

@@ -1,5 +1,7 @@
 """Each section on tables so small that its numbers can be worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -8,7 +10,7 @@ from small_answers import GLASSES, HAIR, answers, checked, rows, settings, stepp
 
 from transect.analysis.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
 from transect.effects.intervals import wilson
-from transect.records import Attribute, Design, Task
+from transect.records import Attribute, Design, Effect, Task
 
 NAN = np.nan
 
@@ -34,6 +36,36 @@ def test_adjustment():
         assert smile[f"{estimator}, points"] == pytest.approx(0.5)
         assert age[f"{estimator}, points"] == pytest.approx(0, abs=1e-12)
     assert (smile["compared"], age["compared"]) == ("yes vs no", "from 45 on vs below")
+    assert smile["AIPW, points"] is None  # eight subjects on a side
+    assert smile["AIPW: 95 %"].endswith("effective subjects (at least 20)")
+
+
+def test_aipw_states_its_overlap_in_each_row():
+    """120 subjects, half of each age smile: no chance is clipped, and equal weights make 60 effective subjects."""
+    smile, age = np.tile([0.0, 1.0], 60), np.tile([30.0, 30.0, 60.0, 60.0], 30)
+    wrong = np.tile([0, 0, 0, 1, 1, 1, 0, 1], 15)
+    made = checked(
+        adjustment.section(
+            answers(Design({}, 120), answers=wrong, truth=np.zeros(120), values={"smile": smile, "age": age})
+        )
+    )
+    row = rows(made, "Differences in the error rate")[0]
+    assert row["AIPW: overlap"].startswith("0.0 % clipped; effective subjects ")
+    assert all(58 < float(n) <= 60 for n in row["AIPW: overlap"].partition("subjects ")[2].split(" against "))
+    assert row["AIPW, points"] == pytest.approx(0.5, abs=0.02)  # 3 of 4 against 1 of 4
+
+
+def test_no_difference_of_rates_is_printed_beyond_a_hundred_points(monkeypatch):
+    """An estimate of -112 points from -250 to 26 is withheld, and an interval ends at 100 points."""
+    beyond = Effect("", "", "", "", -1.12, -2.5, 0.26, 0.1, "proportion", 1, 1)
+    for name in ("difference_in_means", "g_computation"):
+        monkeypatch.setattr(adjustment, name, lambda *_, **__: beyond)
+    monkeypatch.setattr(adjustment, "ols", lambda *_, **__: [replace(beyond, estimate=-0.4, low=-1.85, high=1.05)])
+    values = {"smile": [0, 1] * 8, "age": [30.0] * 8 + [60.0] * 8}
+    one = answers(Design({}, 16), answers=[0, 1] * 8, truth=np.zeros(16), values=values)
+    row = rows(checked(adjustment.section(one)), "Differences in the error rate")[0]
+    assert (row["unadjusted, points"], row["unadjusted: 95 %"]) == (None, "withheld: beyond ±100 points")
+    assert (row["OLS, points"], row["OLS: 95 %"]) == (-0.4, "−100.0 to +100.0")
 
 
 def test_an_attribute_of_several_levels_is_adjusted_for_level_by_level():

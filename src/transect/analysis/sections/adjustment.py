@@ -14,6 +14,8 @@ from transect.analysis.sections.splits import Split, named, splits, whole
 from transect.effects.adjustment import RESAMPLES, CoefficientTable, balakrishnan
 from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE, aipw, g_computation
 from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
+from transect.effects.propensity import FEWEST_EFFECTIVE, MOST_CLIPPED, OVERLAP_SOURCE, PROPENSITIES
+from transect.effects.propensity import SOURCE as WEIGHTS_SOURCE
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -21,6 +23,11 @@ from transect.runs.wording import counted
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
+_SOURCES: Final = (
+    MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING, WEIGHTS_SOURCE, OVERLAP_SOURCE,
+)  # fmt: skip
+_BEYOND: Final = "withheld: beyond ±100 points"
+_ROUNDING: Final = 1e-9
 _TEXT: Final = (
     "L2-regularised logistic regression of errors (C = 1) on one indicator per level, as published. A "
     "coefficient is the change in the log odds of an error where the level holds, all else equal, shrunk "
@@ -30,7 +37,9 @@ _TEXT: Final = (
 _BESIDE: Final = (
     "Each attribute is split at its median (or into off and on) and adjusted for all others. Differences in "
     "the error rate are causal only if no unlisted variable affects both the attribute and the errors. "
-    "Attributes with more than two levels are adjusted for by an indicator per level."
+    "Attributes with more than two levels are adjusted for by an indicator per level. AIPW needs subjects on both "
+    "sides that resemble each other (overlap). It is withheld where more than {clipped:g} % of the chances of being "
+    "on a side are clipped (outside {low:g} to {high:g} %), or a side has fewer than {effective} effective subjects."
 )
 
 
@@ -49,7 +58,7 @@ def section(answers: Answers) -> Section:
         key="adjustment",
         study=answers.study,
         title=f"Errors of {answers.target} by {kind}, adjusted",
-        text=[_TEXT.format(resamples=RESAMPLES), _BESIDE],
+        text=[_TEXT.format(resamples=RESAMPLES), _beside()],
     )
     if not columns:
         return replace(head, warnings=warnings)
@@ -68,8 +77,13 @@ def section(answers: Answers) -> Section:
         warnings=[*warnings, *([fit.reason] if fit.reason else [])],
         figures=[] if fit.reason else [_figure(fit)],
         tables=[_coefficients(fit), _side_by_side(answers, columns, held)],
-        sources=[fit.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
+        sources=[fit.source, *_SOURCES],
     )
+
+
+def _beside() -> str:
+    low, high = PROPENSITIES
+    return _BESIDE.format(clipped=100 * MOST_CLIPPED, low=100 * low, high=100 * high, effective=FEWEST_EFFECTIVE)
 
 
 def _levels(
@@ -139,10 +153,11 @@ def _side_by_side(answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"
             rows.append([words(name), parted[name].told, *_estimates(answers, name, parted[name])])
         else:
             reason = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
-            rows.append([words(name), reason, *[None, ""] * 4])
+            rows.append([words(name), reason, *[None, ""] * 4, ""])
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
+    heads.append(("AIPW: overlap", "text"))
     return table("Differences in the error rate by four estimators", heads, rows)
 
 
@@ -158,11 +173,27 @@ def _estimates(answers: Answers, name: str, split: Split) -> list[object]:
             aipw(answers.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=answers.design.seed)
         )
     for effect in effects:
-        cells += [number(effect.estimate), _ends(effect)]
-    return cells + [None, "nothing to adjust for"] * (4 - len(effects))
+        cells += [None, _BEYOND] if abs(effect.estimate) > 1 + _ROUNDING else [number(effect.estimate), _ends(effect)]
+    cells += [None, "nothing to adjust for"] * (4 - len(effects))
+    return [*cells, overlap(effects[-1]) if varied else ""]
 
 
 def _ends(effect: Effect) -> str:
+    """The interval, within what a difference of rates can be."""
     if not np.isfinite(effect.low):
         return effect.reason
-    return f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}".replace("-", "−")
+    low, high = max(effect.low, -1.0), min(effect.high, 1.0)
+    return f"{100 * low:+.1f} to {100 * high:+.1f}".replace("-", "−")
+
+
+def overlap(effect: Effect) -> str:
+    """How far the sides overlap, of an AIPW effect: share of chances clipped, effective subjects; "" where unknown.
+
+    >>> overlap(aipw([0.0, 1.0], {"hat": [1.0, 1.0]}, {"old": [0.0, 1.0]}))
+    ''
+    """
+    treated, untreated = effect.spec["effective_treated"], effect.spec["effective_untreated"]
+    if not np.isfinite(treated):
+        return ""
+    share = effect.spec["propensities_clipped"] / effect.n_images
+    return f"{100 * share:.1f} % clipped; effective subjects {treated:.0f} against {untreated:.0f}"
