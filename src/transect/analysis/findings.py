@@ -318,22 +318,12 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
         "images": design.n_images,
         "hold": list(design.hold),
         "population": design.population,
-        "truth": _truth_text(run),
+        "truth": run.truth_text,
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
         "outcomes": list(dict.fromkeys(name for target in spec.targets for name in run.outcomes(target))),
     }
-
-
-def _truth_text(run: Run) -> str | None:
-    """The truth of all targets, or of each that has one where they differ."""
-    if not run.spec.truths and run.reference is not None:
-        return f"{run.reference.text} (as raters saw it)"
-    texts = {target.name: target.truth and target.truth.text for target in run.spec.targets}
-    if len(set(texts.values())) == 1:
-        return next(iter(texts.values()))
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in texts.items())
 
 
 def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
