@@ -2,13 +2,16 @@
 
 import numpy as np
 import onnx
+import onnx.external_data_helper
 import pytest
 from numpy.testing import assert_allclose
 from onnx import TensorProto, helper
 
-from transect.errors import BadInput, UnknownName
+import transect
+from transect.errors import BadInput, TransectError, UnknownName
 from transect.records import Images
 from transect.targets import Preprocess, describe, resolve
+from transect.targets.onnx_files import external_digests
 from transect.testing import check_target
 
 RAMP = Images(np.stack([np.full((8, 8, 3), value, np.uint8) for value in (0, 51, 102, 204, 255)]))
@@ -180,3 +183,90 @@ def test_a_bare_path_is_an_onnx_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=r"model file my_model.onnx: expected a file, found none"):
         resolve("my_model.onnx")
+
+
+def with_weights(path, value, location="w.bin"):
+    """A model whose score is `value`, kept in a file beside the model; one initializer of a subgraph is too."""
+    weight = onnx.numpy_helper.from_array(np.array([[value]], np.float32), "weight")
+    nodes = [
+        helper.make_node("ReduceMean", ["image"], ["mean"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("Unsqueeze", ["mean", "axis"], ["column"]),
+        helper.make_node("Mul", ["column", "zero"], ["nothing"]),
+        helper.make_node("Add", ["nothing", "weight"], ["score"]),
+    ]
+    constants = [
+        helper.make_tensor("axis", TensorProto.INT64, [1], [1]),
+        helper.make_tensor("zero", TensorProto.FLOAT, [1], [0]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "constant",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 8, 8])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n", 1])],
+        [weight, *constants],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    (path.parent / "w.bin").unlink(missing_ok=True)  # onnx appends to it
+    settings = {"all_tensors_to_one_file": True, "location": "w.bin", "size_threshold": 0}
+    onnx.save_model(model, path, save_as_external_data=True, **settings)
+    if location != "w.bin":
+        stored = onnx.load(path, load_external_data=False)
+        for tensor in stored.graph.initializer:
+            for entry in tensor.external_data:
+                entry.value = location if entry.key == "location" else entry.value
+        onnx.save(stored, path)
+    return f"onnx:{path}"
+
+
+def test_weights_beside_the_model_are_part_of_the_target(tmp_path):
+    """The model's own file stays the same to the byte; another file of weights is another target all the same."""
+    spec = with_weights(tmp_path / "m.onnx", 0.25)
+    first, own = describe(resolve(spec)), (tmp_path / "m.onnx").read_bytes()
+    assert_allclose(resolve(spec).predict(RAMP).scores[:, 0], 0.25)
+    with_weights(tmp_path / "m.onnx", 0.75)
+    assert (tmp_path / "m.onnx").read_bytes() == own
+    second = describe(resolve(spec))
+    assert first["sha256"] == second["sha256"]
+    assert first["external_data"].keys() == second["external_data"].keys() == {"w.bin"}
+    assert first["external_data"] != second["external_data"]
+
+
+def test_a_run_is_not_resumed_with_other_weights(tmp_path):
+    spec = with_weights(tmp_path / "m.onnx", 0.25)
+    options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
+    transect.audit(spec, **options)
+    with_weights(tmp_path / "m.onnx", 0.75)
+    with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
+        transect.audit(spec, **options)
+
+
+@pytest.mark.parametrize("location", ["../w.bin", "{folder}/w.bin", "link/w.bin"])
+def test_weights_outside_the_models_folder_are_refused(tmp_path, location):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path)
+    (tmp_path / "w.bin").write_bytes(bytes(64))
+    spec = with_weights(folder / "m.onnx", 0.25, location.replace("{folder}", str(tmp_path)))
+    with pytest.raises(BadInput, match="expected weights in its folder, got"):
+        resolve(spec)
+
+
+def test_absent_weights_are_named(tmp_path):
+    spec = with_weights(tmp_path / "m.onnx", 0.25)
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(BadInput, match=r"w\.bin: expected a file, found none"):
+        resolve(spec)
+
+
+def test_tensors_are_found_wherever_a_model_may_keep_them(tmp_path):
+    """In an attribute of a node of a subgraph of a function."""
+    outside = onnx.numpy_helper.from_array(np.zeros(3, np.float32), "inner")
+    onnx.external_data_helper.set_external_data(outside, "deep.bin")
+    outside.ClearField("raw_data")
+    inner = helper.make_graph([helper.make_node("Constant", [], ["c"], value=outside)], "inner", [], [])
+    node = helper.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=inner)
+    function = helper.make_function("local", "F", ["x"], ["y"], [node], [helper.make_opsetid("", 13)])
+    model = helper.make_model(helper.make_graph([], "empty", [], []), functions=[function])
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "deep.bin").write_bytes(bytes(12))
+    assert external_digests(tmp_path / "m.onnx").keys() == {"deep.bin"}

@@ -13,6 +13,8 @@ from transect.attacks.records import LabelledData
 from transect.effects.intervals import wilson
 
 ALPHAS: Final = (3.0, 2.0, 1.0)
+HEURISTIC_LEAST: Final = 1.08
+"""Wang et al. ran their heuristic for α = 1 at this ratio, since almost nothing is left at 1 (section 3.2, note 3)."""
 OUT_OF_TIME: Final = (
     "α = {alpha:g}: the search for the largest subset was stopped after {seconds:g} seconds: there may be a larger "
     "one, and another run may keep other items; a larger α is easier to meet"
@@ -24,8 +26,8 @@ OUT_OF_TIME: Final = (
 class Cost:
     """What balancing to α keeps of the items: `kept` of `of`; no subset keeps more than `bound`.
 
-    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact. note: for
-    example that the search ran out of time; "" for none.
+    heuristic: what the paper's heuristic keeps, which bounds labels alone, at the ratio heuristic_alpha; None where the
+    label is one category, whose answer is exact. note: for example that the search ran out of time; "" for none.
     """
 
     alpha: float
@@ -33,6 +35,7 @@ class Cost:
     of: int
     bound: int
     heuristic: int | None
+    heuristic_alpha: float | None = None
     note: str = ""
 
 
@@ -62,7 +65,7 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     >>> from transect.attacks.records import labelled
     >>> found = overview(labelled(["cook", "cook", "drive", "drive"], ["woman", "woman", "man", "woman"]))
     >>> found.counts.tolist(), found.costs[-1]
-    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, note=''))
+    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, heuristic_alpha=None, note=''))
     """
     training = _training_items(data)
     counts = label_counts(training)
@@ -80,11 +83,12 @@ def costs(data: LabelledData, alphas: tuple[float, ...], *, balance_sizes: bool 
 
 
 def _cost(data: LabelledData, alpha: float, balance_sizes: bool) -> Cost:
-    subset, other = balanced_subset(data, alpha, balance_sizes=balance_sizes), None
+    subset, other, at = balanced_subset(data, alpha, balance_sizes=balance_sizes), None, None
     if data.labels.category is None:
-        other = len(balanced_subset(data, alpha, heuristic=True, balance_sizes=balance_sizes).rows)
+        at = max(alpha, HEURISTIC_LEAST)
+        other = len(balanced_subset(data, at, heuristic=True, balance_sizes=False).rows)
     note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if subset.stopped else ""
-    return Cost(alpha, len(subset.rows), len(data), round(subset.bound), other, note)
+    return Cost(alpha, len(subset.rows), len(data), round(subset.bound), other, at, note)
 
 
 def _training_items(data: LabelledData) -> LabelledData:

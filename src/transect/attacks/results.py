@@ -70,7 +70,7 @@ def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
             str(cost.kept),
             str(cost.of),
             str(cost.bound),
-            "" if cost.heuristic is None else str(cost.heuristic),
+            "" if cost.heuristic is None else f"{cost.heuristic} (at {cost.heuristic_alpha:g})",
         ]
         for cost in costs
     ]

@@ -11,6 +11,7 @@ import numpy as np
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs import model_files
 from transect.targets.model import ModelTarget
+from transect.targets.onnx_files import external_digests
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
@@ -45,13 +46,15 @@ def load(
     Runtime within one call; one keeps answers the same on any number of cores.
 
     Raises MissingExtra without ONNX Runtime, BadInput for a file that is no ONNX model or takes no images, and
-    where `preprocess` contradicts the model.
+    where `preprocess` contradicts the model. Files of weights beside the model are part of what `describe()` says, and
+    must lie in its folder.
     """
     try:
         import onnxruntime
     except ModuleNotFoundError:
         raise MissingExtra("onnx", f"onnx:{argument}") from None
     path = model_files.check_readable(Path(argument))
+    external = external_digests(path)
     session = _session(path, threads)
     image = _inspect(session, path)
     answer = _output_name(session, output_name)
@@ -59,6 +62,7 @@ def load(
         "library": f"ONNX Runtime {onnxruntime.__version__}",
         "file": path.name,
         "sha256": model_files.sha256(path),
+        **({"external_data": external} if external else {}),
         "input": image.name,
         "output_name": answer,
         "assumed": [] if preprocess else list(image.assumed),

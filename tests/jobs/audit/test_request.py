@@ -188,11 +188,12 @@ def test_what_python_refuses():
         transect.audit(audited.brightness, auditing.request(dry_run=True))
 
 
-def test_the_cost_of_a_request():
-    result = transect.audit_cost(
-        audited.brightness, auditing.request(vary=["glasses"], subjects=3, observe=4, image_size=32)
-    )
+@pytest.mark.parametrize(("control", "images"), [(True, 16), (False, 10)])
+def test_the_cost_of_a_request(control, images):
+    """3 subjects with and without glasses, 4 observed, and the 3 subjects before two backgrounds as negative control."""
+    settings = {"vary": ["glasses"], "subjects": 3, "observe": 4, "image_size": 32, "control": control}
+    result = transect.audit_cost(audited.brightness, auditing.request(**settings))
     cost = result.numbers
-    assert result.headline() == "10 images; at most 0 metered calls; cost 0"
+    assert result.headline() == f"{images} images; at most 0 metered calls; cost 0"
     assert result.table["target"].to_pylist() == ["brightness"]
-    assert (cost.images, cost.calls, cost.targets[0].target) == (10, 0, "brightness")
+    assert (cost.images, cost.calls, cost.targets[0].target) == (images, 0, "brightness")

@@ -185,7 +185,11 @@ def audit(
     bins: Bins = None,
     boundary: Boundary = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the number of images and calls and the maximum cost, and stop.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print the number of images and calls, with the negative control, and the maximum cost, and stop.",
+        ),
     ] = False,
     out: Out = None,
     json: Json = False,

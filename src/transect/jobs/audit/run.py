@@ -11,7 +11,7 @@ from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
 from transect.errors import BadInput
-from transect.experiment import costs, interpolation, study
+from transect.experiment import costs, interpolation, negative_control, study
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
@@ -82,6 +82,9 @@ def audit_cost(
     targets = _resolved(whole)
     studies, lines = planned.designs(whole, targets)
     images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
+    if (tried := planned.controlled(studies, whole)) is not None:
+        control = negative_control.control_design(tried.design, planned.plain(tried.world), targets)
+        images += 0 if control is None else control.n_images
     cost = costs.total(costs.quotes(targets, images))
     _close(whole.targets, targets)
     return CostResult(cost)
@@ -100,7 +103,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
     for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
         study.run(part, place, quiet=quiet)
-        if request.control and part is next((first for first in studies if first.design.levels), None):
+        if part is planned.controlled(studies, request):
             study.run_control(replace(part, world=planned.plain(part.world)), place, quiet=quiet)
         gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
     if lines is not None:

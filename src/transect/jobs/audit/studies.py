@@ -88,6 +88,11 @@ def observed(studies: Sequence[Study]) -> dict[str, Attribute]:
     return known
 
 
+def controlled(studies: Sequence[Study], request: AuditRequest) -> Study | None:
+    """The study that a negative control stands beside: the first that sets attributes; None without a control."""
+    return next((study for study in studies if study.design.levels), None) if request.control else None
+
+
 def plain(world: World) -> World:
     """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
     return world.world if isinstance(world, Steps) else world

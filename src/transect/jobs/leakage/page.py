@@ -262,7 +262,10 @@ def _costs(doc: WrittenDocument) -> Iterator[Block]:
     costs = doc.value("/overview/costs")
     if not costs:
         return
-    heuristic: dict[str, tuple[str, Cell]] = {"Kept by the heuristic of Wang et al.": ("heuristic", "count")}
+    heuristic: dict[str, tuple[str, Cell]] = {
+        "Kept by the heuristic of Wang et al.": ("heuristic", "count"),
+        "its ratio": ("heuristic_alpha", "plain"),
+    }
     columns = _COSTS | (heuristic if costs[0]["heuristic"] is not None else {})
     caption = "The largest subset in which no label exceeds a ratio between classes"
     yield tabulated(doc, "Cost of balancing", "/overview/costs", columns, caption, names=-1)
