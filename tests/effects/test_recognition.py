@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind
 
 from transect.effects.recognition import difference_of_means, differentials, gini, verification
 from transect.errors import BadInput
@@ -48,17 +49,80 @@ def test_blocks_do_not_change_the_counts(monkeypatch):
 
 
 def test_the_dyadic_variance_by_hand():
-    """Three identities a, b, c of one image each; comparisons ab matches, ac and bc do not: p = 1/3.
+    """Four identities of one image each, of which a and b match: p = 1/6.
 
-    Residuals ab 2/3, ac -1/3, bc -1/3; sums by identity a 1/3, b 1/3, c -2/3. Σ over pairs of comparisons that share an
-    identity, each with itself too: Σ e² - Σ d² = (1/9 + 1/9 + 4/9) - (4/9 + 1/9 + 1/9) = 0, below what independent
-    comparisons have, Σ d² = 2/3: so the variance is 2/3 / 9.
+    Residuals ab 5/6, the other five -1/6; sums by identity 1/2, 1/2, -1/2, -1/2, together 1, as independent comparisons
+    have: identities add nothing. Comparisons have 30/36 on 5 degrees of freedom, 1/6 each, so that of six has 1/36.
     """
-    found = verification(np.array([[0.0], [1.0], [10.0]]), ["a", "b", "c"], ["g"] * 3, [2.0])[0]
-    assert found.fmr[0] == pytest.approx(1 / 3)
-    assert found.fmr_variance[0] == pytest.approx(2 / 27)
+    found = verification(np.array([[0.0], [1.0], [10.0], [20.0]]), list("abcd"), ["g"] * 4, [2.0])[0]
+    assert found.fmr[0] == pytest.approx(1 / 6)
+    assert found.fmr_variance[0] == pytest.approx(1 / 36)
+    assert found.fmr_freedom[0] == pytest.approx(1 / (4 / 16) - 1)
     assert np.isnan(found.fnmr[0])
     assert np.isnan(found.mean_genuine)
+    assert np.isnan(found.fmr_interval[0]).all()
+    assert found.without_interval(0) == "no interval of FMR: 4 identities, at least 10"
+
+
+def test_a_difference_of_means_agrees_with_welch_where_identities_have_two_images():
+    """One comparison per identity, and groups of unlike spread: Welch's test."""
+    rng = np.random.default_rng(3)
+    people = np.repeat(np.arange(25), 2)
+    group = np.where(people < 8, "f", "m")
+    x = 10 * people[:, None] + np.where(people < 8, 2.0, 0.5)[:, None] * rng.normal(size=(50, 1))
+    found = verification(x, people, group, [1.0])
+    effect = difference_of_means(found[0], found[1], "", "")
+    apart = np.abs(x[::2, 0] - x[1::2, 0])
+    judge = ttest_ind(apart[:8], apart[8:], equal_var=False)
+    assert (effect.estimate, effect.p) == (
+        pytest.approx(apart[:8].mean() - apart[8:].mean()),
+        pytest.approx(judge.pvalue),
+    )
+    assert (effect.low, effect.high) == pytest.approx(tuple(judge.confidence_interval()))
+
+
+def test_a_difference_of_means_of_one_identity_has_no_interval():
+    x = np.array([[0.0], [1.0], [5.0], [8.0], [20.0], [21.0]])
+    found = verification(x, list("ppqqrr"), list("ffmmmm"), [1.0])
+    effect = difference_of_means(found[0], found[1], "", "")
+    assert effect.estimate == pytest.approx(1 - 2)
+    assert np.isnan([effect.low, effect.high, effect.p]).all()
+    assert effect.reason == "no interval: a group has one identity with two images, or distances do not vary"
+
+
+def test_ratio_intervals_combine_those_of_the_rates_by_hand():
+    """Of two groups the log ratio is half the difference of logs: its distance is half the root of squared distances."""
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(60), 3)
+    group = np.where(people < 30, "f", "m")
+    x = rng.normal(size=(60, 4))[people] + 0.5 * rng.normal(size=(180, 4))
+    found = verification(x, people, group, [1.0])
+    fmr = differentials(found, [1.0])[0]
+    (low, high), (other_low, other_high) = (np.log(part.fmr_interval[0]) for part in found)
+    rate, other = (np.log(part.fmr[0]) for part in found)
+    ends = (
+        (rate - other) / 2 - np.hypot(rate - low, other_high - other) / 2,
+        (rate - other) / 2 + np.hypot(high - rate, other - other_low) / 2,
+    )
+    assert fmr.ratio_interval[0] == pytest.approx(tuple(np.exp(ends)))
+
+
+def test_an_estimated_threshold_widens_the_interval_of_fnmr_alone():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(30), 3)
+    x = rng.normal(size=(30, 4))[people] + 0.5 * rng.normal(size=(90, 4))
+    held, low, high = verification(x, people, ["g"] * 90, [1.2, 1.0, 1.5])[0].fnmr
+    plain = verification(x, people, ["g"] * 90, [1.2])[0]
+    carried = verification(x, people, ["g"] * 90, [1.2], ends=[(1.0, 1.5)])[0]
+    down = held - np.hypot(held - plain.fnmr_interval[0, 0], held - high)
+    up = held + np.hypot(plain.fnmr_interval[0, 1] - held, low - held)
+    assert carried.fnmr_interval[0] == pytest.approx((max(down, 0), min(up, 1)))
+    np.testing.assert_array_equal(carried.fmr_interval, plain.fmr_interval)
+    stated = verification(x, people, ["g"] * 90, [1.2], ends=[None])[0]
+    np.testing.assert_allclose(stated.fnmr_interval, plain.fnmr_interval)
+    unknown = verification(x, people, ["g"] * 90, [1.2], ends=[(np.nan, np.nan)])[0]
+    assert np.isnan(unknown.fnmr_interval).all()
+    assert unknown.without_interval(0) == "no interval of FNMR: the threshold has none"
 
 
 def test_the_curve_falls_and_rises_between_0_and_1():

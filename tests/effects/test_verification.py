@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from transect.effects.intervals import wilson
 from transect.effects.outcomes import compute
@@ -39,17 +41,25 @@ def test_at_most_the_stated_share_matches_and_one_more_would_be_too_many(seed, r
 
 
 def test_the_interval_of_a_false_match_rate_by_hand():
-    """Four subjects, of whom 0 and 1 match: one of six comparisons, residuals 5/6 and five times -1/6.
+    """Ten subjects, of whom 0 and 1 match: one of 45 comparisons, residuals 44/45 and 44 times -1/45.
 
-    Sums by subject: 0 and 1 have 5/6 - 2/6 = 1/2 each, 2 and 3 have -1/2 each, together 1; less the squares of all
-    comparisons, 25/36 + 5/36 = 30/36, leaves 1/6, below the 30/36 of independent ones, which is taken. So the variance
-    is (5/6) / 36, as that of p (1 - p) / v = (5/36) / (5/216) = 6 independent comparisons.
+    Sums by subject: 0 and 1 have 44/45 - 8/45 = .8 each, the others -.2 each. That is what independent comparisons
+    have, so subjects add nothing and the variance is that of 45 with squares 44/45 / 44 each: 1 / 45². As that of
+    p (1 - p) / v = 44 independent comparisons, on (Σ r²)² / Σ r⁴ - 1 = 1.6² / .832 - 1 degrees of freedom.
     """
-    x = np.array([[1.0, 0.0, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 1.0, 0], [0, 0, 0, 1.0]])
-    found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(threshold=0.5))
-    assert (found.false_matches, found.n, found.n_subjects) == (1, 6, 4)
-    assert (found.rate_low, found.rate_high) == pytest.approx(tuple(map(float, wilson(1, 6))))
+    x = np.eye(10)
+    x[1, 0] = 2.0
+    found = find_threshold(x, np.arange(10), np.zeros(10, dtype=int), Rule(threshold=0.5))
+    assert (found.false_matches, found.n, found.n_subjects) == (1, 45, 10)
+    effective = 44 * (norm.ppf(0.975) / student.ppf(0.975, 1.6**2 / 0.832 - 1)) ** 2
+    assert (found.rate_low, found.rate_high) == pytest.approx(tuple(map(float, wilson(effective / 45, effective))))
     assert np.isnan([found.low, found.high, found.requested]).all()
+
+
+def test_below_ten_subjects_there_is_no_interval():
+    found = find_threshold(np.eye(9), np.arange(9), np.zeros(9, dtype=int), Rule(false_match_rate=0.1))
+    assert np.isfinite([found.value, found.rate]).all()
+    assert np.isnan([found.low, found.high, found.rate_low, found.rate_high]).all()
 
 
 def test_a_subject_seen_at_two_places_is_no_second_subject():

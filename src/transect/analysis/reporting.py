@@ -5,9 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from transect.analysis import edits, findings, finished_run, interpolation, negative_control, pruned, publication
+from transect.analysis import (
+    edits,
+    findings,
+    finished_run,
+    interpolation,
+    negative_control,
+    pruned,
+    publication,
+    selection,
+)
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import changing, steady
 from transect.analysis.sections import directions as fitted_directions
@@ -103,6 +113,7 @@ def _report(
         models=models,
         limits=notes,
         sections=[*fitted, *interpolation.sections(folder), *rated],
+        again=partial(selection.at_confidence, {run.spec.name: run for run in runs}, cut_points),
     )
 
 

@@ -47,8 +47,8 @@ def compare(
 ) -> Comparisons:
     """All comparisons of n images, each once (for impostors: once for each side's identity).
 
-    metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`). A match is
-    nearer than the threshold by more than TIE of it.
+    points: of the curve, 0 for none. metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length
+    (see `directions_of`). A match is nearer than the threshold by more than TIE of it.
 
     >>> result = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
     >>> result.genuine, result.impostor, result.genuine_matches[0], result.curve
@@ -66,7 +66,7 @@ def compare(
         impostor=np.zeros(g),
         impostor_matches=np.zeros((g, t)),
         squares=np.zeros((3, t)),
-        curve=np.linspace(0.0, _farthest(x, metric), points),
+        curve=np.linspace(0.0, _farthest(x, metric), points) if points else np.zeros(0),
         genuine_curve=np.zeros(points),
         impostor_curve=np.zeros(points),
     )
@@ -123,8 +123,9 @@ def _count(
     genuine = same & later
     inside, first = person[rows], int(person[rows[0]])
     inner_starts = starts[first : int(inside[-1]) + 1] - rows[0]
-    comparisons.genuine_curve[:] += _below(distance[genuine], comparisons.curve)
-    comparisons.impostor_curve[:] += _below(distance[~same & later], comparisons.curve)
+    if len(comparisons.curve):
+        comparisons.genuine_curve[:] += _below(distance[genuine], comparisons.curve)
+        comparisons.impostor_curve[:] += _below(distance[~same & later], comparisons.curve)
     comparisons.genuine_sum[first : first + len(inner_starts)] += np.add.reduceat(
         (distance * genuine).sum(axis=1), inner_starts
     )

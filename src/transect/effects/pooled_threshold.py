@@ -6,18 +6,21 @@ within groups, all groups pooled, as `recognition` counts them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from transect.designs.matching.sample import codes
-from transect.effects.comparisons import TIE, Metric, distances_between, placed
-from transect.effects.recognition import comparable
+from transect.effects.comparisons import TIE, Comparisons, Metric, compare, distances_between, placed
+from transect.effects.dyadic import interval, reached
+from transect.effects.recognition import comparable, dyadic_variance
 from transect.errors import BadInput
 
 _BLOCK = 512
+_OFFSETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
+_FINER = 3
 
 
 def pooled_thresholds(
@@ -59,6 +62,66 @@ def pooled_thresholds(
     near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
     thresholds = [float(near[min(k, n - 1)]) for k in allowed]
     return thresholds, [int(np.searchsorted(near, threshold * (1 - TIE))) / n for threshold in thresholds], n
+
+
+def threshold_ends(
+    embeddings: Float[np.ndarray, "n d"],
+    identity: ArrayLike,
+    group: ArrayLike,
+    threshold: float,
+    rate: float,
+    *,
+    metric: Metric = "euclidean",
+    confidence: float = 0.95,
+) -> tuple[float, float]:
+    """The interval of a threshold that `pooled_thresholds` set for a rate: distances whose FMR may be that rate.
+
+    Outward from the threshold, in steps of which the last is cut in four, the nearest distance at which the interval of
+    the false match rate, pooled over groups (`dyadic`), does not contain the rate. 0 where there is none below, and
+    twice the threshold where there is none above.
+
+    Returns low and high; NaN with fewer than 10 identities.
+    """
+    usable = comparable(embeddings, identity, group, metric)
+    people, groups = (codes([column], len(embeddings))[usable] for column in (identity, group))
+    x = np.asarray(embeddings[usable], dtype=np.float64)
+    parts = [(x[groups == name], people[groups == name]) for name in np.unique(groups)]
+
+    def rejected(distances: Float[np.ndarray, " t"]) -> Bool[np.ndarray, " t"]:
+        low, high = _pooled_interval([compare(*part, distances, 0, metric) for part in parts], confidence).T
+        # No interval rejects nothing.
+        return np.asarray((low > rate) | (high < rate))
+
+    limits = threshold * (1 + np.concatenate([-_OFFSETS[::-1], [0.0], _OFFSETS]))
+    if np.isnan(_pooled_interval([compare(*part, limits[:1], 0, metric) for part in parts], confidence)).any():
+        return np.nan, np.nan
+    out, n = rejected(limits), len(limits)
+    below, above = (reached(len(_OFFSETS), lambda place: not out[place], last) for last in (-1, n))
+    low = _finer(limits[below + 1], limits[below] if below >= 0 else 0.0, rejected)
+    return low, _finer(limits[above - 1], limits[above] if above < n else 2 * threshold, rejected)
+
+
+def _finer(
+    inside: float, outside: float, rejected: Callable[[Float[np.ndarray, " t"]], Bool[np.ndarray, " t"]]
+) -> float:
+    """From an accepted distance towards one that is not, the first of some between that is not either."""
+    between = np.linspace(inside, outside, _FINER + 2)[1:-1]
+    out = rejected(between)
+    return float(between[out.argmax()]) if out.any() else float(outside)
+
+
+def _pooled_interval(groups: Sequence[Comparisons], confidence: float) -> Float[np.ndarray, "t 2"]:
+    """The interval of the FMR over all groups at each threshold: groups are fixed, their identities a sample."""
+    compared = np.array([group.impostor.sum() / 2 for group in groups])
+    share = compared / max(compared.sum(), 1.0)
+    rates = [group.impostor_matches.sum(axis=0) / 2 / max(n, 1.0) for group, n in zip(groups, compared, strict=True)]
+    spreads = [dyadic_variance(group, rate, n) for group, rate, n in zip(groups, rates, compared, strict=True)]
+    parts = np.array([weight**2 * np.nan_to_num(spread) for weight, (spread, _) in zip(share, spreads, strict=True)])
+    freedoms = np.array([np.nan_to_num(freedom, nan=1.0) for _, freedom in spreads])
+    variance, fourth = parts.sum(axis=0), (parts**2 / freedoms).sum(axis=0)
+    freedom = np.divide(variance**2, fourth, out=np.ones(len(variance)), where=fourth > 0)
+    identities = sum(int((group.impostor > 0).sum()) for group in groups)
+    return interval(share @ np.array(rates), variance, freedom, identities, float(compared.sum()), confidence)
 
 
 def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:

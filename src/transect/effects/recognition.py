@@ -3,31 +3,35 @@
 A comparison of two images is genuine when they are of one identity and an impostor's otherwise; below a threshold of
 the distance it is a match. FNMR: share of genuine comparisons that do not match; FMR: share of impostor comparisons
 that do. Impostors are of the same group, as attackers would be. Comparisons that share an identity are not independent,
-so that intervals of FNMR cluster by identity and those of FMR by both identities of a comparison (Aronow, Samii and
-Assenova 2015); differentials are as NIST reports them (IR 8429).
+so that intervals of FNMR cluster by identity and those of FMR by both identities of a comparison (`dyadic`);
+differentials are as NIST reports them (IR 8429).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
 from transect.designs.matching.sample import absent, codes
+from transect.effects import dyadic, few_subjects
 from transect.effects.comparisons import Comparisons, Metric, compare
-from transect.effects.intervals import mean_interval, wilson, wilson_clustered
+from transect.effects.intervals import wilson_clustered
+from transect.effects.regression import interval
 from transect.errors import BadInput
 from transect.records import Effect
 
 SOURCES: Final = (
     "Grother 2022, Face recognition vendor test part 8: summarizing demographic differentials, NIST IR 8429, "
     "doi:10.6028/NIST.IR.8429.ipd",
-    "Aronow, Samii and Assenova 2015, Cluster-robust variance estimation for dyadic data, doi:10.1093/pan/mpv018",
+    *dyadic.SOURCES,
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
     "Singh, Balakrishnan and Perona 2021, section 4.5",
 )
 
@@ -40,7 +44,8 @@ class GroupErrors:
     """Verification errors of one group; arrays are [thresholds] with intervals [thresholds, 2], curves [points].
 
     genuine, impostor: numbers of comparisons. mean_genuine: mean distance of genuine comparisons and its interval, by
-    identity. curve: distances at which fmr_curve and fnmr_curve are read (ROC and DET). fmr_variance: of fmr.
+    identity. curve: distances at which fmr_curve and fnmr_curve are read (ROC and DET). fmr_variance and
+    fmr_freedom: of fmr. people: numbers of the identities, the same in every sample of one column; comparisons: theirs.
     """
 
     group: str
@@ -55,11 +60,22 @@ class GroupErrors:
     fmr: Float[np.ndarray, " t"]
     fmr_interval: Float[np.ndarray, "t 2"]
     fmr_variance: Float[np.ndarray, " t"]
-    fnmr_variance: Float[np.ndarray, " t"]
-    mean_variance: float
+    fmr_freedom: Float[np.ndarray, " t"]
+    people: Int[np.ndarray, " g"]
+    comparisons: Comparisons
     curve: Float[np.ndarray, " p"]
     fmr_curve: Float[np.ndarray, " p"]
     fnmr_curve: Float[np.ndarray, " p"]
+
+    def without_interval(self, place: int) -> str:
+        """Why a rate at one of the thresholds has no interval, "" where both that are known have one."""
+        compared = int((self.comparisons.impostor > 0).sum())
+        lost = []
+        if np.isfinite(self.fmr[place]) and not np.isfinite(self.fmr_interval[place]).all():
+            lost.append(f"no interval of FMR: {compared} identities, at least {dyadic.FEWEST_IDENTITIES}")
+        if np.isfinite(self.fnmr[place]) and not np.isfinite(self.fnmr_interval[place]).all():
+            lost.append("no interval of FNMR: the threshold has none")
+        return "; ".join(lost)
 
 
 @final
@@ -67,9 +83,9 @@ class GroupErrors:
 class Differential:
     """How unequal an error rate is over groups at one threshold.
 
-    ratio: each group's rate over the geometric mean of all, with its interval (delta method on logarithms); largest:
-    the largest ratio. gini: Gini coefficient with the factor n / (n - 1), 0 for equal rates, 1 when one group has all
-    errors; it has no interval. reason: why there is no ratio (a rate of 0).
+    ratio: each group's rate over the geometric mean of all, with its interval, from those of the rates; largest: the
+    largest ratio. gini: Gini coefficient with the factor n / (n - 1), 0 for equal rates, 1 when one group has all
+    errors; it has no interval. reason: why there is no ratio (a rate of 0) or no interval (a rate that has none).
     """
 
     rate: str
@@ -88,6 +104,7 @@ def verification(
     group: ArrayLike,
     thresholds: Sequence[float],
     *,
+    ends: Sequence[tuple[float, float] | None] | None = None,
     rows: Int[np.ndarray, " m"] | None = None,
     confidence: float = 0.95,
     metric: Metric = "euclidean",
@@ -95,8 +112,9 @@ def verification(
     """Errors of each group at each threshold (a match is a distance below it), groups in the order of their names.
 
     embeddings: failed images are rows of NaN and are left out, as are images without an identity or a group (None, NaN
-    or an empty text). rows: the images that count, for example the matched ones; by default all. An identity with
-    images in several groups counts in each. metric: Euclidean, or 1 - cosine.
+    or an empty text). ends: the interval of each threshold, which the interval of its FNMR then includes; None for a
+    threshold that was stated, NaN where it has no interval. rows: the images that count, for example the matched ones;
+    by default all. An identity with images in several groups counts in each. metric: Euclidean, or 1 - cosine.
 
     Returns one GroupErrors per group; NaN where a group has no genuine, or no impostor, comparison.
 
@@ -118,11 +136,56 @@ def verification(
     if rows is not None:
         usable &= np.isin(np.arange(len(embeddings)), rows)
     limits = np.asarray(thresholds, dtype=np.float64)
+    if ends is not None:
+        held = partial(verification, embeddings, identity, group, rows=rows, confidence=confidence, metric=metric)
+        return _at_estimated([*thresholds], ends, held)
     return [
         _errors_of(name, embeddings[mask], people[mask], limits, confidence, metric)
         for name in np.unique(names[usable])
         if (mask := usable & (names == name)).any()
     ]
+
+
+def _at_estimated(
+    thresholds: list[float],
+    ends: Sequence[tuple[float, float] | None],
+    errors: Callable[[Sequence[float]], list[GroupErrors]],
+) -> list[GroupErrors]:
+    """Errors at thresholds that have an interval: that of the FNMR moves with both, or is NaN without one."""
+    t, stated = len(thresholds), [pair is None for pair in ends]
+    outer = np.array([(at, at) if pair is None else pair for at, pair in zip(thresholds, ends, strict=True)])
+    known = np.where(np.isfinite(outer), outer, np.array(thresholds)[:, None])
+    groups = errors([*thresholds, *known[:, 0].tolist(), *known[:, 1].tolist()])
+    lost = ~np.isfinite(outer).all(axis=1)
+    return [replace(_first(group, t), fnmr_interval=_moved(group, t, np.array(stated), lost)) for group in groups]
+
+
+def _first(group: GroupErrors, t: int) -> GroupErrors:
+    """The errors at the first t thresholds."""
+    return replace(
+        group,
+        fnmr=group.fnmr[:t],
+        fnmr_interval=group.fnmr_interval[:t],
+        fmr=group.fmr[:t],
+        fmr_interval=group.fmr_interval[:t],
+        fmr_variance=group.fmr_variance[:t],
+        fmr_freedom=group.fmr_freedom[:t],
+        comparisons=replace(
+            group.comparisons,
+            genuine_matches=group.comparisons.genuine_matches[:, :t],
+            impostor_matches=group.comparisons.impostor_matches[:, :t],
+            squares=group.comparisons.squares[:, :t],
+        ),
+    )
+
+
+def _moved(
+    group: GroupErrors, t: int, stated: Bool[np.ndarray, " t"], lost: Bool[np.ndarray, " t"]
+) -> Float[np.ndarray, "t 2"]:
+    at_ends = np.stack([group.fnmr[t : 2 * t], group.fnmr[2 * t :]], axis=1)
+    held = group.fnmr_interval[:t]
+    moved = np.where(lost[:, None], np.nan, dyadic.moved(group.fnmr[:t], held, at_ends))
+    return np.where(stated[:, None], held, moved)
 
 
 def comparable(
@@ -133,50 +196,86 @@ def comparable(
     return np.asarray(known & (embeddings != 0).any(axis=1) if metric == "cosine" else known)
 
 
-def differentials(
-    groups: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
-) -> list[Differential]:
-    """FMR and FNMR differentials over groups at each threshold. Raises BadInput with fewer than two groups."""
+def differentials(groups: Sequence[GroupErrors], thresholds: Sequence[float]) -> list[Differential]:
+    """FMR and FNMR differentials over groups at each threshold, at the confidence of the groups' intervals.
+
+    Raises BadInput with fewer than two groups.
+    """
     if len(groups) < 2:
         raise BadInput(f"differentials compare groups: expected at least two, got {len(groups)}")
     rows = []
     for index, threshold in enumerate(thresholds):
         for rate in ("fmr", "fnmr"):
             rates = np.array([getattr(group, rate)[index] for group in groups])
-            variances = np.array([getattr(group, f"{rate}_variance")[index] for group in groups])
-            rows.append(
-                _differential(rate, threshold, tuple(group.group for group in groups), rates, variances, confidence)
-            )
+            ends = np.array([getattr(group, f"{rate}_interval")[index] for group in groups])
+            rows.append(_differential(rate, threshold, tuple(group.group for group in groups), rates, ends))
     return rows
 
 
-def difference_of_means(first: GroupErrors, second: GroupErrors, target: str, attribute: str) -> Effect:
-    """Mean genuine distance of `first` minus that of `second` (Fig. 7), with a normal interval by identity.
+def difference_of_means(
+    first: GroupErrors, second: GroupErrors, target: str, attribute: str, confidence: float = 0.95
+) -> Effect:
+    """Mean genuine distance of `first` minus that of `second` (Fig. 7).
 
-    With a positive difference the model places images of one identity farther apart in `first`.
+    Bias-reduced errors by identity (`few_subjects`), with Student's t on Welch's degrees of freedom, which identities
+    with two images or more give; an identity in both groups is one. With a positive difference the model places images
+    of one identity farther apart in `first`. NaN with a reason where a group has no such identity; no interval where it
+    has one alone.
     """
     estimate = first.mean_genuine - second.mean_genuine
-    error = float(np.sqrt(first.mean_variance + second.mean_variance))
-    known = np.isfinite(error) and error > 0
-    p = float(2 * ndtr(-abs(estimate) / error)) if known else np.nan
+    counts = [int((group.comparisons.genuine > 0).sum()) for group in (second, first)]
+    low, high, p = _by_identity(first, second, estimate, confidence) if min(counts) > 1 else (np.nan,) * 3
+    few = "" if np.isfinite(low) else "no interval: a group has one identity with two images, or distances do not vary"
     return Effect(
         name=f"{first.group} - {second.group}",
         attribute=attribute,
         target=target,
         outcome="distance of one identity's images",
         estimate=estimate,
-        low=estimate - 1.959964 * error if known else np.nan,
-        high=estimate + 1.959964 * error if known else np.nan,
+        low=low,
+        high=high,
         p=p,
         unit="distance",
-        n_subjects=first.identities + second.identities,
+        n_subjects=sum(counts),
         n_images=first.images + second.images,
         basis="observational",
-        reason="" if np.isfinite(estimate) else "a group has no two images of one identity",
-        interval_method="normal, clustered by identity",
-        test_method="normal, clustered by identity",
-        sources=SOURCES,
+        reason=few if np.isfinite(estimate) else "a group has no two images of one identity",
+        interval_method=few_subjects.CLUSTERED if np.isfinite(low) else "",
+        test_method=few_subjects.WALD if np.isfinite(low) else "",
+        sources=(*SOURCES, few_subjects.SOURCE),
     )
+
+
+def _by_identity(
+    first: GroupErrors, second: GroupErrors, estimate: float, confidence: float
+) -> tuple[float, float, float]:
+    """The interval and p of a difference of mean distances, as Welch's: groups differ in spread and number."""
+    (a, freedom_a), (b, freedom_b) = (_mean_error(group.comparisons, group.mean_genuine) for group in (first, second))
+    _, *shared = np.intersect1d(first.people, second.people, return_indices=True)
+    parts = [
+        (group.comparisons.genuine_sum - group.mean_genuine * group.comparisons.genuine)[chosen] / group.genuine
+        for group, chosen in zip((first, second), shared, strict=True)
+    ]
+    variance = a + b - 2 * float(parts[0] @ parts[1])
+    fourth = a**2 / freedom_a + b**2 / freedom_b
+    return interval(estimate, float(np.sqrt(max(variance, 0.0))), (a + b) ** 2 / fourth if fourth else 0.0, confidence)
+
+
+def _mean_error(comparisons: Comparisons, mean: float) -> tuple[float, float]:
+    """Bias-reduced variance of the mean genuine distance by identity, and its degrees of freedom."""
+    n = comparisons.genuine
+    root = np.sqrt(n)
+    residual = (comparisons.genuine_sum - mean * n) / np.maximum(root, 1.0)
+    covariance, freedom = few_subjects.bias_reduced(root[:, None], residual, np.arange(len(root)))
+    return float(covariance[0, 0]), float(freedom[0])
+
+
+def _mean_interval(comparisons: Comparisons, mean: float, confidence: float) -> tuple[float, float]:
+    """Of the mean genuine distance; NaN with fewer than two identities that have such comparisons."""
+    if (comparisons.genuine > 0).sum() < 2:
+        return np.nan, np.nan
+    variance, freedom = _mean_error(comparisons, mean)
+    return interval(mean, float(np.sqrt(variance)), freedom, confidence)[:2]
 
 
 def _errors_of(
@@ -190,12 +289,11 @@ def _errors_of(
     comparisons = compare(embeddings, people, thresholds, CURVE_POINTS, metric)
     genuine, impostor = comparisons.genuine.sum(), comparisons.impostor.sum() / 2
     mean = comparisons.genuine_sum.sum() / genuine if genuine else np.nan
-    ends = mean_interval(comparisons.genuine_sum[:, None], comparisons.genuine[:, None], confidence=confidence)
     missed = comparisons.genuine[:, None] - comparisons.genuine_matches
     counts = np.broadcast_to(comparisons.genuine[:, None], missed.shape)
     fnmr = missed.sum(axis=0) / genuine if genuine else np.full(len(thresholds), np.nan)
     fmr = comparisons.impostor_matches.sum(axis=0) / 2 / impostor if impostor else np.full(len(thresholds), np.nan)
-    variance = _dyadic_variance(comparisons, fmr, impostor)
+    variance, freedom = dyadic_variance(comparisons, fmr, impostor)
     return GroupErrors(
         group=name,
         images=len(embeddings),
@@ -203,56 +301,32 @@ def _errors_of(
         genuine=int(genuine),
         impostor=int(impostor),
         mean_genuine=float(mean),
-        mean_interval=(float(ends.low[0]), float(ends.high[0])),
+        mean_interval=_mean_interval(comparisons, float(mean), confidence),
         fnmr=fnmr,
         fnmr_interval=np.stack(wilson_clustered(missed, counts, confidence), axis=1),
         fmr=fmr,
-        fmr_interval=effective_wilson(fmr, variance, len(comparisons.genuine), impostor, confidence),
+        fmr_interval=dyadic.interval(
+            fmr, variance, freedom, int((comparisons.impostor > 0).sum()), float(impostor), confidence
+        ),
         fmr_variance=variance,
-        fnmr_variance=_ratio_variance(missed, counts),
-        mean_variance=float(_ratio_variance(comparisons.genuine_sum[:, None], comparisons.genuine[:, None])[0]),
+        fmr_freedom=freedom,
+        people=np.unique(people),
+        comparisons=comparisons,
         curve=comparisons.curve,
         fmr_curve=comparisons.impostor_curve / impostor if impostor else np.full(CURVE_POINTS, np.nan),
         fnmr_curve=1 - comparisons.genuine_curve / genuine if genuine else np.full(CURVE_POINTS, np.nan),
     )
 
 
-def _ratio_variance(totals: Float[np.ndarray, "g t"], counts: Float[np.ndarray, "g t"]) -> Float[np.ndarray, " t"]:
-    """Variance of Σ totals / Σ counts over identities that have any, linearized; NaN with fewer than two."""
-    n, whole = (counts > 0).sum(axis=0), counts.sum(axis=0)
-    known = (n > 1) & (whole > 0)
-    safe = np.where(known, whole, 1.0)
-    residual = totals - totals.sum(axis=0) / safe * counts
-    variance = (residual**2).sum(axis=0) * n / np.maximum(n - 1, 1) / safe**2
-    return np.where(known, variance, np.nan)
-
-
-def _dyadic_variance(
+def dyadic_variance(
     comparisons: Comparisons, fmr: Float[np.ndarray, " t"], impostor: float
-) -> Float[np.ndarray, " t"]:
-    """Variance of the FMR when comparisons that share an identity are correlated; NaN without comparisons.
-
-    Σ over identities of (its residual)² counts each pair of identities' own square twice; one is taken off. Where that
-    leaves less than independent pairs of identities have, as it can with few, it is theirs.
-    """
+) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+    """Variance of the FMR and its degrees of freedom when comparisons that share an identity are correlated."""
     if not impostor:
-        return np.full(len(fmr), np.nan)
+        return np.full(len(fmr), np.nan), np.full(len(fmr), np.nan)
     residual = comparisons.impostor_matches - fmr * comparisons.impostor[:, None]
     same_pair = comparisons.squares[0] - 2 * fmr * comparisons.squares[1] + fmr**2 * comparisons.squares[2]
-    return np.asarray(np.maximum((residual**2).sum(axis=0) - same_pair, same_pair) / impostor**2)
-
-
-def effective_wilson(
-    rate: Float[np.ndarray, " t"], variance: Float[np.ndarray, " t"], identities: int, n: float, confidence: float
-) -> Float[np.ndarray, "t 2"]:
-    """Wilson's interval on the number of independent comparisons that would vary as much.
-
-    At 0 and 1, where no variance can be estimated, on half the identities, the number of comparisons that share none.
-    """
-    some = (variance > 0) & (rate > 0) & (rate < 1)
-    effective = np.divide(rate * (1 - rate), variance, out=np.full(len(rate), identities / 2), where=some)
-    effective = np.minimum(effective, n)
-    return np.stack(wilson(rate * effective, effective, confidence), axis=1)
+    return dyadic.variance(residual, same_pair, comparisons.impostor)
 
 
 def _differential(
@@ -260,8 +334,7 @@ def _differential(
     threshold: float,
     groups: tuple[str, ...],
     rates: Float[np.ndarray, " g"],
-    variances: Float[np.ndarray, " g"],
-    confidence: float,
+    ends: Float[np.ndarray, "g 2"],
 ) -> Differential:
     nothing = tuple((np.nan, np.nan) for _ in groups)
     if not (rates > 0).all():
@@ -270,14 +343,26 @@ def _differential(
             f"no errors, or none that can be counted, in {', '.join(zero)}: a ratio to the geometric mean needs all"
         )
         return Differential(rate, threshold, groups, (np.nan,) * len(groups), nothing, np.nan, gini(rates), reason)
-    logs, spread = np.log(rates), variances / rates**2
+    logs = np.log(rates)
     log_ratio = logs - logs.mean()
-    g = len(rates)
-    error = np.sqrt(spread * (1 - 2 / g) + spread.sum() / g**2)
-    half = float(ndtri((1 + confidence) / 2)) * error
-    ends = np.exp(np.stack([log_ratio - half, log_ratio + half], axis=1))
     ratio = tuple(np.exp(log_ratio).tolist())
-    return Differential(rate, threshold, groups, ratio, tuple(map(tuple, ends.tolist())), max(ratio), gini(rates))
+    interval = tuple(map(tuple, np.exp(log_ratio[:, None] + _log_distances(rates, ends)).tolist()))
+    without = [name for name, pair in zip(groups, ends, strict=True) if not np.isfinite(pair).all()]
+    reason = f"no interval: {', '.join(without)} has none" if without else ""
+    return Differential(rate, threshold, groups, ratio, interval, max(ratio), gini(rates), reason)
+
+
+def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"]) -> Float[np.ndarray, "g 2"]:
+    """How far the ends of each log ratio to the geometric mean are: those of the rates, combined (Zou and Donner 2008).
+
+    The log ratio of a group has its rate's logarithm with weight 1 - 1/g and those of others with -1/g.
+    """
+    g = len(rates)
+    down, up = np.log(rates / ends[:, 0]) ** 2, np.log(ends[:, 1] / rates) ** 2
+    own, other = (1 - 1 / g) ** 2, 1 / g**2
+    low = own * down + other * (up.sum() - up)
+    high = own * up + other * (down.sum() - down)
+    return np.stack([-np.sqrt(low), np.sqrt(high)], axis=1)
 
 
 def gini(rates: Float[np.ndarray, " g"]) -> float:

@@ -3,8 +3,8 @@
 A verifier accepts two images whose embeddings are nearer than a threshold. The threshold is stated, or it is the one at
 which a stated share of comparisons of different subjects' reference images would be accepted, a false match. Reference
 images are a subject's images before any edit. Every two subjects are compared, so that comparisons share subjects: the
-false match rate's interval is by both subjects of a comparison, and the threshold's is where that interval's ends lie
-among the distances (Woodruff 1952).
+false match rate's interval is by both subjects of a comparison (see `dyadic`), and the threshold's holds the distances
+at which that interval contains the requested rate.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects.recognition import effective_wilson
+from transect.effects import dyadic
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design
 
+_STEPS: Final = 40
 MOST_SUBJECTS: Final = 2000
 """Whose reference images are compared: two million comparisons at each level."""
 SOURCES: Final = (
-    "Woodruff 1952, Confidence intervals for medians and other position measures, doi:10.1080/01621459.1952.10483443",
-    "Aronow, Samii and Assenova 2015, Cluster-robust variance estimation for dyadic data, doi:10.1093/pan/mpv018",
+    *dyadic.SOURCES,
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570",
 )
 
@@ -173,7 +173,7 @@ def find_threshold(
     rate, low, high = _dyadic_rate(matched, first, second, confidence)
     ends: tuple[float, ...] = (np.nan, np.nan)
     if rule.threshold is None:
-        ends = tuple(float(ordered[min(int(np.floor(end * n)), n - 1)]) for end in (low, high))
+        ends = _threshold_ends(distance, first, second, ordered, requested, confidence)
     groups = tuple(
         (int(p), *_dyadic_rate(matched[at == p], first[at == p], second[at == p], confidence),
          int(matched[at == p].sum()), int((at == p).sum()))
@@ -202,23 +202,51 @@ def _comparisons(unit: Float[np.ndarray, "m d"], who: Int[np.ndarray, " m"], pla
     return first_subject, second_subject, at, distance
 
 
+def _threshold_ends(
+    distance: Float[np.ndarray, " c"],
+    first: Int[np.ndarray, " c"],
+    second: Int[np.ndarray, " c"],
+    ordered: Float[np.ndarray, " c"],
+    requested: float,
+    confidence: float,
+) -> tuple[float, float]:
+    """Around the threshold, the nearest distances whose false match rate is surely not the requested one.
+
+    Distances are tried at ranks 10 % apart. Where none below is rejected the lower end is 0, and above the farthest.
+    NaN with too few subjects for intervals.
+    """
+    n = len(ordered)
+    ladder = np.floor(requested * n * np.exp(0.1 * np.arange(-_STEPS, _STEPS + 1)) + 1e-9).astype(np.int64)
+    places = np.unique(np.clip(ladder, 0, n - 1))
+    start = int(np.searchsorted(places, min(int(ladder[_STEPS]), n - 1)))
+
+    def accepted(place: int) -> bool:
+        _, low, high = _dyadic_rate(distance < ordered[places[place]], first, second, confidence)
+        return low <= requested <= high
+
+    if np.isnan(_dyadic_rate(distance < ordered[places[start]], first, second, confidence)[1]):
+        return np.nan, np.nan
+    below, above = dyadic.reached(start, accepted, -1), dyadic.reached(start, accepted, len(places))
+    return (
+        float(ordered[places[below]]) if below >= 0 else 0.0,
+        float(ordered[places[above]]) if above < len(places) else float(ordered[-1]),
+    )
+
+
 def _dyadic_rate(
     hit: np.ndarray, first: Int[np.ndarray, " c"], second: Int[np.ndarray, " c"], confidence: float
 ) -> tuple[float, float, float]:
-    """A share of comparisons and its interval, where comparisons that share a subject are correlated.
-
-    Σ over subjects of (its residual)² counts the square of each two subjects' own residual twice; one is taken off,
-    and what is left is never less than independent pairs of subjects would have (as in `recognition`).
-    """
+    """A share of comparisons and its interval, where comparisons that share a subject are correlated."""
     if not len(hit):
         return (np.nan, np.nan, np.nan)
     rate, size = float(hit.mean()), int(max(first.max(), second.max())) + 1
     residual = hit - rate
     of_subject = np.bincount(first, residual, size) + np.bincount(second, residual, size)
-    own_squares = float((np.bincount(first * size + second, residual, size * size) ** 2).sum())
-    variance = max(float((of_subject**2).sum()) - own_squares, own_squares) / len(hit) ** 2
-    subjects = len(np.unique(np.concatenate([first, second])))
-    low, high = effective_wilson(np.array([rate]), np.array([variance]), subjects, len(hit), confidence)[0]
+    compared = (np.bincount(first, minlength=size) + np.bincount(second, minlength=size)).astype(np.float64)
+    squares = np.array([(np.bincount(first * size + second, residual, size * size) ** 2).sum()])
+    spread, freedom = dyadic.variance(of_subject[:, None], squares, compared)
+    subjects = int((compared > 0).sum())
+    low, high = dyadic.interval(np.array([rate]), spread, freedom, subjects, len(hit), confidence)[0]
     return rate, float(low), float(high)
 
 

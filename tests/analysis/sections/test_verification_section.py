@@ -1,5 +1,7 @@
 """Non-matches by edit and by group, on eight subjects of which each share can be counted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_answers import AGE, GLASSES, TONE, answers, checked, points, rows
@@ -11,16 +13,17 @@ from transect.records import Design, Task
 
 # Cells: tone 2 without and with glasses, tone 9 without and with.
 DESIGN = Design({"skin_tone": (2.0, 9.0), "glasses": (0.0, 1.0)}, subjects=8)
+NAN = np.nan
 # With glasses nobody is lost at tone 2, and subjects 0 to 5 at tone 9; subject 7 has no answer there.
 LOST = np.array([[0, 0, 0, 1]] * 6 + [[0, 0, 0, 0]] + [[0, 0, 0, np.nan]], dtype=float).ravel()
 FOUND = Threshold(0.2, 0.15, 0.3, 0.1, 0.1, 0.02, 0.3, 5, 56, 8, 0, ((0, 0.0, 0.0, 0.1, 0, 28), (2, 5 / 28, 0.1, 0.3, 5, 28)))  # fmt: skip
 AGES = np.repeat([20.0, 21, 22, 40, 41, 60, 61, 62], 4)
 
 
-def made(**more):
+def made(threshold=FOUND, **more):
     distance = np.where(LOST == 1, 0.25, 0.0) + np.where(np.isnan(LOST), np.nan, 0.0)
     known = {"own": {"age": AGES}, "known": {"age": AGE}, "within": ("skin_tone",), **more}
-    found = Verified(FOUND, distance, LOST, reference_rows(DESIGN, known["within"]), **known)
+    found = Verified(threshold, distance, LOST, reference_rows(DESIGN, known["within"]), **known)
     attributes = {"skin_tone": TONE, "glasses": GLASSES}
     return verification.section(answers(DESIGN, task=Task.EMBEDDING, attributes=attributes, verified=found))
 
@@ -38,7 +41,8 @@ def test_groups_that_were_set_are_the_same_subjects():
     section = made()
     tone = {row["group"]: row for row in rows(section, "Non-matches by group") if row["attribute"] == "skin tone"}
     assert (tone["2"]["non-match rate"], tone["9"]["non-match rate"]) == (0, 6 / 7)
-    assert (tone["9"]["low"], tone["9"]["high"]) == pytest.approx(tuple(map(float, wilson(6, 7))))
+    # At the threshold's high end none is lost, so that the rate may be 0; at its low end no more are.
+    assert (tone["9"]["low"], tone["9"]["high"]) == pytest.approx((0, float(wilson(6, 7)[1])))
     change = next(row for row in rows(section, "For whom") if row["attribute"] == "skin tone")
     # Subjects 0 to 6 have both: six differ by 1, one way; the exact test is 2 / 2^6.
     assert (change["groups"], change["difference"], change["subjects"]) == ("2 to 9", 6 / 7, 7)
@@ -72,6 +76,22 @@ def test_false_matches_are_shown_at_each_level_and_the_figure_says_the_rates():
     assert found[2]["reference images"].startswith("skin tone 9")
     assert points(section.figures[0], "Every edit", "non-match rate") == {"glasses: off to on": 6 / 15}
     assert points(section.figures[0], "glasses", "non-match rate")["skin tone 2"] == 0
+
+
+def test_a_stated_threshold_has_no_error_of_its_own():
+    stated = replace(FOUND, low=NAN, high=NAN, requested=NAN)
+    tone = {row["group"]: row for row in rows(made(stated), "Non-matches by group") if row["attribute"] == "skin tone"}
+    assert (tone["9"]["low"], tone["9"]["high"]) == pytest.approx(tuple(map(float, wilson(6, 7))))
+
+
+def test_a_threshold_of_few_subjects_and_rates_at_it_have_no_interval():
+    section = made(replace(FOUND, low=NAN, high=NAN))
+    assert (
+        "8 subjects were compared, fewer than 10: neither the threshold nor a rate at it has an interval."
+        in (section.text[1])
+    )
+    (row,) = rows(checked(section), "Non-matches by edit")[:1]
+    assert (row["non-match rate"], row["low"], row["high"]) == (6 / 15, None, None)
 
 
 def test_nothing_without_a_threshold():

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.effects import intervals, multiplicity, randomization
+from transect.effects import dyadic, intervals, multiplicity, randomization
 from transect.effects.group_estimates import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
@@ -31,10 +31,16 @@ _TEXT: Final = (
     "association. The {tests} of differences are a separate family (Holm).",
 )
 _FOUND: Final = (
-    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was chosen so that at most {requested:g} of {n:,} "
-    "comparisons of different subjects' reference images match: {false} did. Its interval comes from that of "
-    "the false match rate, by both subjects of a comparison (Woodruff 1952). Rates below hold this threshold "
-    "fixed; the last columns of the table by edit show them at the ends of its interval."
+    "The threshold {value:.4g}{ends} was chosen so that at most {requested:g} of {n:,} "
+    "comparisons of different subjects' reference images match: {false} did. {interval}"
+)
+_INTERVAL: Final = (
+    "Its interval holds the distances at which the interval of the false match rate, by both subjects of a comparison, "
+    "contains the requested rate. Intervals of the rates below include it; the last columns of the table by edit show "
+    "the rates at its ends. Differences between groups hold the threshold fixed."
+)
+_NO_INTERVAL: Final = (
+    "{subjects} were compared, fewer than {fewest}: neither the threshold nor a rate at it has an interval."
 )
 _STATED: Final = (
     "The threshold {value:.4g} was stated. Of {n:,} comparisons of different subjects' reference images {false} match."
@@ -77,7 +83,11 @@ def section(answers: Answers) -> Section | None:
 def _text(verified: Verified, tests: int) -> list[str]:
     at = verified.threshold
     within = ", and at the same level of " + " and ".join(map(words, verified.within)) if verified.within else ""
-    numbers = {"value": at.value, "low": at.low, "high": at.high, "requested": at.requested, "n": at.n}
+    known = np.isfinite(at.low)
+    few = _NO_INTERVAL.format(subjects=counted(at.n_subjects, "subject"), fewest=dyadic.FEWEST_IDENTITIES)
+    ends = f" ({at.low:.4g} to {at.high:.4g})" if known else ""
+    numbers = {"value": at.value, "ends": ends, "requested": at.requested, "n": at.n}
+    numbers["interval"] = _INTERVAL if known else few
     template = _STATED if np.isnan(at.requested) else _FOUND
     sentence = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
     lines = [line.format(within=within, threshold=sentence, tests=counted(tests, "test")) for line in _TEXT]
@@ -103,11 +113,7 @@ def _edits(answers: Answers, verified: Verified) -> Iterator[_Edit]:
 
 def _edit_row(answers: Answers, verified: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> _Row:
     """Non-match rate and mean distance after one edit."""
-    rate, low, high, n = _rate(answers.subjects, verified.non_match, mask)
-    ends = [
-        _rate(answers.subjects, _at(verified, end), mask)[0]
-        for end in (verified.threshold.low, verified.threshold.high)
-    ]
+    rate, low, high, n, *ends = _non_matches(answers.subjects, verified, mask)
     sums, counts = _sums(answers.subjects, verified.distance, mask)
     far = intervals.mean_interval(sums[:, None], counts[:, None], seed=answers.design.seed)
     mean = sums.sum() / counts.sum() if counts.sum() else np.nan
@@ -148,6 +154,18 @@ def _rate(
     return float(sums.sum() / counts.sum()), float(low[0]), float(high[0]), int(counts.sum())
 
 
+def _non_matches(
+    subjects: Int[np.ndarray, " n"], verified: Verified, mask: Bool[np.ndarray, " n"]
+) -> tuple[float, float, float, int, float, float]:
+    """Rate, low, high and images; the rates at the ends of the threshold's interval, which the interval includes."""
+    rate, low, high, n = _rate(subjects, verified.non_match, mask)
+    at = verified.threshold
+    ends = [_rate(subjects, _at(verified, end), mask)[0] for end in (at.low, at.high)]
+    if np.isfinite(at.requested):
+        low, high = dyadic.moved(np.array([rate]), np.array([[low, high]]), np.array([ends]))[0].tolist()
+    return rate, low, high, n, ends[0], ends[1]
+
+
 def _by_groups(
     answers: Answers, verified: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]
 ) -> list[_Row]:
@@ -166,7 +184,7 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
     shares = [_shares(answers, verified, mask & (place == k)) for k in range(len(levels))]
     rows = []
     for k, level in enumerate(levels):
-        rate = _rate(answers.subjects, verified.non_match, mask & (place == k))
+        rate = _non_matches(answers.subjects, verified, mask & (place == k))[:4]
         row: _Row = {"group": words(group), "name": attribute.label(level), "rate": rate}
         if k:
             d = (shares[k] - shares[0])[:, None]
@@ -204,7 +222,8 @@ def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
     rows = []
     for k, center in enumerate(groups.centers):
         chosen = np.asarray(groups.index == k)
-        row: _Row = {"group": words(group), "name": groups.label(k), "rate": _rate(who, values, chosen)}
+        rate = _non_matches(answers.subjects, verified, _within(mask, chosen))[:4]
+        row: _Row = {"group": words(group), "name": groups.label(k), "rate": rate}
         if (c := contrasts.get(center)) and k:
             names = c.name.partition(": ")[2]
             row |= {
@@ -214,6 +233,13 @@ def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
             }
         rows.append(row)
     return rows
+
+
+def _within(mask: Bool[np.ndarray, " n"], chosen: Bool[np.ndarray, " m"]) -> Bool[np.ndarray, " n"]:
+    """The images of the mask that are chosen among them."""
+    inside = mask.copy()
+    inside[mask] = chosen
+    return inside
 
 
 def _adjusted(groups: list[_Row]) -> int:

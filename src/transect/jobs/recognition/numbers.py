@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
+from transect.effects.gap_changes import GapChange
+from transect.effects.multiplicity import holm
 from transect.effects.recognition import Differential, GroupErrors
 from transect.records import Effect
 
@@ -28,18 +30,25 @@ class Threshold:
     """A distance below which two images match; how it was found, None where it was stated.
 
     false_match_rate: the rate that was wanted. reached: the share of comparisons of different people that match, less
-    than that where distances tie.
+    than that where distances tie. low, high: the 95 % interval of the threshold, by identity; the intervals of FNMR
+    include it. reason: why a threshold that was set by a rate has none.
     """
 
     threshold: float
     false_match_rate: float | None
     reached: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """False non-match rate and false match rate of one group at one threshold, with 95 % intervals."""
+    """False non-match rate and false match rate of one group at one threshold, with 95 % intervals.
+
+    reason: why one of them has no interval.
+    """
 
     threshold: float
     fnmr: float
@@ -48,6 +57,7 @@ class Rates:
     fmr: float
     fmr_low: float
     fmr_high: float
+    reason: str = ""
 
 
 @final
@@ -75,7 +85,10 @@ class GroupNumbers:
             np.column_stack([errors.fnmr, errors.fnmr_interval]).tolist(),
             np.column_stack([errors.fmr, errors.fmr_interval]).tolist(),
         )
-        rates = [Rates(at, *misses, *matches) for at, misses, matches in zip(thresholds, fnmr, fmr, strict=True)]
+        rates = [
+            replace(Rates(at, *misses, *matches), reason=errors.without_interval(place))
+            for place, (at, misses, matches) in enumerate(zip(thresholds, fnmr, fmr, strict=True))
+        ]
         return cls(
             group=str(errors.group),
             images=errors.images,
@@ -92,19 +105,24 @@ class GroupNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Difference of two groups' mean distances of one person's images."""
+    """Difference of two groups' mean distances of one person's images. p_adjusted: Holm's over a sample's groups."""
 
     name: str
     estimate: float
     low: float
     high: float
     p: float
+    p_adjusted: float
     reason: str
 
     @classmethod
-    def of(cls, effect: Effect) -> Difference:
-        """The same numbers without the rest of the effect."""
-        return cls(effect.name, effect.estimate, effect.low, effect.high, effect.p, effect.reason)
+    def of_all(cls, effects: Sequence[Effect]) -> tuple[Difference, ...]:
+        """The same numbers without the rest of the effects, corrected over them."""
+        adjusted = holm(np.array([effect.p for effect in effects], dtype=np.float64)).tolist()
+        return tuple(
+            cls(effect.name, effect.estimate, effect.low, effect.high, effect.p, p, effect.reason)
+            for effect, p in zip(effects, adjusted, strict=True)
+        )
 
 
 @final
@@ -160,7 +178,8 @@ class SampleNumbers:
 class RecognitionNumbers:
     """A recognition benchmark in numbers. samples: `all`, and `matched` where pairs were passed.
 
-    embeddings: the file or target that they come from. impostor_comparisons: number of comparisons of different people
+    changes: of each gap between groups by matching, where pairs were passed. embeddings: the file or target that they
+    come from. impostor_comparisons: number of comparisons of different people
     within groups, which set the thresholds.
     """
 
@@ -173,6 +192,7 @@ class RecognitionNumbers:
     impostor_comparisons: int
     thresholds: tuple[Threshold, ...]
     samples: Mapping[str, SampleNumbers]
+    changes: tuple[GapChange, ...]
     notes: tuple[str, ...]
     sources: tuple[str, ...]
     seconds: float

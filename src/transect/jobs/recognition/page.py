@@ -16,8 +16,10 @@ import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup, escape
 
+from transect.effects.gap_changes import GapChange
 from transect.effects.recognition import GroupErrors
-from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers
+from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers, Threshold
+from transect.jobs.recognition.text import missing_intervals
 from transect.reports import builder
 from transect.reports.blocks import (
     Block,
@@ -51,6 +53,7 @@ _RATES: Final = {
     "fnmr": "False non-matches (FNMR), % of comparisons of one person",
     "fmr": "False matches (FMR), % of comparisons of two people",
 }
+MEASURES: Final = {"mean distance": "mean distance", "fnmr": "FNMR, points", "fmr": "FMR, points"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
 HEIGHT: Final = 256
 """Pixels of a plot's height."""
@@ -108,6 +111,7 @@ def page_of(result: RecognitionResult) -> Page:
         Part("curves", "Curves", tuple(_curves(result))),
         Part("differentials", "Differentials", tuple(_differentials(numbers))),
         Part("distances", "Distances of one person’s images", tuple(_distances(numbers)), "Distances"),
+        *([Part("changes", "Change by matching", tuple(_changes(numbers)))] if numbers.changes else []),
         Part("sources", "Sources", (Bullets(numbers.sources),)),
     )
     return Page(f"Face recognition by {numbers.group}", parts, question=question)
@@ -141,7 +145,8 @@ def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
             "Two images match if their distance is below the threshold. <b>FNMR</b>: the share of comparisons of one "
             "person’s images that do not match. <b>FMR</b>: the share of comparisons of two people of one group that "
             "match. One threshold holds for all groups and for both samples. Bars are 95 % intervals, clustered by "
-            "identity for FNMR and by both identities of a comparison for FMR."
+            "identity for FNMR and by both identities of a comparison for FMR. Where a false match rate sets the "
+            "threshold, the interval of FNMR includes the threshold’s."
         )
     )
     for place, limit in enumerate(numbers.thresholds):
@@ -151,13 +156,22 @@ def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
                 significant(None if x is None else 100 * x) for x in (limit.false_match_rate, limit.reached)
             )
             compared = f"{numbers.impostor_comparisons:,} comparisons of different people"
-            origin = f"at most {wanted} %: {reached} % of {compared} match"
+            origin = f"at most {wanted} %: {reached} % of {compared} match; {interval_of(limit)}"
         words = Markup('Threshold {} <span class="fine">{}</span>').format(significant(limit.threshold, 4), origin)
         yield Heading(words)
         for rate, title in _RATES.items():
             yield Heading(title, 4)
             yield _rates(numbers, place, rate, title)
+    for reason in dict.fromkeys(missing_intervals(numbers)):
+        yield Paragraph(reason, "note")
     yield Folded("Table of errors", (_error_table(numbers),))
+
+
+def interval_of(limit: Threshold) -> str:
+    """The interval of a threshold that was set by a rate, or why it has none."""
+    if limit.low is None or limit.high is None:
+        return limit.reason
+    return f"95 % interval {significant(limit.low, 4)} to {significant(limit.high, 4)}"
 
 
 def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> DotPlot:
@@ -253,17 +267,43 @@ def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
 
 
 def _ratios(differential: DifferentialNumbers) -> str:
-    if differential.reason:
+    if not math.isfinite(differential.largest_ratio):
         return f"not estimable: {differential.reason}"
     ratios = [Markup("{} {}").format(row.group, _ends(row.ratio, row.low, row.high)) for row in differential.ratios]
-    return Markup("; ").join(ratios)
+    return Markup("; ").join([*ratios, *([escape(differential.reason)] if differential.reason else [])])
+
+
+def _changes(numbers: RecognitionNumbers) -> Iterator[Block]:
+    yield Paragraph(
+        "A gap is a group’s number minus that of the first group. The change is the gap among matched images minus the "
+        "gap among all, with its 95 % interval and p clustered by identity, since both rest on the same people; p is "
+        "corrected over all changes (Holm). The interval says how much the gap can have changed."
+    )
+    rows = [
+        (
+            f"{change.group} - {change.reference}",
+            MEASURES[change.measure],
+            "" if math.isnan(change.threshold) else significant(change.threshold, 4),
+            significant(_scale(change) * change.before),
+            significant(_scale(change) * change.after),
+            _ends(change.change, change.low, change.high, _scale(change)),
+            probability(change.p_adjusted) if math.isfinite(change.p_adjusted) else change.reason,
+        )
+        for change in numbers.changes
+    ]
+    headings = ("groups", "gap of", "threshold", "all images", "matched images", "change", "p (Holm)")
+    yield TextTable("Change of each gap by matching", headings, rows)
+
+
+def _scale(change: GapChange) -> float:
+    return 1.0 if change.measure == "mean distance" else 100.0
 
 
 def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
     yield Paragraph(
         "The mean distance of two images of one person, and its difference between groups (section 4.5 of Singh et al. "
-        "2021), with 95 % intervals by identity. The paper compares this distance; it says nothing about errors "
-        "without a threshold."
+        "2021), with 95 % intervals by identity and p corrected over groups (Holm). The paper compares this distance; "
+        "it says nothing about errors without a threshold."
     )
     rows: list[tuple[str, ...]] = []
     for name, sample in numbers.samples.items():
@@ -271,7 +311,8 @@ def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
             mean = _ends(group.mean_distance, group.mean_distance_low, group.mean_distance_high)
             rows.append((TITLES[name], group.group, f"{group.identities:,}", f"{group.genuine:,}", mean))
         for gap in sample.differences:
-            p = f", p {'' if gap.p < 5e-5 else '= '}{probability(gap.p)}" if math.isfinite(gap.p) else ""
+            shown = gap.p_adjusted
+            p = f", p {'' if shown < 5e-5 else '= '}{probability(shown)}" if math.isfinite(shown) else ""
             rows.append((TITLES[name], gap.name, "", "", _ends(gap.estimate, gap.low, gap.high) + p))
     headings = ("images", numbers.group, "identities", "comparisons", "mean distance")
     yield TextTable("Distances of one person’s images", headings, rows)

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from transect.datasets import features as files
 from transect.datasets.features import FeaturesLike
 from transect.effects.comparisons import Metric
-from transect.effects.pooled_threshold import pooled_thresholds
+from transect.effects.dyadic import FEWEST_IDENTITIES
+from transect.effects.gap_changes import gap_changes
+from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
 from transect.effects.recognition import (
     SOURCES,
     GroupErrors,
@@ -226,8 +228,9 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
     limits, compared = _limits(request, embeddings, people, groups)
     samples = {"all": None} if matched is None else {"all": None, "matched": matched[0]}
     values = [limit.threshold for limit in limits]
+    ends = [None if limit.false_match_rate is None else _ends(limit) for limit in limits]
     errors = {
-        name: verification(embeddings, people, groups, values, rows=rows, metric=metric)
+        name: verification(embeddings, people, groups, values, ends=ends, rows=rows, metric=metric)
         for name, rows in samples.items()
     }
     numbers = RecognitionNumbers(
@@ -240,6 +243,7 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
         impostor_comparisons=compared,
         thresholds=limits,
         samples={name: _sample(sample, values, request.group) for name, sample in errors.items()},
+        changes=tuple(gap_changes(errors["all"], errors["matched"], values)) if matched is not None else (),
         notes=_notes(errors, matched),
         sources=SOURCES,
         seconds=round(time.perf_counter() - started, 3),
@@ -326,8 +330,17 @@ def _limits(
     """The thresholds, stated or set by a false match rate in all images, and how many comparisons set them."""
     values, reached, compared = pooled_thresholds(embeddings, people, groups, request.rates, request.metric)
     stated = [Threshold(value, None, None) for value in request.thresholds]
-    pooled = [Threshold(*limit) for limit in zip(values, request.rates, reached, strict=True)]
+    pooled = []
+    for value, rate, share in zip(values, request.rates, reached, strict=True):
+        low, high = threshold_ends(embeddings, people, groups, value, rate, metric=request.metric)
+        known = bool(np.isfinite(low))
+        reason = "" if known else f"no interval: fewer than {FEWEST_IDENTITIES} identities are compared"
+        pooled.append(Threshold(value, rate, share, low if known else None, high if known else None, reason))
     return (*stated, *pooled), compared
+
+
+def _ends(limit: Threshold) -> tuple[float, float]:
+    return (np.nan, np.nan) if limit.low is None or limit.high is None else (limit.low, limit.high)
 
 
 def _left_out(
@@ -349,7 +362,7 @@ def _sample(errors: list[GroupErrors], thresholds: Sequence[float], group: str) 
     unequal = differentials(errors, thresholds) if len(errors) > 1 else []
     return SampleNumbers(
         groups=tuple(GroupNumbers.of(part, thresholds) for part in errors),
-        differences=tuple(Difference.of(difference_of_means(part, errors[0], "", group)) for part in errors[1:]),
+        differences=Difference.of_all([difference_of_means(part, errors[0], "", group) for part in errors[1:]]),
         differentials=tuple(map(DifferentialNumbers.of, unequal)),
     )
 

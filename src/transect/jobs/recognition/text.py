@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from transect.effects.gap_changes import GapChange
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
 
 
@@ -25,7 +26,8 @@ def threshold_line(numbers: RecognitionNumbers, limit: Threshold) -> str:
     if limit.false_match_rate is not None:
         compared = f"{numbers.impostor_comparisons:,} comparisons of different people"
         reached = math.nan if limit.reached is None else limit.reached
-        origin = f"at most {100 * limit.false_match_rate:g} %: {100 * reached:.3g} % of {compared} match"
+        ends = limit.reason if limit.low is None else f"95 % interval {limit.low:.4g} to {limit.high:.4g}"
+        origin = f"at most {100 * limit.false_match_rate:g} %: {100 * reached:.3g} % of {compared} match; {ends}"
     return f"threshold {limit.threshold:.4g} ({numbers.metric} distance; {origin})"
 
 
@@ -43,11 +45,34 @@ def closing_lines(numbers: RecognitionNumbers) -> list[str]:
     lines = [
         f"{name}: mean distance of one person's images, {difference.name}: "
         f"{_ends(difference.estimate, difference.low, difference.high, 1, '+.4g')}"
+        f"{f', p {difference.p_adjusted:.3g} (Holm)' if math.isfinite(difference.p_adjusted) else ''}"
         for name, sample in numbers.samples.items()
         for difference in sample.differences
     ]
+    lines += [_change_line(change) for change in numbers.changes]
+    lines += list(dict.fromkeys(missing_intervals(numbers)))
     lines += [f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out]
     return lines + [f"note: {note}" for note in numbers.notes]
+
+
+def missing_intervals(numbers: RecognitionNumbers) -> list[str]:
+    """Which rates have no interval, and why."""
+    return [
+        f"{name}, {group.group}: {rates.reason}"
+        for name, sample in numbers.samples.items()
+        for group in sample.groups
+        for rates in group.rates
+        if rates.reason
+    ]
+
+
+def _change_line(change: GapChange) -> str:
+    scale, unit = (1, "") if change.measure == "mean distance" else (100, " points")
+    at = "" if math.isnan(change.threshold) else f" at {change.threshold:.4g}"
+    p = f", p {change.p_adjusted:.3g} (Holm)" if math.isfinite(change.p_adjusted) else f" ({change.reason})"
+    measure = change.measure if scale == 1 else change.measure.upper()
+    ends = _ends(change.change, change.low, change.high, scale, "+.3g")
+    return f"change by matching of the gap {change.group} - {change.reference} in {measure}{at}: {ends}{unit}{p}"
 
 
 def _row(sample: str, group: GroupNumbers, rates: Rates) -> list[str]:
@@ -68,7 +93,7 @@ def _ends(value: float, low: float, high: float, scale: int, digits: str) -> str
 def _ratios(differential: DifferentialNumbers) -> str:
     name = f"{differential.rate.upper()} over the groups' geometric mean"
     gini = f"{differential.gini:.3g}" if math.isfinite(differential.gini) else "unknown"
-    if differential.reason:
+    if not math.isfinite(differential.largest_ratio):
         return f"{name}: not estimable: {differential.reason}; Gini {gini}"
     ratios = ", ".join(f"{row.group} {_ends(row.ratio, row.low, row.high, 1, '.3g')}" for row in differential.ratios)
-    return f"{name}: {ratios}; Gini {gini}"
+    return f"{name}: {ratios}; {f'{differential.reason}; ' if differential.reason else ''}Gini {gini}"
