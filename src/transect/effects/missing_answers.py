@@ -7,6 +7,7 @@ be answered in either group; they assume that the groups are comparable and that
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -167,7 +168,7 @@ def _over(a: _Part, b: _Part) -> _Part:
 
     def end(x: float, y: float, sign: float) -> float:
         inside = max(product**2 - x * y * (2 * a.p - x) * (2 * b.p - y), 0.0)
-        return (product + sign * inside**0.5) / (y * (2 * b.p - y))
+        return (product + sign * math.sqrt(inside)) / (y * (2 * b.p - y))
 
     return _Part(a.p / b.p, end(a.low, b.high, -1.0), end(a.high, b.low, 1.0))
 
