@@ -59,6 +59,18 @@ def page(folder, results):
     return parse((folder / "run" / "report.html").read_text())
 
 
+def test_shares_that_change_each_way_add_up_to_each_effect_on_answers(results):
+    (section,) = [section for section in results["sections"] if section["key"] == "changes"]
+    (table,) = section["tables"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    effects = [e for e in results["effects"] if e["outcome"] == "answer" and e["kind"] == "contrast"]
+    assert len(rows) == len(effects)
+    for row, effect in zip(rows, effects, strict=True):
+        assert row["net, points"] == pytest.approx(effect["estimate"])
+        assert row["no to yes"] - row["yes to no"] == pytest.approx(effect["estimate"])
+        assert row["no to yes: low"] <= row["no to yes"] <= row["no to yes: high"]
+
+
 def test_what_is_written_fits_the_schema(results):
     jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
 
