@@ -64,7 +64,7 @@ def _scales(place, results):
     table, _, rest = place.removeprefix("/").partition("/")
     if table == "family":
         return (1, 100)
-    if place == "/selection/confidence":
+    if place == "/selection/confidence" or place.endswith("/spec/confidence"):
         return (100,)
     if table == "selection" and rest.rpartition("/")[2] in ("low", "high", "shrunken"):
         unit = results["effects"][at(results, place.rpartition("/")[0])["effect"]]["unit"]

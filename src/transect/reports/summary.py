@@ -202,10 +202,8 @@ def _picked_at(document: Document, index: int) -> tuple[str, Markup]:
     selection = document.results.selection
     for place, picked in enumerate(selection.effects):
         if picked.effect == index and picked.low is not None and len(selection.effects) < selection.of:
-            tenths = round(1000 * selection.confidence) % 10
-            level = document.number("/selection/confidence", "percent", 1 if tenths else 0)
-            return pointer("selection", "effects", place), level
-    return pointer("effects", index), document.number("/family/confidence", "percent", 0)
+            return pointer("selection", "effects", place), document.level("/selection/confidence")
+    return pointer("effects", index), document.level("/family/confidence")
 
 
 def _likely(document: Document, place: str, style: Style, decimals: int, *, negated: bool) -> Markup:

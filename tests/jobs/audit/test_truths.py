@@ -70,3 +70,14 @@ def test_picked_effects_have_the_interval_of_the_selections_level(result):
         effect = result.results["effects"][picked["effect"]]
         assert picked["low"] < effect["low"] <= effect["estimate"] <= effect["high"] < picked["high"]
         assert abs(picked["shrunken"]) <= abs(effect["estimate"])
+
+
+def test_the_headline_states_what_the_choice_leaves_of_the_largest(result):
+    selection, effects = result.results["selection"], result.results["effects"]
+    picked = selection["effects"][0]
+    effect = effects[picked["effect"]]
+    expected = (
+        f"the largest of 4: {effect['name']}, likely {picked['shrunken']:+.3f}, measured {effect['estimate']:+.3f} "
+        f"({100 * selection['confidence']:.3g}% interval {picked['low']:+.3f} to {picked['high']:+.3f})"
+    )
+    assert expected in result.headline()
