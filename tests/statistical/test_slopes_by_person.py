@@ -14,7 +14,7 @@ GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
 @pytest.mark.parametrize("spread", [0.5, 1.0, 1.5])
 def test_slopes_on_a_skewed_attribute_hold_their_level(spread):
     """15 people of 5 images, the attribute lognormal by person, no effect; errors of Cameron and Miller reject 11 to 22 %."""
-    rng, tables, person = np.random.default_rng(int(10 * spread)), 1500, np.repeat(np.arange(15), 5)
+    rng, tables, person = np.random.default_rng(int(10 * spread)), 1000, np.repeat(np.arange(15), 5)
     rejected = 0
     for _ in range(tables):
         x = np.exp(spread * rng.normal(size=15))[person]
@@ -39,7 +39,7 @@ def drawn(rng, rates, people, images, alike):
 @pytest.mark.parametrize("rates", [(0.0, 0.05), (0.05, 0.0), (0.02, 0.1)])
 def test_differences_cover_where_a_group_has_few_errors(rates, people, alike):
     """10 images a person; Student's t on clustered errors covers 71 to 96 %."""
-    rng, tables, covered, known = np.random.default_rng(sum(people)), 400, 0, 0
+    rng, tables, covered, known = np.random.default_rng(sum(people)), 300, 0, 0
     for _ in range(tables):
         y, arm, person = drawn(rng, rates, people, 10, alike)
         effect = difference_in_means(y, {"hat": arm}, clusters=person)
