@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import auditing
 import jsonschema
@@ -11,15 +12,16 @@ from places import ROOT
 from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
 
 import transect
-from transect.analysis import finished_run, reporting
+from transect.analysis import finished_run, further, reporting
 from transect.analysis.findings import analyse
 from transect.console.results import show
 from transect.effects import holm, max_t, project, sobol
-from transect.effects.interactions import interactions
+from transect.effects.interactions import factorial_effects, interactions
 from transect.effects.shares import read_shares
 from transect.errors import UnknownName
 from transect.experiment.negative_control import control_design
 from transect.records import Design
+from transect.reports import further_views
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 SHARES = "skin_tone,glasses,share\n1,off,.4\n1,on,.1\n10,off,.2\n10,on,.3\n"
@@ -57,6 +59,18 @@ def page(folder, results):
     return parse((folder / "run" / "report.html").read_text())
 
 
+def test_shares_that_change_each_way_add_up_to_each_effect_on_answers(results):
+    (section,) = [section for section in results["sections"] if section["key"] == "changes"]
+    (table,) = section["tables"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    effects = [e for e in results["effects"] if e["outcome"] == "answer" and e["kind"] == "contrast"]
+    assert len(rows) == len(effects)
+    for row, effect in zip(rows, effects, strict=True):
+        assert row["net, points"] == pytest.approx(effect["estimate"])
+        assert row["no to yes"] - row["yes to no"] == pytest.approx(effect["estimate"])
+        assert row["no to yes: low"] <= row["no to yes"] <= row["no to yes: high"]
+
+
 def test_what_is_written_fits_the_schema(results):
     jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
 
@@ -77,6 +91,34 @@ def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, 
     assert families["interactions"]["size"] == len(families["interactions"]["members"]) == 14
     assert families["effects"]["size"] == results["family"]["size"]
     assert "audit: skin_tone × glasses: 1 to 10 × off to on, answer of " in families["interactions"]["members"][0]
+
+
+def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, monkeypatch):
+    """Three of fourteen are shown: each at the level 1 - .05 x 3 / 14, on the page and in results.json."""
+    for module in (further, further_views):
+        monkeypatch.setattr(module, "MOST_ROWS", 3)
+    shutil.copytree(folder / "run", tmp_path / "run")
+    made = reporting.report(tmp_path / "run")
+    found = analyse(finished_run.read(folder / "run"))
+    answered = found.answered[0]
+    level = 1 - 0.05 * 3 / 14
+    effects = factorial_effects(
+        answered.values,
+        answered.reasons,
+        found.design,
+        found.attributes,
+        answered.measure,
+        orders=(2, 3),
+        confidence=level,
+        seed=found.design.seed,
+    )
+    rows = made.results["interactions"]
+    assert [row["spec"]["confidence"] for row in rows] == pytest.approx([level] * 14)
+    ends = [(row["low"], row["high"]) for row in rows[:7]]
+    assert ends == [pytest.approx((effect.low, effect.high), nan_ok=True) for effect in effects]
+    page = parse(made.page.read_text())
+    assert number_faults(page, made.results) == []
+    assert "98.9% interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
 def test_shares_of_variance_are_those_of_the_cells(folder, results):

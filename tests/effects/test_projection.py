@@ -68,7 +68,7 @@ def test_what_cannot_be_projected_says_why():
     assert rows_of(made, TREATMENT, "tone")[0].reason == ""
     y[:, 1, 1] = np.nan
     made = project(y, LEVELS, TIED, KNOWN)
-    assert made.rows[0].reason == "1 cells without a valid image"
+    assert made.rows[0].reason == "1 cell without a valid image"
     assert rows_of(made, GROUP, "tone")[0].reason == ""
     y[:, :, 0] = 0.0
     y[:, 1, 1] = 1.0

@@ -107,6 +107,19 @@ def test_ratio_intervals_combine_those_of_the_rates_by_hand():
     assert fmr.ratio_interval[0] == pytest.approx(tuple(np.exp(ends)))
 
 
+def test_a_ratio_of_a_rate_without_an_interval_has_none():
+    """Nine identities: FMR without an interval; FNMR has one."""
+    rng = np.random.default_rng(1)
+    people = np.repeat(np.arange(39), 3)
+    x = rng.normal(size=(39, 4))[people] + 0.5 * rng.normal(size=(117, 4))
+    found = verification(x, people, np.where(people < 9, "f", "m"), [1.2])
+    fmr, fnmr = differentials(found, [1.2])
+    assert np.isfinite(fmr.ratio).all()
+    assert np.isnan(fmr.ratio_interval).all()
+    assert (fmr.reason, fnmr.reason) == ("no interval: f has none", "")
+    assert np.isfinite(fnmr.ratio_interval).all()
+
+
 def test_an_estimated_threshold_widens_the_interval_of_fnmr_alone():
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(30), 3)

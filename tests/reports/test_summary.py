@@ -155,3 +155,27 @@ def test_significant_effects_that_the_list_leaves_out_are_stated():
     for target in results["studies"][0]["targets"]:
         target["truth"] = "face"
     assert "The list leaves out" not in plain_text(family_words(document(results | {"largest": []})))
+
+
+def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size():
+    """Of 9 comparisons three were picked: 1 - 3 * 0.05 / 9."""
+    results = make_results()
+    first, second, third = results["largest"]
+    for index in results["largest"]:
+        results["effects"][index] |= {"estimate": 0.2, "low": 0.1, "high": 0.3, "p_adjusted": 0.001}
+    picked = [
+        {"effect": first, "low": 0.08, "high": 0.32, "shrunken": 0.15},
+        {"effect": second, "low": 0.08, "high": 0.32, "shrunken": 0.2001},
+        {"effect": third, "low": None, "high": None, "shrunken": None},
+    ]
+    results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
+    summary = summarize(document(results))
+    texts = [plain_text(sentence) for sentence in summary.found]
+    assert texts[0].endswith("by 20 points (likely 15; 98.3% interval 8 to 32).")
+    assert texts[1].endswith("by 20 points (98.3% interval 8 to 32).")
+    assert texts[2].endswith("by 20 points (95% interval 10 to 30).")
+    assert "The effects listed were picked as the largest of 9 comparisons" in plain_text(summary.tested)
+    results["selection"]["of"] = 3
+    whole = summarize(document(results))
+    assert plain_text(whole.found[0]).endswith("by 20 points (95% interval 10 to 30).")
+    assert "were picked" not in plain_text(whole.tested)

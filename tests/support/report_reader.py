@@ -64,6 +64,11 @@ def _scales(place, results):
     table, _, rest = place.removeprefix("/").partition("/")
     if table == "family":
         return (1, 100)
+    if place == "/selection/confidence" or place.endswith("/spec/confidence"):
+        return (100,)
+    if table == "selection" and rest.rpartition("/")[2] in ("low", "high", "shrunken"):
+        unit = results["effects"][at(results, place.rpartition("/")[0])["effect"]]["unit"]
+        return (100,) if unit == "proportion" else (1,)
     if table in ("effects", "rates") and rest.rpartition("/")[2] in ("estimate", "rate", "low", "high"):
         unit = results[table][int(rest.split("/")[0])]["unit"]
         return (100,) if unit.split(" per ")[0] == "proportion" else (1,)

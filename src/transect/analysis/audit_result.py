@@ -76,10 +76,22 @@ class FolderResult(Result):
         alpha, effects = self.results["family"]["alpha"], self.results["effects"]
         significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
         count = f"{significant} of {len(effects)} effects significant after correction"
-        largest = [effects[index] for index in self.results["largest"][:1]]
-        found = "; ".join([count, *(f"the largest: {row['name']}, {signed(row['estimate'])}" for row in largest)])
+        largest = [self._largest(effects[index]) for index in self.results["largest"][:1]]
+        found = "; ".join([count, *largest])
         warnings = self.warning_lines()
         return ". ".join([found, *warnings]) if warnings else found
+
+    def _largest(self, effect: Mapping[str, Any]) -> str:
+        """The largest effect; where it was picked of several, with what may be said of it after the choice."""
+        selection = self.results.get("selection", {"of": 0, "effects": []})
+        picked = next(iter(selection["effects"]), None)
+        if picked is None or picked["low"] is None or len(selection["effects"]) >= selection["of"]:
+            return f"the largest: {effect['name']}, {signed(effect['estimate'])}"
+        likely = "" if picked["shrunken"] is None else f"likely {signed(picked['shrunken'])}, "
+        return (
+            f"the largest of {selection['of']}: {effect['name']}, {likely}measured {signed(effect['estimate'])} "
+            f"({100 * selection['confidence']:.3g}% interval {signed(picked['low'])} to {signed(picked['high'])})"
+        )
 
     def warning_lines(self) -> Sequence[str]:
         """A line where a negative control shows an effect: the attribute, the outcome and the effect of each."""

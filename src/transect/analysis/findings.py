@@ -18,7 +18,7 @@ from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import Answers
 from transect.analysis.target_outcomes import TargetOutcomes
-from transect.effects.analysis import Analysis, analyse_population, analyse_transects
+from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
@@ -225,7 +225,9 @@ def _rated_truth(
     return rated, by_people, yes
 
 
-def estimate(run: Run, target: str, outcome: Outcome, bins: Bins | None = None) -> Analysis:
+def estimate(
+    run: Run, target: str, outcome: Outcome, bins: Bins | None = None, confidence: float = CONFIDENCE
+) -> Analysis:
     """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
@@ -238,11 +240,18 @@ def estimate(run: Run, target: str, outcome: Outcome, bins: Bins | None = None) 
             measure,
             subjects=run.people,
             edges=bins,
+            confidence=confidence,
             seed=run.design.seed,
         )
     table = _transect_outcome(run, target, outcome)
     return analyse_transects(
-        table.values, table.reasons, run.design, run.attributes, table.measure, seed=run.design.seed
+        table.values,
+        table.reasons,
+        run.design,
+        run.attributes,
+        table.measure,
+        confidence=confidence,
+        seed=run.design.seed,
     )
 
 
@@ -309,22 +318,12 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
         "images": design.n_images,
         "hold": list(design.hold),
         "population": design.population,
-        "truth": _truth_text(run),
+        "truth": run.truth_text,
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
         "outcomes": list(dict.fromkeys(name for target in spec.targets for name in run.outcomes(target))),
     }
-
-
-def _truth_text(run: Run) -> str | None:
-    """The truth of all targets, or of each that has one where they differ."""
-    if not run.spec.truths and run.reference is not None:
-        return f"{run.reference.text} (as raters saw it)"
-    texts = {target.name: target.truth and target.truth.text for target in run.spec.targets}
-    if len(set(texts.values())) == 1:
-        return next(iter(texts.values()))
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in texts.items())
 
 
 def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:

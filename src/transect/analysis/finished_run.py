@@ -47,6 +47,16 @@ class Run:
         """The truth stated for the target, else the one that raters are the reference for; None without either."""
         return self.reference if target.truth is None else _truth(target.truth)
 
+    @property
+    def truth_text(self) -> str | None:
+        """The truth of all targets, or of each where they differ."""
+        if not self.spec.truths and self.reference is not None:
+            return f"{self.reference.text} (as raters saw it)"
+        texts = {target.name: target.truth and target.truth.text for target in self.spec.targets}
+        if len(set(texts.values())) == 1:
+            return next(iter(texts.values()))
+        return "; ".join(f"{name}: {text or 'none'}" for name, text in texts.items())
+
     def labels(self, target: TargetEntry) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
         if target.truth is not None:

@@ -11,16 +11,18 @@ from typing import Final, final
 
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_found
-from transect.effects.analysis import adjust
+from transect.effects.analysis import CONFIDENCE, adjust
 from transect.effects.interactions import factorial_effects
 from transect.effects.planning import SOURCES as PLANNING
 from transect.effects.planning import plan_from_pilot
 from transect.effects.projection import Projected, project
+from transect.effects.selection import confidence_of
 from transect.effects.shares import PopulationShares
 from transect.effects.sobol_indices import SOURCES as VARIANCE
 from transect.effects.sobol_indices import Shares, SobolIndices, sobol
 from transect.errors import BadInput
 from transect.records import Effect
+from transect.reports.further_views import MOST_ROWS
 
 POWER: Final = 0.9
 WANTED: Final = 0.05
@@ -94,9 +96,16 @@ def analyse_further(
 
 
 def _interactions(study: Findings) -> list[Effect]:
+    """Interactions; where a page picks the surest of them, with intervals that allow for it (false coverage rate)."""
+    effects = _crossed(study, study.answered, CONFIDENCE)
+    level = confidence_of(MOST_ROWS, len(effects))
+    return effects if len(effects) <= MOST_ROWS else _crossed(study, study.answered, level)
+
+
+def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: float) -> list[Effect]:
     return [
         effect
-        for answered in study.answered
+        for answered in answers
         for effect in factorial_effects(
             answered.values,
             answered.reasons,
@@ -104,6 +113,7 @@ def _interactions(study: Findings) -> list[Effect]:
             study.attributes,
             answered.measure,
             orders=(2, 3),
+            confidence=confidence,
             seed=study.design.seed,
         )
     ]

@@ -14,13 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
+from transect.analysis import selection
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
+from transect.analysis.selection import ALPHA
 from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
-from transect.effects.outcomes import UNTRUE
+from transect.effects.selection import SOURCES as SOURCES_OF_SELECTION
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
@@ -33,8 +35,6 @@ from transect.runs.progress import stage
 from transect.runs.spec import RunSpec
 from transect.runs.wording import spaced
 
-ALPHA: Final = 0.05
-LARGEST: Final = 3
 TRANSECTS: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -54,13 +54,15 @@ def publish(
     models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Section] = (),
+    again: selection.Again | None = None,
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
     models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
-    further sections, after the standard ones.
+    further sections, after the standard ones. again: estimates an effect with an interval of another level, for those
+    that the summary picks.
 
     Raises UnknownName for another correction or model.
     """
@@ -71,7 +73,8 @@ def publish(
     names = [study.spec.name for study in studies for _ in study.effects]
     entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
     built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
-    whole = _results(studies, effects, entries, further, built, correction, limits)
+    picked = plain(selection.select(studies, effects, again))
+    whole = _results(studies, effects, entries, further, built, correction, limits, picked)
     stage("page")
     results = write_page(whole, merge([study.gallery for study in studies]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
@@ -93,6 +96,7 @@ def _results(
     sections: Sequence[Section],
     correction: str,
     limits: Sequence[str],
+    picked: Mapping[str, Any],
 ) -> dict[str, object]:
     specs = [study.spec for study in studies]
     worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
@@ -109,7 +113,8 @@ def _results(
         "studies": [study.entry for study in studies],
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
-        "largest": largest(effects, studies_truth(studies)),
+        "largest": [entry["effect"] for entry in picked["effects"]],
+        "selection": picked,
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
         "world": {**rendered[0], "readings": _readings(specs)},
         "limits": [
@@ -127,35 +132,6 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
     rendered = [spec for spec in specs if not spec.generator.of_photographs]
     rows = {row.attribute: row for spec in rendered for row in spec.readings}
     return [asdict(row) for row in rows.values()]
-
-
-def studies_truth(studies: Sequence[Findings]) -> list[str]:
-    """For each effect, in order, the attribute that its target's truth is about; "" without one."""
-    return [_truth_of(study, effect.target) for study in studies for effect in study.effects]
-
-
-def _truth_of(study: Findings, target: str) -> str:
-    return next((answers.truth_attribute for answers in study.answers if answers.target == target), "")
-
-
-def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
-    """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
-
-    The page states which are not statistically different from zero. Effects of exactly 0 are shown only where there is
-    nothing else. Effects of the truth's own attribute on an error are left out: where the label changes, the
-    error does.
-
-    >>> largest([], [])
-    []
-    """
-    contrasts = [
-        i
-        for i, (effect, truth) in enumerate(zip(effects, truths, strict=True))
-        if effect.estimable and effect.kind == "contrast" and (effect.attribute != truth or effect.outcome in UNTRUE)
-    ]
-    shown = [i for i in contrasts if effects[i].unit == "proportion"] or contrasts
-    shown.sort(key=lambda i: (not effects[i].p_adjusted <= ALPHA, -abs(effects[i].estimate)))
-    return [i for i in shown if effects[i].estimate][:LARGEST] or shown[:1]
 
 
 def _targets(studies: Sequence[Findings]) -> list[str]:
@@ -205,6 +181,7 @@ def _citations(
     texts += [HELD] if any(study.design.hold for study in studies) else []
     texts += [source for effect in effects for source in effect.citation()]
     texts += [source for section in sections for source in section.sources]
+    texts += SOURCES_OF_SELECTION if len(effects) > 1 else ()
     methods = [str(rate["method"]) for study in studies for rate in study.rates]
     texts += [SOURCES[method] for method in methods if method in SOURCES]
     return [citation(text) for text in dict.fromkeys([*texts, *further])]

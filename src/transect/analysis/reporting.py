@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from transect.analysis import edits, findings, finished_run, interpolation, negative_control, pruned, publication
+from transect.analysis import (
+    edits,
+    findings,
+    finished_run,
+    interpolation,
+    negative_control,
+    pruned,
+    publication,
+    selection,
+)
 from transect.analysis.audit_result import AuditResult
+from transect.analysis.sections import changing, steady
 from transect.analysis.sections import directions as fitted_directions
-from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
 from transect.effects.truth import FACE
 from transect.ratings.seen import attach
@@ -88,7 +98,7 @@ def _report(
     rated = [
         section
         for run, study in zip(runs, studies, strict=True)
-        for section in _run_sections(run, study.effects, cut_points)
+        for section in [*_changes(study), *_run_sections(run, study.effects, cut_points)]
     ]
     notes += dict.fromkeys(note for spec in specs_of for note in truth_notes(spec))
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
@@ -103,6 +113,7 @@ def _report(
         models=models,
         limits=notes,
         sections=[*fitted, *interpolation.sections(folder), *rated],
+        again=partial(selection.at_confidence, {run.spec.name: run for run in runs}, cut_points),
     )
 
 
@@ -115,6 +126,14 @@ def truth_notes(spec: RunSpec) -> list[str]:
         for target in spec.targets
         if target.task is Task.DETECTION and target.truth is not None and target.truth.attribute != FACE
     ]
+
+
+def _changes(study: findings.Findings) -> list[Section]:
+    """The section on who changes behind each net effect; of steps λ the sensitivities show it."""
+    if study.in_steps:
+        return []
+    answered = [(outcome.measure, outcome.values) for outcome in study.answered]
+    return changing.sections(study.spec.name, study.design, study.attributes, answered)
 
 
 def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: bins.Bins) -> list[Section]:

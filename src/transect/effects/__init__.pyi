@@ -4,6 +4,8 @@ from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population
 from .analysis import analyse_transects as analyse_transects
 from .bootstrap import bca as bca
+from .changes import Changes as Changes
+from .changes import changes as changes
 from .confounding import EValue as EValue
 from .confounding import adjusted_for_hidden as adjusted_for_hidden
 from .confounding import e_value as e_value

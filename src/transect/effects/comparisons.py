@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 
@@ -130,28 +130,31 @@ def _count(
         (distance * genuine).sum(axis=1), inner_starts
     )
     comparisons.genuine[first : first + len(inner_starts)] += np.add.reduceat(genuine.sum(axis=1), inner_starts)
-    compared = _by_identities(~same, inner_starts, starts)
-    comparisons.impostor[first : first + len(inner_starts)] += compared.sum(axis=1)
+    size = np.diff(starts, append=len(x))
+    block = slice(first, first + len(inner_starts))
+    own = np.arange(len(inner_starts)), first + np.arange(len(inner_starts))
+    compared = np.outer(size[block], size).astype(np.float64)
+    compared[own] = 0.0
+    comparisons.impostor[block] += compared.sum(axis=1)
+    # Few are near: their places are counted, not all comparisons.
+    near = np.flatnonzero(distance < thresholds.max(initial=0.0) * (1 - TIE))
+    row, column = np.divmod(near, len(x))
+    near_distance, places = distance.ravel()[near], (inside[row] - first) * len(size) + person[column]
+    with_itself = rows[row] == column
     for index, threshold in enumerate(thresholds):
-        near = distance < threshold * (1 - TIE)
-        comparisons.genuine_matches[first : first + len(inner_starts), index] += np.add.reduceat(
-            (near & genuine).sum(axis=1), inner_starts
-        )
-        matches = _by_identities(near & ~same, inner_starts, starts)
-        comparisons.impostor_matches[first : first + len(inner_starts), index] += matches.sum(axis=1)
+        is_near = near_distance < threshold * (1 - TIE)
+        matches = np.bincount(places[is_near], minlength=compared.size).reshape(compared.shape).astype(np.float64)
+        # Of one identity each comparison is met from both sides, and each image with itself.
+        itself = np.bincount(inside[row[is_near & with_itself]] - first, minlength=len(inner_starts))
+        comparisons.genuine_matches[block, index] += (matches[own] - itself) / 2
+        matches[own] = 0.0
+        comparisons.impostor_matches[block, index] += matches.sum(axis=1)
         # Every pair of identities is met from both sides.
         comparisons.squares[:, index] += [
             (matches**2).sum() / 2,
             (matches * compared).sum() / 2,
             (compared**2).sum() / 2,
         ]
-
-
-def _by_identities(
-    marked: Bool[np.ndarray, "m n"], inner_starts: Int[np.ndarray, " r"], starts: Int[np.ndarray, " g"]
-) -> Float[np.ndarray, "r g"]:
-    """Numbers of marked comparisons by the identities of both images."""
-    return np.add.reduceat(np.add.reduceat(marked.astype(np.float64), starts, axis=1), inner_starts, axis=0)
 
 
 def _below(distances: Float[np.ndarray, " c"], curve: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:

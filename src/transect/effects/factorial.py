@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,16 @@ from numpy.typing import ArrayLike
 
 from transect.effects import bootstrap
 from transect.errors import BadInput, UnknownName
+from transect.runs.wording import counted
 
-EMPTY_CELLS: Final = "cells without a valid image"
+
+def empty_cells(n: int) -> str:
+    """The reason where n cells are empty.
+
+    >>> empty_cells(1)
+    '1 cell without a valid image'
+    """
+    return f"{counted(n, 'cell')} without a valid image"
 
 
 @final

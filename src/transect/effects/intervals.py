@@ -12,12 +12,13 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from transect.effects import bootstrap
 
 WILSON: Final = "Wilson score"
 WILSON_CLUSTERED: Final = "Wilson score on effective images"
+CLOPPER_PEARSON: Final = "Clopper-Pearson"
 PAIRED_SCORE: Final = "paired score"
 STUDENT: Final = "Student t by subject"
 NO_INTERVAL: Final = ""
@@ -25,6 +26,8 @@ SOURCES: Final = {
     WILSON: "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
     WILSON_CLUSTERED: "Korn and Graubard 1998, Confidence intervals for proportions with small expected number of "
     "positive counts estimated from survey data, Survey Methodology 24(2)",
+    CLOPPER_PEARSON: "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of "
+    "the binomial, doi:10.1093/biomet/26.4.404",
     PAIRED_SCORE: "Tango 1998, Equivalence test and confidence interval for the difference in proportions for the "
     "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
     STUDENT: "Student 1908, The probable error of a mean, doi:10.1093/biomet/6.1.1",
@@ -83,6 +86,39 @@ def wilson_clustered(
     >>> bool(low[0] == wilson(2, 4)[0])  # both images of a subject agree: four subjects are four independent images
     True
     """
+    p, effective = effective_images(successes, counts, confidence)
+    return wilson(p * effective, effective, confidence)
+
+
+def clopper_pearson_clustered(
+    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Clopper and Pearson's interval of a pooled proportion on its effective images, as `wilson_clustered` counts them.
+
+    Wider than Wilson's, and never below its level for very rare outcomes of one image per subject, where Wilson's can
+    be. Korn and Graubard 1998.
+
+    Returns low and high in [0, 1]; NaN where no subject has an image.
+
+    >>> low, high = clopper_pearson_clustered(np.zeros((10, 1)), np.ones((10, 1)))
+    >>> low[0], high[0].round(4)  # 1 - .025^(1/10)
+    (np.float64(0.0), np.float64(0.3085))
+    """
+    p, n = effective_images(successes, counts, confidence)
+    x, tail = p * n, (1 - confidence) / 2
+    low = np.where(p <= 0, p, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail))
+    return low, np.where(p >= 1, p, betaincinv(x + 1, np.maximum(n - x, 1e-9), 1 - tail))
+
+
+def effective_images(
+    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """The pooled proportion, NaN without an image, and how many independent images it is worth (`wilson_clustered`).
+
+    >>> p, n = effective_images(np.array([[2.0], [0.0], [2.0], [0.0]]), np.full((4, 1), 2.0))
+    >>> p[0], n[0]
+    (np.float64(0.5), np.float64(4.0))
+    """
     images, subjects = counts.sum(axis=0), (counts > 0).sum(axis=0).astype(np.float64)
     p = np.divide(successes.sum(axis=0), images, out=np.full(images.shape, np.nan), where=images > 0)
     residual = successes - np.nan_to_num(p) * counts
@@ -97,8 +133,7 @@ def wilson_clustered(
     # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do; one
     # subject alone shows nothing of the kind.
     effective = np.where((p > 0) & (p < 1) & (variance == 0) & (subjects > 1), images, effective)
-    effective = np.clip(effective, least, images)
-    return wilson(p * effective, effective, confidence)
+    return p, np.clip(effective, least, images)
 
 
 _LEAST_LIKENESS: Final = 0.05

@@ -6,7 +6,7 @@ within groups, all groups pooled, as `recognition` counts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 
 from transect.designs.matching.sample import codes
 from transect.effects.comparisons import TIE, Comparisons, Metric, compare, distances_between, placed
-from transect.effects.dyadic import interval, reached
+from transect.effects.dyadic import interval
 from transect.effects.recognition import comparable, dyadic_variance
 from transect.errors import BadInput
 
 _BLOCK = 512
-_OFFSETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
+_SIDES = np.array([-1.0, 1.0])
+_OFFSETS = np.array([0.02, 0.05, 0.1]), np.array([0.2, 0.4, 0.8])
 _FINER = 3
 
 
@@ -87,27 +88,30 @@ def threshold_ends(
     x = np.asarray(embeddings[usable], dtype=np.float64)
     parts = [(x[groups == name], people[groups == name]) for name in np.unique(groups)]
 
-    def rejected(distances: Float[np.ndarray, " t"]) -> Bool[np.ndarray, " t"]:
-        low, high = _pooled_interval([compare(*part, distances, 0, metric) for part in parts], confidence).T
-        # No interval rejects nothing.
-        return np.asarray((low > rate) | (high < rate))
+    def interval_at(distances: Float[np.ndarray, " t"]) -> Float[np.ndarray, "t 2"]:
+        return _pooled_interval([compare(*part, distances, 0, metric) for part in parts], confidence)
 
-    limits = threshold * (1 + np.concatenate([-_OFFSETS[::-1], [0.0], _OFFSETS]))
-    if np.isnan(_pooled_interval([compare(*part, limits[:1], 0, metric) for part in parts], confidence)).any():
+    def excluded(offsets: Float[np.ndarray, "2 o"]) -> Bool[np.ndarray, "2 o"]:
+        ends = interval_at((threshold * (1 + _SIDES[:, None] * offsets)).ravel())
+        return ((ends[:, 0] > rate) | (ends[:, 1] < rate)).reshape(offsets.shape)
+
+    if np.isnan(interval_at(np.array([threshold]))).any():
         return np.nan, np.nan
-    out, n = rejected(limits), len(limits)
-    below, above = (reached(len(_OFFSETS), lambda place: not out[place], last) for last in (-1, n))
-    low = _finer(limits[below + 1], limits[below] if below >= 0 else 0.0, rejected)
-    return low, _finer(limits[above - 1], limits[above] if above < n else 2 * threshold, rejected)
-
-
-def _finer(
-    inside: float, outside: float, rejected: Callable[[Float[np.ndarray, " t"]], Bool[np.ndarray, " t"]]
-) -> float:
-    """From an accepted distance towards one that is not, the first of some between that is not either."""
-    between = np.linspace(inside, outside, _FINER + 2)[1:-1]
-    out = rejected(between)
-    return float(between[out.argmax()]) if out.any() else float(outside)
+    inside, outside = np.zeros(2), np.full(2, np.nan)
+    for offsets in _OFFSETS:
+        out = excluded(np.tile(offsets, (2, 1)))
+        for k in np.flatnonzero(np.isnan(outside)):
+            first = int(out[k].argmax()) if out[k].any() else len(offsets)
+            inside[k] = offsets[first - 1] if first else inside[k]
+            outside[k] = offsets[first] if first < len(offsets) else np.nan
+        if np.isfinite(outside).all():
+            break
+    outside = np.nan_to_num(outside, nan=1.0)
+    between = np.linspace(inside, outside, _FINER + 2, axis=1)[:, 1:]
+    out = excluded(between[:, :-1])
+    last = [row[gone.argmax()] if gone.any() else row[-1] for row, gone in zip(between, out, strict=True)]
+    low, high = (threshold * (1 + _SIDES * last)).tolist()
+    return low, high
 
 
 def _pooled_interval(groups: Sequence[Comparisons], confidence: float) -> Float[np.ndarray, "t 2"]:

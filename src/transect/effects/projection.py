@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.effects import bootstrap, intervals
-from transect.effects.factorial import EMPTY_CELLS, CellMeans
+from transect.effects.factorial import CellMeans, empty_cells
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
@@ -227,7 +227,7 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, option
         used = quantity.weights if quantity.below is None else np.abs(quantity.weights) + np.abs(quantity.below)
         empty = int((~np.isfinite(cells.means) & (used != 0)).sum())
         if empty:
-            rows.append(_row(quantity, cells, f"{empty} {EMPTY_CELLS}"))
+            rows.append(_row(quantity, cells, empty_cells(empty)))
         elif quantity.below is not None:
             rows.append(_ratio(quantity, cells, options))
         else:

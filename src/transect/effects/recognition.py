@@ -46,6 +46,7 @@ class GroupErrors:
     genuine, impostor: numbers of comparisons. mean_genuine: mean distance of genuine comparisons and its interval, by
     identity. curve: distances at which fmr_curve and fnmr_curve are read (ROC and DET). fmr_variance and
     fmr_freedom: of fmr. people: numbers of the identities, the same in every sample of one column; comparisons: theirs.
+    fnmr_held: the interval of fnmr with the threshold held, where fnmr_interval includes the threshold's.
     """
 
     group: str
@@ -57,6 +58,7 @@ class GroupErrors:
     mean_interval: tuple[float, float]
     fnmr: Float[np.ndarray, " t"]
     fnmr_interval: Float[np.ndarray, "t 2"]
+    fnmr_held: Float[np.ndarray, "t 2"]
     fmr: Float[np.ndarray, " t"]
     fmr_interval: Float[np.ndarray, "t 2"]
     fmr_variance: Float[np.ndarray, " t"]
@@ -166,6 +168,7 @@ def _first(group: GroupErrors, t: int) -> GroupErrors:
         group,
         fnmr=group.fnmr[:t],
         fnmr_interval=group.fnmr_interval[:t],
+        fnmr_held=group.fnmr_held[:t],
         fmr=group.fmr[:t],
         fmr_interval=group.fmr_interval[:t],
         fmr_variance=group.fmr_variance[:t],
@@ -199,15 +202,15 @@ def comparable(
 def differentials(groups: Sequence[GroupErrors], thresholds: Sequence[float]) -> list[Differential]:
     """FMR and FNMR differentials over groups at each threshold, at the confidence of the groups' intervals.
 
-    Raises BadInput with fewer than two groups.
+    The threshold is held, since it is one for all groups. Raises BadInput with fewer than two groups.
     """
     if len(groups) < 2:
         raise BadInput(f"differentials compare groups: expected at least two, got {len(groups)}")
     rows = []
     for index, threshold in enumerate(thresholds):
-        for rate in ("fmr", "fnmr"):
+        for rate, interval_of in (("fmr", "fmr_interval"), ("fnmr", "fnmr_held")):
             rates = np.array([getattr(group, rate)[index] for group in groups])
-            ends = np.array([getattr(group, f"{rate}_interval")[index] for group in groups])
+            ends = np.array([getattr(group, interval_of)[index] for group in groups])
             rows.append(_differential(rate, threshold, tuple(group.group for group in groups), rates, ends))
     return rows
 
@@ -294,6 +297,7 @@ def _errors_of(
     fnmr = missed.sum(axis=0) / genuine if genuine else np.full(len(thresholds), np.nan)
     fmr = comparisons.impostor_matches.sum(axis=0) / 2 / impostor if impostor else np.full(len(thresholds), np.nan)
     variance, freedom = dyadic_variance(comparisons, fmr, impostor)
+    held = np.stack(wilson_clustered(missed, counts, confidence), axis=1)
     return GroupErrors(
         group=name,
         images=len(embeddings),
@@ -303,7 +307,8 @@ def _errors_of(
         mean_genuine=float(mean),
         mean_interval=_mean_interval(comparisons, float(mean), confidence),
         fnmr=fnmr,
-        fnmr_interval=np.stack(wilson_clustered(missed, counts, confidence), axis=1),
+        fnmr_interval=held,
+        fnmr_held=held,
         fmr=fmr,
         fmr_interval=dyadic.interval(
             fmr, variance, freedom, int((comparisons.impostor > 0).sum()), float(impostor), confidence
@@ -347,7 +352,7 @@ def _differential(
     log_ratio = logs - logs.mean()
     ratio = tuple(np.exp(log_ratio).tolist())
     interval = tuple(map(tuple, np.exp(log_ratio[:, None] + _log_distances(rates, ends)).tolist()))
-    without = [name for name, pair in zip(groups, ends, strict=True) if not np.isfinite(pair).all()]
+    without = [name for name, pair in zip(groups, ends, strict=True) if not pair[0] > 0]
     reason = f"no interval: {', '.join(without)} has none" if without else ""
     return Differential(rate, threshold, groups, ratio, interval, max(ratio), gini(rates), reason)
 
@@ -358,7 +363,8 @@ def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"
     The log ratio of a group has its rate's logarithm with weight 1 - 1/g and those of others with -1/g.
     """
     g = len(rates)
-    down, up = np.log(rates / ends[:, 0]) ** 2, np.log(ends[:, 1] / rates) ** 2
+    known = np.where(ends[:, :1] > 0, ends, np.nan)
+    down, up = np.log(rates / known[:, 0]) ** 2, np.log(known[:, 1] / rates) ** 2
     own, other = (1 - 1 / g) ** 2, 1 / g**2
     low = own * down + other * (up.sum() - up)
     high = own * up + other * (down.sum() - down)

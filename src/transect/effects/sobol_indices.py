@@ -17,18 +17,26 @@ import pyarrow as pa
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from transect.effects.factorial import EMPTY_CELLS, CellMeans, Factorial, as_factorial
+from transect.effects.factorial import CellMeans, Factorial, as_factorial, empty_cells
 from transect.errors import BadInput
 
-METHOD: Final = "basic bootstrap by subject"
+METHOD: Final = "symmetric bootstrap by subject"
 SOURCES: Final = (
     "Sobol 1993, Sensitivity estimates for nonlinear mathematical models, "
     "Mathematical Modeling and Computational Experiment 1(4)",
     "Owen 2014, Sobol' indices and Shapley value, doi:10.1137/130936233",
 )
-NO_SPREAD: Final = "cell means do not spread beyond the scatter between subjects"
+NO_SPREAD: Final = "cell means do not differ by more than chance (permutation test within subjects, p = {p:.2g})"
 ONE_SUBJECT: Final = "one subject: no interval"
 UNSURE: Final = "no spread beyond scatter in more than one resample of twenty: no interval"
+FEW: Final = "{n} subjects, fewer than {least}: no interval"
+ALPHA: Final = 0.05
+LEAST_SUBJECTS: Final = 60
+NOMINAL: Final = 0.4
+"""The share of the allowed misses that the bootstrap is given: at 95 % its level is 98 %, since it falls short."""
+PERMUTATIONS: Final = 499
+_MOST_DRAWS: Final = 2 * 10**7
+_AT_ONCE: Final = 2 * 10**6
 _MOST_ATTRIBUTES: Final = 12
 _ROUNDING: Final = 1e-12
 
@@ -88,9 +96,11 @@ def sobol(
     values: outcomes [n, *shape], NaN without a valid answer, one axis per attribute; or a Factorial; or an Arrow table
     with a row per image and columns `subject`, `outcome` and `attributes`. weights: attribute -> how often each level
     occurs (default: all equally); attributes are taken as independent. With one subject the outcomes are taken as the
-    function itself. Intervals: basic bootstrap over subjects, cut to [0, 1].
+    function itself. Intervals, from 60 subjects: estimate ∓ the larger tail of the bootstrap over subjects, cut to
+    [0, 1].
 
-    Returns SobolIndices; NaN with the reason where cells are empty or do not spread beyond scatter.
+    Returns SobolIndices; NaN with the reason where cells are empty, or differ by no more than chance: a test permutes
+    each subject's cells, at 5 %.
 
     Raises BadInput for weights that do not fit the levels or do not sum to 1, more than 12 attributes, shapes.
 
@@ -107,14 +117,15 @@ def sobol(
     cells = CellMeans.of(data.values)
     counted = (len(data.values), int(cells.valid.sum()), int(cells.valid.size - cells.valid.sum()))
     if cells.empty:
-        return _none(names, counted, f"{cells.empty} {EMPTY_CELLS}")
+        return _none(names, counted, empty_cells(cells.empty))
     split = _Split(chances)
     raw = split.parts(cells.means[None])[0]
     scatter = split.parts(cells.influence)
     n = len(data.values)
     variances = raw - (scatter.sum(axis=0) / (n * (n - 1)) if n > 1 else 0.0)
-    if not _spreads(variances, raw, cells.means):
-        return _none(names, counted, NO_SPREAD)
+    p = spread_test(data.values, chances, seed) if n > 1 else 0.0
+    if p > ALPHA or not _spreads(variances, raw, cells.means):
+        return _none(names, counted, NO_SPREAD.format(p=p))
     estimates = split.indices(variances[None])[0]
     low, high, reason = _intervals(cells, split, raw, estimates, resamples, confidence, seed)
     first, total, shapley = (Shares(estimates[row].clip(0, 1), low[row], high[row], estimates[row]) for row in range(3))
@@ -131,6 +142,53 @@ def sobol(
         "" if reason else METHOD,
         reason,
     )
+
+
+def spread_test(values: Float[np.ndarray, "n ..."], chances: Sequence[Float[np.ndarray, " _"]], seed: int = 0) -> float:
+    """Test that a subject's cells are exchangeable: p of the variance of the cell means, by permuting them.
+
+    chances: of each level, by attribute. Cells are permuted within each subject, and missing images stay missing.
+    Returns an exact p of at least 1/500; there are fewer permutations where there are many images.
+
+    >>> y = np.tile([[0.0, 0.0], [1.0, 1.0]], (8, 1, 1)) + np.arange(8)[:, None, None]
+    >>> spread_test(y, [np.full(2, 0.5), np.full(2, 0.5)]) < 0.05
+    True
+    """
+    flat = values.reshape(len(values), -1)
+    weights = np.ones(1)
+    for chance in chances:
+        weights = np.multiply.outer(weights, chance).ravel()
+    observed = float(_spreads_of(flat[None], weights)[0]) * (1 - _ROUNDING)
+    draws = max(99, min(PERMUTATIONS, _MOST_DRAWS // flat.size))
+    block, reached, rng = max(1, _AT_ONCE // flat.size), 0, np.random.default_rng([seed, 1])
+    for start in range(0, draws, block):
+        shuffled = _permuted(flat, min(block, draws - start), rng)
+        reached += int((_spreads_of(shuffled, weights) >= observed).sum())
+    return (1 + reached) / (1 + draws)
+
+
+def _spreads_of(
+    tables: Float[np.ndarray, "b n cells"], weights: Float[np.ndarray, " cells"]
+) -> Float[np.ndarray, " b"]:
+    """The weighted variance of each table's cell means; of the cells that have an image."""
+    images = np.isfinite(tables[0]).sum(axis=0)
+    there = images > 0
+    means = np.nansum(tables[:, :, there], axis=1) / images[there]
+    share = weights[there] / weights[there].sum()
+    return np.asarray((means - (means @ share)[:, None]) ** 2 @ share)
+
+
+def _permuted(
+    flat: Float[np.ndarray, "n cells"], times: int, rng: np.random.Generator
+) -> Float[np.ndarray, "b n cells"]:
+    """The table, `times` over, each with its valid cells permuted within every subject."""
+    valid = np.isfinite(flat)
+    whole = valid.all(axis=1)
+    out = np.repeat(flat[None], times, axis=0)
+    out[:, whole] = rng.permuted(out[:, whole], axis=2)
+    for row in np.flatnonzero(~whole):
+        out[:, row, valid[row]] = rng.permuted(out[:, row, valid[row]], axis=1)
+    return out
 
 
 def _chances(name: str, size: int, weights: Sequence[float] | None) -> Float[np.ndarray, " levels"]:
@@ -204,17 +262,19 @@ def _intervals(
     confidence: float,
     seed: int,
 ) -> tuple[Float[np.ndarray, "3 k"], Float[np.ndarray, "3 k"], str]:
-    """Basic bootstrap: resampled indices scatter about the indices of the raw means, as ours about the true ones."""
-    nothing = np.full(estimates.shape, np.nan)
-    if len(cells.values) < 2:
-        return nothing, nothing, ONE_SUBJECT
+    """Resampled indices scatter about the indices of the raw means, as ours about the true ones."""
+    nothing, n = np.full(estimates.shape, np.nan), len(cells.values)
+    if n < LEAST_SUBJECTS:
+        return nothing, nothing, ONE_SUBJECT if n < 2 else FEW.format(n=n, least=LEAST_SUBJECTS)
     replicates = split.indices(_resampled(cells, split, resamples, seed))
     known = np.isfinite(replicates).all(axis=(1, 2))
     if known.mean() < confidence:
         return nothing, nothing, UNSURE
     center = split.indices(raw[None])[0]
-    tails = np.quantile(replicates[known], [(1 + confidence) / 2, (1 - confidence) / 2], axis=0)
-    low, high = np.clip(estimates - (tails - center), 0.0, 1.0)
+    tail = NOMINAL * (1 - confidence) / 2
+    below, above = np.quantile(replicates[known], [tail, 1 - tail], axis=0)
+    half = np.maximum(above - center, center - below)
+    low, high = np.clip([estimates - half, estimates + half], 0.0, 1.0)
     return np.minimum(low, estimates.clip(0, 1)), np.maximum(high, estimates.clip(0, 1)), ""
 
 

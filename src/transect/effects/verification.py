@@ -20,7 +20,7 @@ from transect.effects import dyadic
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design
 
-_STEPS: Final = 40
+_STEPS: Final = 80
 MOST_SUBJECTS: Final = 2000
 """Whose reference images are compared: two million comparisons at each level."""
 SOURCES: Final = (
@@ -212,11 +212,11 @@ def _threshold_ends(
 ) -> tuple[float, float]:
     """Around the threshold, the nearest distances whose false match rate is surely not the requested one.
 
-    Distances are tried at ranks 10 % apart. Where none below is rejected the lower end is 0, and above the farthest.
+    Distances are tried at ranks 5 % apart. Where none below is rejected the lower end is 0, and above the farthest.
     NaN with too few subjects for intervals.
     """
     n = len(ordered)
-    ladder = np.floor(requested * n * np.exp(0.1 * np.arange(-_STEPS, _STEPS + 1)) + 1e-9).astype(np.int64)
+    ladder = np.floor(requested * n * np.exp(0.05 * np.arange(-_STEPS, _STEPS + 1)) + 1e-9).astype(np.int64)
     places = np.unique(np.clip(ladder, 0, n - 1))
     start = int(np.searchsorted(places, min(int(ladder[_STEPS]), n - 1)))
 

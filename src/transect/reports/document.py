@@ -130,6 +130,10 @@ class Printer(ABC):
             json_number(value), place, mark, plus, text
         )
 
+    def level(self, place: str) -> Markup:
+        """A confidence level in per cent, with a decimal where it has one: 95, 98.8."""
+        return self.number(place, "percent", 1 if round(1000 * self.value(place)) % 10 else 0)
+
     def counted(self, place: str, noun: str, plural: str = "") -> Markup:
         """A count with its noun: "1 image", "2,000 images"."""
         words = noun if self.value(place) == 1 else plural or f"{noun}s"

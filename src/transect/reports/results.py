@@ -184,6 +184,23 @@ class GalleryEntry(Model):
     failures_total: Count = 0
 
 
+class PickedEntry(Model):
+    """An effect of the summary: its interval at the level of the selection, and its estimate drawn towards 0."""
+
+    effect: Count = Field(description="index into effects")
+    low: Estimate
+    high: Estimate
+    shrunken: Estimate = Field(description="posterior mean, given all effects that could have been picked")
+
+
+class SelectionEntry(Model):
+    """The effects that the summary picked as the largest, and of how many; see effects.selection for the method."""
+
+    of: Count = 0
+    confidence: Number = Field(default=0.95, description="level of each interval: false coverage rate of at most 5 %")
+    effects: list[PickedEntry] = Field(default=[])
+
+
 class Results(Model):
     """Every number of a report."""
 
@@ -195,6 +212,7 @@ class Results(Model):
     effects: list[EffectEntry]
     rates: list[RateEntry]
     largest: list[Count] = Field(description="indices into effects, largest first")
+    selection: SelectionEntry = SelectionEntry()
     family: FamilyEntry
     world: WorldEntry
     limits: list[str]

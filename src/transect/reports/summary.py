@@ -12,7 +12,7 @@ from typing import final
 from markupsafe import Markup
 
 from transect.effects.outcomes import UNTRUE
-from transect.reports.document import Document, decimals_for, pointer
+from transect.reports.document import Document, Style, decimals_for, pointer, rounded
 from transect.reports.entries import EffectEntry
 from transect.reports.further_views import alarms
 from transect.reports.results import StudyEntry, significant
@@ -189,9 +189,32 @@ def _interval(document: Document, index: int, *, negated: bool = False) -> Marku
     if effect.low is None or effect.high is None:
         return Markup("no interval can be given")
     style, decimals = effect_style(effect.unit), decimals_for(effect.low, effect.high)
+    place, level = _picked_at(document, index)
     ends = ("high", "low") if negated else ("low", "high")
-    low, high = (document.number(pointer("effects", index, end), style, decimals, negated=negated) for end in ends)
-    return Markup("{}% interval {} to {}").format(document.number("/family/confidence", "percent", 0), low, high)
+    low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
+    interval = Markup("{}% interval {} to {}").format(level, low, high)
+    likely = _likely(document, place, style, decimals, negated=negated)
+    return Markup("likely {}; {}").format(likely, interval) if likely else interval
+
+
+def _picked_at(document: Document, index: int) -> tuple[str, Markup]:
+    """Where the interval of an effect stands, and its level: that of the selection where the effect was picked."""
+    selection = document.results.selection
+    for place, picked in enumerate(selection.effects):
+        if picked.effect == index and picked.low is not None and len(selection.effects) < selection.of:
+            return pointer("selection", "effects", place), document.level("/selection/confidence")
+    return pointer("effects", index), document.level("/family/confidence")
+
+
+def _likely(document: Document, place: str, style: Style, decimals: int, *, negated: bool) -> Markup:
+    """The estimate drawn towards 0, where that can be seen; nothing for an effect that was not picked."""
+    drawn = document.value(f"{place}/shrunken") if place.startswith("/selection") else None
+    if drawn is None:
+        return Markup()
+    measured = document.value(pointer("effects", document.value(f"{place}/effect"), "estimate"))
+    if rounded(measured, style, decimals) == rounded(drawn, style, decimals):
+        return Markup()
+    return document.number(f"{place}/shrunken", style, decimals, negated=negated)
 
 
 def _p_words(document: Document, index: int) -> Markup:
@@ -213,12 +236,24 @@ def family_words(document: Document) -> Markup:
         document.number("/family/alpha", "percent", 0),
         correction(document),
     )
-    opening += _unlisted(document)
+    opening += _selected(document) + _unlisted(document)
     if not family.not_estimable:
         return opening
     return Markup("{} Not estimable: {} of the effects, for the reasons under Exclusions.").format(
         opening, document.number("/family/not_estimable", "count")
     )
+
+
+def _selected(document: Document) -> Markup:
+    """What was done about the choice of the largest effects."""
+    selection = document.results.selection
+    if len(selection.effects) >= selection.of:
+        return Markup()
+    return Markup(
+        " The effects listed were picked as the largest of {}, and effects that are picked for their size look larger "
+        "than they are. So the intervals are wider (on average at most one in twenty of those listed misses), and the "
+        "likely value is the estimate drawn towards zero."
+    ).format(document.counted("/selection/of", "comparison"))
 
 
 def _unlisted(document: Document) -> Markup:

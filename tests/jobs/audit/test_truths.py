@@ -58,3 +58,26 @@ def test_a_target_without_a_truth_has_no_errors(tmp_path):
         ("a", "answer"), ("a", "error"), ("b", "answer"), ("b", "score"),
     }  # fmt: skip
     assert result.results["studies"][0]["truth"] == "a: glasses; b: none"
+
+
+def test_picked_effects_have_the_interval_of_the_selections_level(result):
+    """Six contrasts: two of each target, of which those of the truth's own attribute are no candidates."""
+    selection = result.results["selection"]
+    assert [picked["effect"] for picked in selection["effects"]] == result.results["largest"]
+    assert selection["of"] == 4
+    assert selection["confidence"] == pytest.approx(1 - 0.05 * len(selection["effects"]) / 4)
+    for picked in selection["effects"]:
+        effect = result.results["effects"][picked["effect"]]
+        assert picked["low"] < effect["low"] <= effect["estimate"] <= effect["high"] < picked["high"]
+        assert abs(picked["shrunken"]) <= abs(effect["estimate"])
+
+
+def test_the_headline_states_what_the_choice_leaves_of_the_largest(result):
+    selection, effects = result.results["selection"], result.results["effects"]
+    picked = selection["effects"][0]
+    effect = effects[picked["effect"]]
+    expected = (
+        f"the largest of 4: {effect['name']}, likely {picked['shrunken']:+.3f}, measured {effect['estimate']:+.3f} "
+        f"({100 * selection['confidence']:.3g}% interval {picked['low']:+.3f} to {picked['high']:+.3f})"
+    )
+    assert expected in result.headline()

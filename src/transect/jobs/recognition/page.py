@@ -171,7 +171,8 @@ def interval_of(limit: Threshold) -> str:
     """The interval of a threshold that was set by a rate, or why it has none."""
     if limit.low is None or limit.high is None:
         return limit.reason
-    return f"95 % interval {significant(limit.low, 4)} to {significant(limit.high, 4)}"
+    ends = f"95 % interval {significant(limit.low, 4)} to {significant(limit.high, 4)}"
+    return f"{ends}: {limit.reason}" if limit.reason else ends
 
 
 def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> DotPlot:
@@ -255,8 +256,8 @@ def _plot(panel: Panel, kind: str, number: int) -> Plot:
 def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
     yield Paragraph(
         "As NIST reports them (IR 8429): each group’s rate over the geometric mean of all groups’, 1 where none "
-        "differs, with its 95 % interval; and the Gini coefficient, 0 for equal rates and 1 where one group has all "
-        "errors."
+        "differs, with its 95 % interval at this threshold; and the Gini coefficient, 0 for equal rates and 1 where "
+        "one group has all errors."
     )
     rows = [
         (TITLES[name], gap.rate.upper(), significant(gap.threshold, 4), _ratios(gap), significant(gap.gini))

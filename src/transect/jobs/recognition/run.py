@@ -335,6 +335,7 @@ def _limits(
         low, high = threshold_ends(embeddings, people, groups, value, rate, metric=request.metric)
         known = bool(np.isfinite(low))
         reason = "" if known else f"no interval: fewer than {FEWEST_IDENTITIES} identities are compared"
+        reason = "too few identities to bound it from below, so that FNMR may be up to 100 %" if low == 0 else reason
         pooled.append(Threshold(value, rate, share, low if known else None, high if known else None, reason))
     return (*stated, *pooled), compared
 

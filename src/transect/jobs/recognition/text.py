@@ -6,6 +6,7 @@ import math
 
 from transect.effects.gap_changes import GapChange
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
+from transect.reports.environment import probability
 
 
 def headings(numbers: RecognitionNumbers) -> list[str]:
@@ -27,6 +28,7 @@ def threshold_line(numbers: RecognitionNumbers, limit: Threshold) -> str:
         compared = f"{numbers.impostor_comparisons:,} comparisons of different people"
         reached = math.nan if limit.reached is None else limit.reached
         ends = limit.reason if limit.low is None else f"95 % interval {limit.low:.4g} to {limit.high:.4g}"
+        ends += f": {limit.reason}" if limit.reason and limit.low is not None else ""
         origin = f"at most {100 * limit.false_match_rate:g} %: {100 * reached:.3g} % of {compared} match; {ends}"
     return f"threshold {limit.threshold:.4g} ({numbers.metric} distance; {origin})"
 
@@ -45,7 +47,7 @@ def closing_lines(numbers: RecognitionNumbers) -> list[str]:
     lines = [
         f"{name}: mean distance of one person's images, {difference.name}: "
         f"{_ends(difference.estimate, difference.low, difference.high, 1, '+.4g')}"
-        f"{f', p {difference.p_adjusted:.3g} (Holm)' if math.isfinite(difference.p_adjusted) else ''}"
+        f"{_p(difference.p_adjusted)}"
         for name, sample in numbers.samples.items()
         for difference in sample.differences
     ]
@@ -69,10 +71,14 @@ def missing_intervals(numbers: RecognitionNumbers) -> list[str]:
 def _change_line(change: GapChange) -> str:
     scale, unit = (1, "") if change.measure == "mean distance" else (100, " points")
     at = "" if math.isnan(change.threshold) else f" at {change.threshold:.4g}"
-    p = f", p {change.p_adjusted:.3g} (Holm)" if math.isfinite(change.p_adjusted) else f" ({change.reason})"
+    p = _p(change.p_adjusted) or f" ({change.reason})"
     measure = change.measure if scale == 1 else change.measure.upper()
     ends = _ends(change.change, change.low, change.high, scale, "+.3g")
     return f"change by matching of the gap {change.group} - {change.reference} in {measure}{at}: {ends}{unit}{p}"
+
+
+def _p(value: float) -> str:
+    return f", p {'' if value < 5e-5 else '= '}{probability(value)} (Holm)" if math.isfinite(value) else ""
 
 
 def _row(sample: str, group: GroupNumbers, rates: Rates) -> list[str]:

@@ -119,6 +119,7 @@ def _no_regions(search: SearchSetup, regions: Sequence[object]) -> str:
 
 
 def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]:
+    """Regions in the order in which the search found their rules: fresh images decide nothing, so rates do not lean."""
     strategy = search.strategy
     if not isinstance(strategy, ConfirmedSearch):
         return []
@@ -128,7 +129,7 @@ def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]
         rate, low, high = weighted_sum([1.0], [failures], [len(rows)], CONFIDENCE)
         reason = "" if np.isfinite(rate) else NO_FRESH
         regions.append((Region(search.space.words(rule), rate, low, high, reason, len(rows), rule.volume), rule))
-    return sorted(regions, key=lambda region: -(region[0].low if np.isfinite(region[0].low) else 0.0))
+    return regions
 
 
 def _estimate(search: SearchSetup, history: History) -> Estimate:

@@ -63,7 +63,6 @@ class Matrix:
     lines: tuple[Line, ...]
     style: Style
     folded: bool
-    extremes: tuple[str, str] | None
     shared_subjects: str | None
 
     @property
@@ -154,7 +153,6 @@ def _matrix(
         ),
         style=rate_style(document.results.rates[positions[0]].unit),
         folded=True,
-        extremes=_extremes(document, positions),
         shared_subjects=_shared_subjects(document, positions),
     )
 
@@ -200,12 +198,3 @@ def _shared_subjects(document: Document, positions: Sequence[int]) -> str | None
     """Place of the number of subjects if it is the same in every cell."""
     counts = {document.results.rates[position].n_subjects for position in positions}
     return pointer("rates", positions[0], "n_subjects") if len(counts) == 1 else None
-
-
-def _extremes(document: Document, positions: Sequence[int]) -> tuple[str, str] | None:
-    """Places of the lowest and the highest rate; None where no cell has one."""
-    rates = {position: document.results.rates[position].rate for position in positions}
-    known = {position: rate for position, rate in rates.items() if rate is not None}
-    if not known:
-        return None
-    return tuple(pointer("rates", choose(known, key=known.__getitem__), "rate") for choose in (min, max))  # type: ignore[return-value]

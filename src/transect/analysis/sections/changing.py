@@ -1,0 +1,75 @@
+"""How many subjects change each way behind each net effect of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import table, words
+from transect.effects.changes import SOURCES, Changes, Share, changes
+from transect.effects.samples import Measure
+from transect.records import Attribute, Design
+from transect.reports.records import Section, Table
+
+_TEXT: Final = (
+    "A net effect is the share that changes from no to yes minus the share that changes from yes to no. For "
+    "errors, misses and false alarms, yes is a wrong answer. The test of an effect asks whether the changes balance: "
+    "p is 1 where equally many change each way, however many they are.",
+)
+_PAIRS: Final = (
+    "Each subject is seen at both levels in several cells of the other attributes. Shares are of these pairs of "
+    "images, each subject with equal weight; subjects are counted that have at least one such pair."
+)
+
+
+def sections(
+    study: str,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+) -> list[Section]:
+    """The section of one experiment; none where no outcome is a yes or no that is tested.
+
+    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none.
+    """
+    rows: list[list[object]] = []
+    for measure, values in answered:
+        if measure.is_binary and measure.tested:
+            rows += [_row(measure, row) for row in changes(values, design, attributes)]
+    if not rows:
+        return []
+    several = any(design.n_cells > len(levels) for levels in design.levels.values())
+    return [
+        Section(
+            key="changes",
+            study=study,
+            target="",
+            title=f"Who changes behind each net effect: {words(study)}",
+            text=[*_TEXT, *([_PAIRS] if several else [])],
+            warnings=[],
+            figures=[],
+            tables=[_table(rows, "pairs" if several else "subjects")],
+            sources=list(SOURCES),
+        )
+    ]
+
+
+def _table(rows: Sequence[Sequence[object]], what: str) -> Table:
+    heads = [("effect", "text"), ("net, points", "points")]
+    for way in ("no to yes", "yes to no"):
+        heads += [(way, "proportion"), (f"{way}: low", "proportion"), (f"{way}: high", "proportion")]
+        heads += [(f"{way}: pairs", "count"), (f"{way}: subjects", "count")]
+    heads += [("all pairs", "count"), ("all subjects", "count"), ("note", "text")]
+    return table(f"Share of {what} that change each way, with 95 % intervals", heads, rows)
+
+
+def _row(measure: Measure, row: Changes) -> list[object]:
+    title = f"{words(row.name)}, {measure.outcome} of {measure.target}"
+    return [title, row.net, *_cells(row.up), *_cells(row.down), row.n_pairs, row.n_subjects, row.reason]
+
+
+def _cells(share: Share) -> list[object]:
+    return [share.share, share.low, share.high, share.pairs, share.subjects]
