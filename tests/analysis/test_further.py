@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from places import ROOT
 from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
+from scipy.stats import norm
 
 import transect
 from transect.analysis import finished_run, further, reporting
@@ -147,6 +148,20 @@ def test_the_plan_says_what_would_be_found(results):
     assert 0 < row["found"] < 1
     assert row["subjects_wanted"] > row["n_subjects"] == 24
     assert {row["wanted"] for row in results["plans"] if row["outcome"] == "score"} == {None}
+
+
+def test_a_negative_control_says_what_it_could_have_found(results):
+    """80 % of repeats with an effect of that size are significant, by McNemar's exact test at alpha over the family."""
+    controls = results["negative_controls"]
+    family = sum(row["p"] is not None for row in controls)
+    for row in controls:
+        assert row["detectable"] is None or row["detectable"] > 0
+    scores = [row for row in controls if row["outcome"] == "score"]
+    assert scores
+    for row in scores:  # Student's interval of n subjects is about ± 2 standard errors; found with 80 % beyond + .84
+        half = (row["high"] - row["low"]) / 2
+        shift = norm.ppf(1 - 0.05 / family / 2) + norm.ppf(0.8)
+        assert row["detectable"] == pytest.approx(half / 1.96 * shift, rel=0.25)
 
 
 def test_every_number_of_the_page_stands_in_the_results(page, results):

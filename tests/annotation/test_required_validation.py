@@ -152,6 +152,13 @@ def test_images_of_a_failed_condition_are_counted_and_left_out(run, failing):
         "as another condition)"
     ]
     assert "excluded from every estimate: 4 here" in section["text"][1]
+    (beside,) = [one for one in result.results["sections"] if one["key"] == "beside"]
+    assert beside["text"][0].startswith("4 images are left out.")
+    cells = {row[0]: row for table in beside["tables"] for row in table["rows"]}
+    for place, one in before.items():
+        row = cells[f"{one.name.replace('_', ' ')}, {one.outcome} of {one.target}"]
+        assert row[1] == pytest.approx(one.estimate)
+        assert (row[4], row[8]) == (one.n_images, after[place].n_images)
 
 
 def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):

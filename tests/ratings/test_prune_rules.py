@@ -66,8 +66,13 @@ def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
     before = findings.analyse(finished_run.read(folder)).answered[0].values
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
     ratings.attach(folder, seen, ["fakeness>=0.75"])
-    (effect,) = reporting.report(folder).effects
+    made = reporting.report(folder)
+    (effect,) = made.effects
     assert effect.estimate == pytest.approx(np.mean(before[[0, 2], 1] - before[[0, 2], 0]))
+    (section,) = [one for one in made.results["sections"] if one["key"] == "beside"]
+    ((_, every, _, _, images, left, *_),) = section["tables"][0]["rows"]
+    assert (every, images) == (pytest.approx(np.mean(before[:, 1] - before[:, 0])), 6)
+    assert left == pytest.approx(effect.estimate)
     assert effect.n_subjects == 2
     # its mate has an answer but nothing to be compared with
     assert effect.excluded["pruned by fakeness >= 0.75"] == 1

@@ -72,7 +72,12 @@ def _scales(place, results):
     if table in ("effects", "rates") and rest.rpartition("/")[2] in ("estimate", "rate", "low", "high"):
         unit = results[table][int(rest.split("/")[0])]["unit"]
         return (100,) if unit.split(" per ")[0] == "proportion" else (1,)
-    if table in ("interactions", "negative_controls") and rest.rpartition("/")[2] in ("estimate", "low", "high"):
+    if table in ("interactions", "negative_controls") and rest.rpartition("/")[2] in (
+        "estimate",
+        "low",
+        "high",
+        "detectable",
+    ):
         return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1,)
     if table == "variance_shares" and "/indices/" in place:
         return (100,)

@@ -25,6 +25,8 @@ from transect.records import Effect
 from transect.reports.further_views import MOST_ROWS
 
 POWER: Final = 0.9
+CONTROL_POWER: Final = 0.8
+"""The power at which a negative control's smallest detectable effect is stated."""
 WANTED: Final = 0.05
 """The difference of rates that a plan's hint is about: five points."""
 LARGEST_SPLIT: Final = 400_000_000
@@ -87,7 +89,7 @@ def analyse_further(
             "interactions": [_compared(name, effect) for name, effect in crossed],
             "variance_shares": [share.entry for share in variance],
             "projections": [projection.entry for projection in projections],
-            "negative_controls": [_compared(name, effect) for name, effect in controlled],
+            "negative_controls": _negative_controls(studies, controls, controlled, alpha),
             "plans": plans,
             "families": [family for family in families if family["size"]],
         },
@@ -136,6 +138,29 @@ def _controlled(control: Findings | None) -> list[Effect]:
             seed=control.design.seed,
         )
     ]
+
+
+def _negative_controls(
+    studies: Sequence[Findings],
+    controls: Sequence[Findings | None],
+    effects: Sequence[tuple[str, Effect]],
+    alpha: float,
+) -> list[dict[str, object]]:
+    """The controls' effects, each with the smallest one that it could have found."""
+    family = max(sum(effect.p == effect.p for _, effect in effects), 1)
+    smallest = {
+        (study.spec.name, contrast.target, contrast.outcome, contrast.name): smallest_found(
+            contrast, family=family, power=CONTROL_POWER, alpha=alpha
+        )
+        for study, control in zip(studies, controls, strict=True)
+        if control is not None
+        for contrast in pilot_contrasts(control)
+    }
+    rows = []
+    for study, effect in effects:
+        found = smallest.get((study, effect.target, effect.outcome, effect.name), float("inf"))
+        rows.append({**_compared(study, effect), "detectable": found if found != float("inf") else None})
+    return rows
 
 
 def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[str, Effect]]:
@@ -271,13 +296,13 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
     if proportion:
         wanted = plan_from_pilot(
             WANTED,
-            contrast.deviation,
+            contrast.planned_deviation,
             images_per_subject=contrast.images_per_subject,
             unpaired_deviation=contrast.unpaired_deviation,
             power=POWER,
             alpha=alpha,
             family=family,
-            discordant=contrast.discordant,
+            discordant=contrast.planned_discordant,
         ).subjects
     detectable = smallest_found(contrast, family=family, power=POWER, alpha=alpha)
     return {

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.intervals import wilson
+from transect.effects.pilot_spread import upper_deviation, upper_share
 from transect.effects.planning import Plan, detectable, plan_from_pilot
 from transect.errors import BadInput
 
@@ -22,6 +23,7 @@ class PilotContrast:
     """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
     either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
     that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
+    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned.
     """
 
     name: str
@@ -33,6 +35,8 @@ class PilotContrast:
     n_subjects: int
     images_per_subject: int
     discordant: float | None
+    planned_deviation: float
+    planned_discordant: float | None
 
 
 def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
@@ -59,6 +63,8 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
         contrast.n_subjects,
         study.design.n_cells,
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
+        upper_deviation(d) or _deviation(d),
+        upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
     )
 
 
@@ -86,7 +92,8 @@ def plan_next(
     """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
 
     effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
-    of the pilot's report, slopes among them. Subjects are counted for the pilot's whole design.
+    of the pilot's report, slopes among them. Subjects are counted for the pilot's whole design, from the upper 80 %
+    limit of the pilot's spread, so that four of five pilots plan enough.
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
@@ -100,14 +107,14 @@ def plan_next(
     plans = [
         plan_from_pilot(
             effect,
-            contrast.deviation,
+            contrast.planned_deviation,
             images_per_subject=contrast.images_per_subject,
             unpaired_deviation=contrast.unpaired_deviation,
             power=power,
             alpha=alpha,
             family=size,
             targets=targets,
-            discordant=contrast.discordant,
+            discordant=contrast.planned_discordant,
         )
         for contrast in known
     ]

@@ -66,6 +66,11 @@ class ComparedEntry(EstimatedEntry):
     to: list[Number]
     order: Annotated[int, Field(ge=1, le=3)]
     spec: JsonObject
+    detectable: Estimate = Field(
+        default=None,
+        description="of a negative control: the smallest difference that it finds with a power of 80 %, at alpha over "
+        "its family; null where it finds none so often, or is not tested",
+    )
 
 
 class IndexEntry(Model):

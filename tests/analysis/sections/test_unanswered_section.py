@@ -32,7 +32,9 @@ def test_each_kind_is_an_outcome_with_a_rate_in_each_group():
         "refused": 1 / 8, "unsafe": 1 / 8, "error": 1 / 8,
     }  # fmt: skip
     titles = [one.title for one in made().tables]
-    assert titles == [f"Outcome: {kind}" for kind in ("no face", "refused", "unsafe", "error")] + ["Reasons, verbatim"]
+    assert titles == [f"Outcome: {kind}" for kind in ("no face", "refused", "unsafe", "error")] + [
+        "Reasons, verbatim", "What the effects on the rate of yes could be with the missing answers",
+    ]  # fmt: skip
 
 
 def test_intervals_are_wilsons_by_subject():

@@ -52,10 +52,11 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     d = found.answered[0].values
     np.testing.assert_allclose(known[0].deviation, (d[:, 1] - d[:, 0]).mean(axis=1).std(ddof=1))
     made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
-    assert most.deviation == max(contrast.deviation for contrast in known)
+    assert most.planned_deviation == max(contrast.planned_deviation for contrast in known)
+    assert most.planned_deviation > most.deviation
     assert (made.family, made.images) == (2, 4 * made.subjects)
     # What so many subjects would find is the effect that was asked for.
-    assert detectable(most.deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
+    assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
     assert smallest_found(most, family=2, power=0.8) > 0.1
     said = json.loads(
         run("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout

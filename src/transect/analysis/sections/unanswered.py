@@ -9,7 +9,9 @@ from jaxtyping import Bool, Int
 
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.analysis.sections.conditions import condition
+from transect.analysis.sections.missing_bounds import BETWEEN, WITHIN, WORST, bounds_table
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.missing_answers import SOURCES as BOUNDS
 from transect.effects.outcomes import category
 from transect.records import declared
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -46,16 +48,19 @@ def section(answers: Answers) -> Section | None:
         return None
     groups = _groups(answers)
     rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
+    bounds = bounds_table(answers)
+    conditions = [WORST, WITHIN if answers.design.levels else BETWEEN] if bounds else []
     return Section(
         key="unanswered",
         study=answers.study,
         target=answers.target,
         title=f"Images without an answer: {answers.target}",
-        text=list(_TEXT),
+        text=[*_TEXT, *conditions],
         warnings=[],
         figures=[_figure(groups, rates)],
-        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(answers)],
-        sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
+        tables=[_table(kind, groups, rates[kind]) for kind in named]
+        + [_reasons(answers), *([bounds] if bounds else [])],
+        sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED], *(BOUNDS if bounds else ())],
     )
 
 
