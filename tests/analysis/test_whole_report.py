@@ -186,8 +186,8 @@ def test_several_photographs_of_one_person_are_one_subject(results):
     assert (study["subjects"], study["images"]) == (10, 20)
     made = [one for one in results["effects"] if (one["study"], one["attribute"]) == ("photographs", "glasses")]
     assert {(one["n_subjects"], one["n_images"], one["outcome"]) for one in made} >= {(10, 20, "error")}
-    # off are the photographs 0, 3, ..., 18, of the people 0, 1, 3, 4, 6, 7 and 9: fewer than ten
-    assert {one["interval_method"] for one in made} == {"Student t on bias-reduced errors clustered by subject"}
+    # off are the photographs 0, 3, ..., 18, of the people 0, 1, 3, 4, 6, 7 and 9: fewer than 25 of whom any is wrong
+    assert {one["interval_method"] for one in made} == {"MOVER of Wilson score limits by subject"}
     whole = [one for one in results["rates"] if one["study"] == "photographs" and not one["cell"]]
     assert {one["n_subjects"] for one in whole} == {10}
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import stdtrit
 
 from transect.effects import few_subjects
-from transect.effects.few_subjects import FEW, bias_reduced, effective_subjects, smaller_arm
+from transect.effects.few_subjects import MANY, bias_reduced, smaller_arm, telling_subjects
 from transect.effects.linear import difference_in_means, ols
 
 
@@ -42,8 +42,8 @@ def test_several_images_of_a_subject_by_the_full_matrices():
     assert freedom[1] == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
 
 
-def test_ten_subjects_in_either_arm_keep_the_usual_errors():
-    y, hat = np.sin(np.arange(20.0)), np.arange(20) % 2.0
+def test_fifty_equal_subjects_keep_the_usual_errors():
+    y, hat = np.sin(np.arange(50.0)), np.arange(50) % 2.0
     assert ols(y, {"hat": hat})[0].interval_method == "Student t on errors clustered by subject"
     assert ols(y[:-1], {"hat": hat[:-1]})[0].interval_method == few_subjects.CLUSTERED
 
@@ -75,18 +75,21 @@ def test_few_treated_subjects_make_few_false_findings(treated):
 
 
 def test_a_few_large_subjects_count_as_few():
-    # Each arm: 11 subjects of one image and one of 89: 100² / (11 + 89²) = 1.26 equal subjects.
-    subjects = np.concatenate([np.arange(22), np.repeat([22, 23], 89)])
-    arm = np.concatenate([np.repeat([0.0, 1.0], 11), np.repeat([0.0, 1.0], 89)])
-    assert effective_subjects(arm, subjects) == pytest.approx(10_000 / (11 + 89**2))
-    y = np.random.default_rng(1).normal(size=24)[subjects]
-    effect = ols(y, {"arm": arm}, clusters=subjects)[0]
-    assert effect.interval_method == few_subjects.CLUSTERED
-    # As many images of each: 24 equal subjects, 12 an arm, are no few.
-    equal = ols(y[:24], {"arm": np.tile([0.0, 1.0], 12)}, clusters=np.arange(24))[0]
-    assert effective_subjects(np.tile([0.0, 1.0], 12), np.arange(24)) == 12 > FEW
-    assert equal.interval_method != few_subjects.CLUSTERED
+    # Each arm: 100 subjects of one image and one of 900. A subject's share is its images over the arm's 1,000².
+    subjects = np.concatenate([np.arange(200), np.repeat([200, 201], 900)])
+    arm = np.concatenate([np.repeat([0.0, 1.0], 100), np.repeat([0.0, 1.0], 900)])
+    x = np.column_stack([np.ones(2000), arm])
+    assert telling_subjects(x, subjects) == pytest.approx(2000**2 / (2 * (100 + 900**2)))
+    y = np.random.default_rng(1).normal(size=202)[subjects]
+    assert ols(y, {"arm": arm}, clusters=subjects)[0].interval_method == few_subjects.CLUSTERED
+    # As many images of each: 202 equal subjects are no few.
+    equal = ols(y[:202], {"arm": np.arange(202) % 2.0})[0]
+    assert telling_subjects(np.column_stack([np.ones(202), np.arange(202) % 2]), np.arange(202)) == pytest.approx(202)
+    assert MANY < 202
+    assert equal.interval_method == "Student t on errors clustered by subject"
 
 
-def test_effective_subjects_of_a_column_with_a_range_are_those_of_all_images():
-    assert effective_subjects(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 0, 0, 1])) == 16 / 10
+def test_telling_subjects_of_a_slope_go_by_leverage():
+    # x - mean is -1 three times and 3: squared 1, 1, 1 and 9: 12² / (3 + 81).
+    x = np.column_stack([np.ones(4), [0.0, 0.0, 0.0, 4.0]])
+    assert telling_subjects(x, np.arange(4)) == pytest.approx(144 / 84)

@@ -10,6 +10,7 @@ from transect.effects.samples import Labels
 from transect.errors import BadInput
 
 NAN = np.nan
+MANY_SUBJECTS = 300  # from 50 equally telling ones errors are those of statsmodels, below bias-reduced
 
 
 def population(seed=0, subjects=40, images=4):
@@ -21,23 +22,23 @@ def population(seed=0, subjects=40, images=4):
 
 
 def test_agrees_with_statsmodels_by_cluster():
-    y, x, groups = population()
+    y, x, groups = population(subjects=MANY_SUBJECTS)
     judge = sm.OLS(y, sm.add_constant(x)).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
     made = ols(y, x, clusters=groups)
     np.testing.assert_allclose([effect.estimate for effect in made], judge.params[1:], rtol=1e-10)
     np.testing.assert_allclose([(e.low, e.high) for e in made], judge.conf_int()[1:], rtol=1e-9)
     np.testing.assert_allclose([effect.p for effect in made], judge.pvalues[1:], rtol=1e-8)
-    assert {(effect.n_subjects, effect.n_images) for effect in made} == {(40, 160)}
+    assert {(effect.n_subjects, effect.n_images) for effect in made} == {(MANY_SUBJECTS, 4 * MANY_SUBJECTS)}
 
 
 def test_without_subjects_every_image_is_one_and_errors_are_hc1():
-    y, x, _ = population()
+    y, x, _ = population(subjects=MANY_SUBJECTS)
     judge = sm.OLS(y, sm.add_constant(x)).fit(cov_type="HC1")
     np.testing.assert_allclose([e.spec["standard_error"] for e in ols(y, x)], judge.bse[1:], rtol=1e-10)
 
 
 def test_weights_agree_with_statsmodels():
-    y, x, groups = population()
+    y, x, groups = population(subjects=MANY_SUBJECTS)
     weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
     judge = sm.WLS(y, sm.add_constant(x), weights).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
     made = ols(y, x, clusters=groups, weights=weights)
@@ -98,12 +99,12 @@ def test_one_subject_has_no_interval():
 
 
 def test_difference_in_means_by_hand():
-    # Means 1/4 and 3/4. HC1 of a binary regressor: variances 3/16 / 4 each, times n / (n - 2) = 8/6: SE = sqrt(1/8).
+    # Means 1/2 and 3/2, variances (1/4 * 3 + 9/4) / 3 = 1 in either arm of 4: squared error 1/4 + 1/4 (Welch).
     effect = difference_in_means(
-        [0, 0, 0, 1, 1, 1, 1, 0], {"beard": [0, 0, 0, 0, 1, 1, 1, 1]}, labels=Labels("t", "error")
+        [0, 0, 0, 2, 2, 2, 2, 0], {"beard": [0, 0, 0, 0, 1, 1, 1, 1]}, labels=Labels("t", "error")
     )
-    assert effect.estimate == pytest.approx(0.5)
-    assert effect.spec["standard_error"] == pytest.approx(np.sqrt(1 / 8))
+    assert effect.estimate == pytest.approx(1.0)
+    assert effect.spec["standard_error"] == pytest.approx(np.sqrt(1 / 2))
     assert (effect.origin, effect.to, effect.target, effect.outcome) == (0.0, 1.0, "t", "error")
 
 

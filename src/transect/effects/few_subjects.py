@@ -2,6 +2,8 @@
 
 The sandwich by subject is too small where one arm of a treatment has few subjects: their residuals are near 0 because
 the fit follows them. CR2 scales each subject's residuals by what the fit took from them (Bell and McCaffrey 2002).
+The same holds of a skewed attribute: degrees of freedom go by leverage, not by the number of subjects (Pustejovsky and
+Tipton 2018, Small-sample methods for cluster-robust variance estimation, doi:10.1080/07350015.2016.1247004).
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 FEW: Final = 10
-"""Errors are bias-reduced below this number of equally large subjects in an arm."""
+"""Least subjects in an arm for degrees of freedom by all subjects, where errors are not bias-reduced."""
+MANY: Final = 50
+"""Errors are bias-reduced where a coefficient rests on fewer subjects than this, counted as equally telling ones."""
 CLUSTERED: Final = "Student t on bias-reduced errors clustered by subject"
 WALD: Final = "Wald test on bias-reduced errors clustered by subject"
 SOURCE: Final = (
@@ -36,17 +40,22 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
     return min((int(np.count_nonzero(np.bincount(groups[arm]))), float(column[arm][0])) for arm in arms)
 
 
-def effective_subjects(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> float:
-    """How many equally large subjects carry as much information as those of the smaller arm, (sum of n)² / sum of n²
-    (Kish 1965).
+def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> float:
+    """How many equally telling subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965).
 
-    n: images of a subject in the arm; a column that has not two values is one arm.
+    x: linearly independent columns, the intercept first (and left out of the smallest, where there are others);
+    groups: 0 … G - 1. s: a subject's sum of squared weights of its outcomes in the coefficient, its share of the
+    variance under independent errors. A rare level, a skewed attribute and a subject with most images all make it
+    small.
 
-    >>> effective_subjects(np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 2, 3]))  # (2 + 1)² / (4 + 1)
-    1.8
+    >>> x = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])  # s: 1/16 four times, and 1
+    >>> round(telling_subjects(x, np.arange(5)), 3)  # (5/4)² / (1 + 4/256)
+    1.538
     """
-    sizes = [np.bincount(groups[arm]).astype(np.float64) for arm in _arms(column) or (slice(None),)]
-    return min(float(size.sum() ** 2 / (size**2).sum()) for size in sizes)
+    q, r = np.linalg.qr(x)
+    weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
+    shares = _sums(weights**2, groups)
+    return float((shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)).min())
 
 
 def _arms(column: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]] | None:
@@ -56,6 +65,26 @@ def _arms(column: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], Bool
     low = column == column.min()
     high = column == column.max()
     return (low, high) if bool((low ^ high).all()) else None
+
+
+def reduce(
+    covariance: Float[np.ndarray, "k k"],
+    x: Float[np.ndarray, "n k"],
+    residual: Float[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " k"] | None:
+    """Puts `bias_reduced` in place of a covariance where few subjects carry a coefficient; its degrees of freedom.
+
+    Returns None, and leaves the covariance, where it is NaN or each slope rests on 50 equally telling subjects.
+
+    >>> covariance = np.eye(1)
+    >>> reduce(covariance, np.ones((3, 1)), np.array([-1.0, 0.0, 1.0]), np.arange(3)).round(6), covariance.round(6)
+    (array([2.]), array([[0.333333]]))
+    """
+    if not np.isfinite(covariance).all() or telling_subjects(x, groups) >= MANY:
+        return None
+    covariance[:], freedom = bias_reduced(x, residual, groups)
+    return freedom
 
 
 def bias_reduced(

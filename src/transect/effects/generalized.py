@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from transect.effects import regression
+from transect.effects import few_subjects, regression
 from transect.effects.likelihood import LOGIT, POISSON, SEPARATION_SOURCE, Family, Separation, maximise, separation
 from transect.effects.linear import no_fit, why_undetermined
 from transect.effects.regression import Fit
@@ -37,6 +37,7 @@ SURE: Final = 12.0
 """Linear predictors beyond ∓12 (probabilities of 6 in a million) make the search for separation worth its time."""
 
 _GEE_STEPS: Final = 200
+_LEAST_VARIANCE: Final = 1e-12
 
 
 def logit(
@@ -176,8 +177,16 @@ def _maximum(
     weights = sample.weights * rows
     determined = regression.independent(x[weights > 0])
     beta, bread = maximise(x[:, determined], sample.y, weights, family)
-    scores = x[:, determined] * (weights * (sample.y - family.mean(x[:, determined] @ beta)))[:, None]
-    return _expanded(beta, regression.clustered_covariance(scores, bread, sample, len(determined)), determined, reasons)
+    mu = family.mean(x[:, determined] @ beta)
+    scores = x[:, determined] * (weights * (sample.y - mu))[:, None]
+    covariance = regression.clustered_covariance(scores, bread, sample, len(determined))
+    # The last step of Newton is least squares of Pearson residuals on columns times the root of the variance.
+    root = np.sqrt(np.maximum(family.variance(mu), _LEAST_VARIANCE))
+    residual = np.sqrt(weights) * (sample.y - mu) / root
+    freedom = few_subjects.reduce(
+        covariance, (np.sqrt(weights) * root)[:, None] * x[:, determined], residual, sample.groups
+    )
+    return _expanded(beta, covariance, determined, reasons, freedom)
 
 
 def constant_outcome(sample: Sample) -> str:
@@ -242,7 +251,18 @@ def _exchangeable(sample: Sample, start: Fit) -> Fit:
     # Each row's own share of the estimating equation; only their sums by subject count.
     scores = z * residual[:, None] - sums[sample.groups] * (share * total / sizes)[sample.groups][:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, x.shape[1])
-    return Fit(beta, covariance, start.reasons, {"working_correlation": float(correlation)})
+    white = [_whitened(column, sample, sizes, correlation) for column in (*z.T, residual)]
+    freedom = few_subjects.reduce(covariance, np.stack(white[:-1], axis=1), white[-1], sample.groups)
+    return Fit(beta, covariance, start.reasons, {"working_correlation": float(correlation)}, freedom)
+
+
+def _whitened(
+    values: Float[np.ndarray, " n"], sample: Sample, sizes: np.ndarray, correlation: float
+) -> Float[np.ndarray, " n"]:
+    """Values times the inverse root of the exchangeable correlation of each subject's images."""
+    mean = (np.bincount(sample.groups, weights=values, minlength=sample.n_groups) / sizes)[sample.groups]
+    shared = np.sqrt(1 + (sizes - 1) * correlation)[sample.groups]
+    return np.asarray((values - mean) / np.sqrt(1 - correlation) + mean / shared)
 
 
 def _correlation(residual: Float[np.ndarray, " n"], sample: Sample, sizes: np.ndarray, k: int) -> float:
@@ -256,13 +276,23 @@ def _correlation(residual: Float[np.ndarray, " n"], sample: Sample, sizes: np.nd
     return float(np.clip(products / scale / (pairs - k), -0.99 / max(sizes.max() - 1, 1), 0.99))
 
 
-def _expanded(beta: np.ndarray, covariance: np.ndarray, determined: np.ndarray, reasons: tuple[str, ...]) -> Fit:
+def _expanded(
+    beta: np.ndarray,
+    covariance: np.ndarray,
+    determined: np.ndarray,
+    reasons: tuple[str, ...],
+    reduced: np.ndarray | None,
+) -> Fit:
     """Back to all columns: NaN where one was dropped."""
     size = len(reasons)
     coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
     coefficients[determined] = beta
     full_covariance[np.ix_(determined, determined)] = covariance
-    return Fit(coefficients, full_covariance, reasons)
+    if reduced is None:
+        return Fit(coefficients, full_covariance, reasons)
+    freedom = np.full(size, np.nan)
+    freedom[determined] = reduced
+    return Fit(coefficients, full_covariance, reasons, freedom=freedom)
 
 
 def _effects(

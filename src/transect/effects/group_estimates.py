@@ -14,12 +14,12 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import bootstrap, few_subjects, randomization, regression
+from transect.effects import bootstrap, few_events, few_subjects, randomization, regression
 from transect.effects.intervals import newcombe
-from transect.effects.linear import ols
+from transect.effects.linear import difference_in_means, ols
 
 NEWCOMBE: Final = "Newcombe hybrid score"
-FISHER: Final = "Fisher exact"
+FISHER: Final = few_events.FISHER
 SOURCES: Final = {
     NEWCOMBE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
     "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
@@ -28,6 +28,9 @@ SOURCES: Final = {
     regression.WALD: regression.CLUSTER_SOURCE,
     few_subjects.CLUSTERED: few_subjects.SOURCE,
     few_subjects.WALD: few_subjects.SOURCE,
+    few_events.MOVER: few_events.SOURCES[few_events.MOVER],
+    few_events.SUBJECTS: few_events.SOURCES[few_events.SUBJECTS],
+    few_events.SCORE: few_events.SOURCES[few_events.SCORE],
 }
 
 
@@ -134,9 +137,10 @@ def slope(
         return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     if clusters is not None:
         who = clusters[rows]
-        estimate = _by_subject(y, x, who, confidence)
         kinds = [len(np.unique(who[y == kind])) for kind in (0, 1)]
-        return _with_enough_events(estimate, min(kinds)) if is_binary else estimate
+        if is_binary and min(kinds) < FEW_EVENTS:
+            return _slope_of_few(y, x, who, min(kinds))
+        return _by_subject(y, x, who, confidence)
     x = x - x.mean()
     weights = x / (x @ x)
     events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
@@ -163,17 +167,26 @@ def _by_subject(
     for level, name in enumerate(groups):
         if len(np.unique(subjects[x == level])) < 2:
             return Estimate(estimate, reason=f"one subject where it is {name}: no interval")
-    (effect,) = ols(y, x, clusters=subjects, confidence=confidence)
+    if groups:
+        effect = difference_in_means(y, x, clusters=subjects, confidence=confidence)
+    else:
+        (effect,) = ols(y, x, clusters=subjects, confidence=confidence)
     if np.ptp(y) == 0 or not np.isfinite(effect.low):
         return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else effect.reason)
     return Estimate(estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
 
 
-def _with_enough_events(estimate: Estimate, events: int) -> Estimate:
-    if estimate.reason or events >= FEW_EVENTS:
-        return estimate
+def _slope_of_few(
+    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], events: int
+) -> Estimate:
+    """The slope of a rare binary outcome: no interval, and a test by permutation where each subject has one x."""
+    centered = x - x.mean()
+    estimate = float(centered @ y / (centered @ centered))
+    if np.ptp(y) == 0:
+        return Estimate(estimate, reason=UNVARIED)
+    p = few_events.permuted(y, x, np.unique(subjects, return_inverse=True)[1])
     few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
-    return Estimate(estimate.estimate, p=estimate.p, test_method=estimate.test_method, reason=few)
+    return Estimate(estimate, p=p, test_method=few_events.SUBJECTS if np.isfinite(p) else "", reason=few)
 
 
 def _slope_columns(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n c"]:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.effects import few_subjects, regression
+from transect.effects import few_events, few_subjects, regression
 from transect.effects.regression import Fit
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
@@ -40,11 +40,12 @@ def ols(
     """Least squares of the outcome on the columns and an intercept: one effect per column, errors by subject.
 
     y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
-    the change of the outcome per unit of its column, all other columns equal. Where an arm of a column of 0 and 1 has
-    fewer than 10 subjects, or images so unequally shared that they carry no more information than 9 equal ones, errors
-    are bias-reduced (CR2, Satterthwaite); with one subject there is no interval. Effects of columns that the rows do
-    not determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome does
-    not vary or no row is complete. Rows left out are counted in `excluded`.
+    the change of the outcome per unit of its column, all other columns equal. Where a coefficient rests on fewer than
+    50 equally telling subjects, errors are bias-reduced (CR2, Satterthwaite by leverage); with one subject in an arm
+    there is no interval. Of a 0/1 outcome a single column of 0 and 1 is `difference_in_means`; one beside others has no
+    interval where fewer than 5 subjects have, or lack, the outcome at one of its levels. Effects of columns that the
+    rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome
+    does not vary or no row is complete. Rows left out are counted in `excluded`.
 
     Returns one Effect per column, in order.
 
@@ -56,7 +57,7 @@ def ols(
     [1.75, 0.75]
     """
     sample = complete(y, x, names=names, clusters=clusters, weights=weights)
-    return regression.coefficient_effects(
+    effects = regression.coefficient_effects(
         least_squares(sample),
         sample,
         labels or Labels(),
@@ -65,6 +66,7 @@ def ols(
         sources=(OLS_SOURCE,),
         confidence=confidence,
     )
+    return tuple(_where_few(effect, sample, place, confidence) for place, effect in enumerate(effects))
 
 
 def difference_in_means(
@@ -78,8 +80,10 @@ def difference_in_means(
 ) -> Effect:
     """Mean outcome where the treatment is 1 minus that where it is 0, unadjusted, errors by subject.
 
-    treatment: 0 or 1 [n], or a table of one such column. An arm of fewer than 10 subjects has bias-reduced errors; with
-    one subject in an arm there is no interval. NaN with the reason where a group is empty.
+    treatment: 0 or 1 [n], or a table of one such column. Errors of few subjects are bias-reduced as in `ols`; with one
+    subject in an arm there is no interval. Where fewer than 25 subjects of an arm have, or lack, a 0/1 outcome, the
+    interval is made of both rates' Wilson limits by subject (MOVER), and the test is Fisher's, or permutes subjects.
+    NaN with the reason where a group is empty.
 
     Raises BadInput where lengths differ or the treatment has other values.
 
@@ -89,7 +93,7 @@ def difference_in_means(
     name, values = one_treatment(treatment)
     sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
     coefficient = regression.Coefficient.of(least_squares(sample), -1, sample.names[0])
-    return regression.coefficient_effect(
+    effect = regression.coefficient_effect(
         replace(coefficient, reason=empty_group(sample) or coefficient.reason),
         sample,
         labels or Labels(),
@@ -100,6 +104,47 @@ def difference_in_means(
         details={},
         kind="contrast",
     )
+    return _where_few(effect, sample, 0, confidence)
+
+
+def _where_few(effect: Effect, sample: Sample, place: int, confidence: float) -> Effect:
+    """The effect of a column of 0 and 1 on a 0/1 outcome with intervals that hold where few subjects have an event.
+
+    A difference of two rates has score limits and an exact or permutation test; an adjusted one has no interval.
+    """
+    column = sample.x[:, place]
+    if not np.isfinite(effect.low) or not few_events.comparable(sample, column):
+        return effect
+    subjects = few_events.fewest(sample.y, column, sample.groups)
+    if sample.x.shape[1] > 1:
+        return effect if subjects >= few_events.FEWEST else _withheld(effect, subjects)
+    if subjects >= few_events.LEAST:
+        return effect
+    low, high = few_events.difference_interval(sample, confidence)
+    p, test = few_events.difference_test(sample)
+    return replace(
+        effect,
+        low=low,
+        high=high,
+        p=p,
+        interval_method=few_events.MOVER,
+        test_method=test,
+        spec={**effect.spec, "standard_error": np.nan},
+        sources=tuple(
+            dict.fromkeys([effect.sources[0], few_events.SOURCES[few_events.MOVER], few_events.SOURCES[test]])
+        ),
+    )
+
+
+def _withheld(effect: Effect, subjects: int) -> Effect:
+    """Without interval and test, and why."""
+    reason = (
+        f"{subjects} subjects with or without the outcome at a level of {effect.attribute}, fewer than "
+        f"{few_events.FEWEST}: no interval of an adjusted difference"
+    )
+    spec = {**effect.spec, "standard_error": np.nan}
+    effect = replace(effect, low=np.nan, high=np.nan, p=np.nan, interval_method="", test_method="")
+    return replace(effect, reason=reason, spec=spec)
 
 
 def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
@@ -161,13 +206,14 @@ def _reduce(
     sample: Sample,
     determined: np.ndarray,
 ) -> Float[np.ndarray, " k"] | None:
-    """Where an arm has few subjects, or few large ones, puts CR2 in place of the covariance; degrees of freedom."""
-    arms = [few_subjects.effective_subjects(column, sample.groups) for column in sample.x.T]
-    if not np.isfinite(covariance).all() or min(arms) >= few_subjects.FEW:
+    """Where few subjects carry a coefficient, puts CR2 in place of the covariance; degrees of freedom."""
+    root, places = np.sqrt(sample.weights), np.ix_(determined, determined)
+    block = covariance[places]
+    reduced = few_subjects.reduce(block, root[:, None] * x[:, determined], root * residual, sample.groups)
+    if reduced is None:
         return None
-    root, freedom = np.sqrt(sample.weights), np.full(x.shape[1], np.nan)
-    reduced = few_subjects.bias_reduced(root[:, None] * x[:, determined], root * residual, sample.groups)
-    covariance[np.ix_(determined, determined)], freedom[determined] = reduced
+    covariance[places], freedom = block, np.full(x.shape[1], np.nan)
+    freedom[determined] = reduced
     return freedom
 
 

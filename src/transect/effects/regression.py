@@ -3,9 +3,9 @@
 A coefficient is determined when no linear combination of the columns that contains it is 0 on every row; those that
 are not become NaN with the columns named, and the others keep their (unique) values. Liang and Zeger 1986; the
 small-sample factor G / (G - 1) * (n - 1) / (n - k) and Student's t with G - 1 degrees of freedom are those of Cameron
-and Miller 2015. Where an arm of a column of two values has fewer than 10 subjects, least squares has bias-reduced
-errors with Satterthwaite's degrees of freedom, other estimators the arm's subjects less 1; with one subject in an arm
-there is no interval.
+and Miller 2015. Where a coefficient rests on few subjects, least squares and likelihoods have bias-reduced errors with
+Satterthwaite's degrees of freedom. Other estimators have the smaller arm's subjects less 1 where an arm of a column of
+two values has fewer than 10; with one subject in an arm there is no interval.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from small_answers import answers, checked, rows
 
 from transect.analysis.sections import build, confounding
@@ -26,9 +27,9 @@ def test_risk_ratios_and_their_e_values():
     smile = plain["smile: no to yes"]
     assert smile["risk ratio"] == pytest.approx(3)
     assert smile["E-value"] == pytest.approx(e(3))
-    # log 3 with the sandwich error of two proportions (1 - p) / (n p), HC1 factor 16 / 14, Student's t of 7 subjects
-    # (fewer than ten in an arm): .75 / 2 + .25 / 6 = 5 / 12
-    half = 2.3646242510102993 * math.sqrt(16 / 15 * 15 / 14 * 5 / 12)
+    # log 3 with the bias-reduced error of two proportions, (1 - p) / (n p) * n / (n - 1): 5 / 12 * 8 / 7. Under Poisson's
+    # variance log rates have 1/2 and 1/6: (1/2 + 1/6)² / (1/4 / 7 + 1/36 / 7) = 11.2 degrees of freedom.
+    half = stdtrit(11.2, 0.975) * math.sqrt(5 / 12 * 8 / 7)
     assert [smile["low"], smile["high"]] == pytest.approx([math.exp(math.log(3) - half), math.exp(math.log(3) + half)])
     assert (smile["low"] < 1, smile["E-value of the interval"], smile["images"]) == (True, 1.0, 16)
     # the ages differ in nothing: ratio 1 needs nothing to explain it
