@@ -146,3 +146,10 @@ def test_a_pilot_without_spread_is_refused():
         plan_from_pilot(0.1, 0.0, images_per_subject=2, unpaired_deviation=0.1)
     with pytest.raises(BadInput, match="discordant: expected a share from 0 to 1, got 2"):
         plan_from_pilot(0.1, 0.3, images_per_subject=2, unpaired_deviation=0.1, discordant=2.0)
+
+
+def test_no_power_over_cells_where_the_smallest_p_is_above_alpha():
+    """All flips of n differences give p >= 2 / 2^n: .0625 for five subjects, .03125 for six."""
+    assert paired_power(5, (0.1, 0.6), cells=9) == 0.0
+    assert paired_power(6, (0.1, 0.6), cells=9) > 0.0
+    assert paired_power(6, (0.1, 0.6), alpha=0.03, cells=9) == 0.0

@@ -239,6 +239,8 @@ def _mcnemar_power(n: int, up: float, down: float, alpha: float) -> float:
 
 def _flip_power(mean: float, variance: float, square: float, n: int, alpha: float) -> float:
     """Normal approximation: the sum has its own variance, the flipped sums that of the mean square."""
+    if 2.0 ** (1 - n) > alpha:  # the smallest p-value of all flips of n differences
+        return 0.0
     limit, spread = -ndtri(alpha / 2) * math.sqrt(square), math.sqrt(max(variance, 1e-300))
     shift = abs(mean) * math.sqrt(n)
     return float(ndtr((shift - limit) / spread) + ndtr((-shift - limit) / spread))
