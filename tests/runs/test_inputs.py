@@ -81,8 +81,10 @@ def test_other_objects_are_refused():
         as_table(3)
 
 
-def test_a_text_that_looks_like_a_missing_number_stays_a_text(tmp_path):
-    """ "NA" is the code of Namibia; only an empty field of a column of texts is missing."""
+def test_only_an_empty_field_is_missing_in_a_column_of_texts(tmp_path):
+    """ "NA" may be the name of a level; elsewhere it is what R and pandas write for a missing value."""
     path = tmp_path / "t.csv"
-    path.write_text("country,age\nNA,31\nUS,NA\n,\n")
-    assert as_table(path).to_pydict() == {"country": ["NA", "US", None], "age": [31, None, None]}
+    path.write_text("country,city,age\nNA,Windhoek,31\nUS,NA,NA\n,,\n")
+    assert as_table(path, text=["country"]).to_pydict() == {
+        "country": ["NA", "US", None], "city": ["Windhoek", None, None], "age": [31, None, None],
+    }  # fmt: skip

@@ -41,7 +41,7 @@ def run_here(*arguments: str) -> subprocess.CompletedProcess:
     out, err = io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["transect", *arguments]),
-        mock.patch.object(os, "_exit", sys.exit),
+        mock.patch("transect.cli.app._end", sys.exit),  # which stops all calls of this process over HTTP
         mock.patch.dict(os.environ, COLUMNS="200"),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

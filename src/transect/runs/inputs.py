@@ -76,8 +76,8 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     """The table in a .parquet, .csv, .arrow, .feather or .npz file (one array a column; 2-D arrays as lists).
 
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
-    Empty CSV fields are missing values, and so is "NA" or "nan" among numbers; among texts "NA" is a text. Columns
-    named in `text` are texts, whatever they look like.
+    Empty CSV fields are missing values, and so are "NA", "null" and the like; in columns named in `text`, which are
+    texts whatever they look like, only empty fields are.
 
     Raises BadInput, with the reason, for a file that is absent, of another kind, or damaged.
     """
@@ -108,15 +108,15 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
 
 
 def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
-    """The CSV file. In columns of texts, "NA" and "null" stay, which pyarrow would take for missing values."""
     from pyarrow import csv
 
-    types = dict.fromkeys(text, pa.string())
-    table = csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    options = csv.ConvertOptions(column_types=dict.fromkeys(text, pa.string()))
+    table = csv.read_csv(path, convert_options=options)
     for index, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             texts = table.column(index)
-            filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+            missing = pa.array([""] if field.name in text else options.null_values)
+            filled = pc.if_else(pc.is_in(texts, value_set=missing), pa.scalar(None, pa.string()), texts)
             table = table.set_column(index, field, filled)
     return table
 

@@ -8,6 +8,7 @@ from typing import Final
 from transect.analysis.sections.answers import table, words
 from transect.records import Effect
 from transect.reports.records import Section, Table
+from transect.runs.wording import counted
 
 _TEXT: Final = (
     "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here each "
@@ -25,7 +26,7 @@ def section(study: str, left_out: int, all_images: Sequence[Effect], remaining: 
         key="beside",
         study=study,
         title=f"Effects with and without the images left out: {words(study)}",
-        text=[f"{left_out:,} images are left out. {_TEXT}"],
+        text=[f"{counted(left_out, 'image')} {'is' if left_out == 1 else 'are'} left out. {_TEXT}"],
         warnings=[],
         figures=[],
         tables=[_table(rows, unit) for rows, unit in ((points, "points"), (numbers, "number")) if rows],
