@@ -94,7 +94,7 @@ def test_a_population_study_is_no_pilot(tmp_path):
 def test_verify_estimators_prints_its_rows_and_refuses_few_seeds():
     done = run("verify", "estimators", "--seeds", "10", "--json")
     rows = json.loads(done.stdout)["estimators"]
-    keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
+    keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid", "wide"}
     assert all(set(row) == keys for row in rows)
     assert {row["seeds"] for row in rows} == {10}
     assert "estimators: null" in done.stderr

@@ -24,7 +24,7 @@ PAGE = ROOT / "docs" / "explanation" / "proving-ground.md"
 VERIFY = ROOT / "src" / "transect" / "jobs" / "verify"
 COLUMNS = {"adjusting.alone", "adjusting.recorded"}
 """Names of `named(...)`: the columns of a model, which are no contender."""
-KEYS = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
+KEYS = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid", "wide"}
 
 
 def told(estimate, low, high, p=np.nan):
@@ -76,6 +76,9 @@ def test_a_row_holds_what_was_expected_or_not():
     assert not row_of(coverage=0.90).holds()
     assert not row_of(coverage=0.995).holds()
     assert not row_of(type_one=0.08).holds()
+    assert not row_of(coverage=0.99).holds()
+    assert row_of(coverage=0.99, wide=True).holds()
+    assert not row_of(coverage=0.9, wide=True).holds()
     assert not row_of(expected_valid=False).holds()
     assert row_of(expected_valid=False, coverage=0.6).holds()
     assert row_of(expected_valid=False, type_one=0.3).holds()

@@ -24,7 +24,10 @@ _MODULES: Final = {
 @final
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What theory expects of a method in a world. estimand: a key of the world's truths. why: in a few words."""
+    """What theory expects of a method in a world. estimand: a key of the world's truths. why: in a few words.
+
+    wide: valid with intervals that cover more than they claim, as where few subjects tell.
+    """
 
     method: str
     world: str
@@ -32,13 +35,22 @@ class Claim:
     expected_valid: bool
     why: str
     estimand: str = "effect"
+    wide: bool = False
 
 
 def _claims() -> tuple[Claim, ...]:
     file = resources.files("transect.jobs.verify").joinpath("facts/claims.csv")
     rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
     return tuple(
-        Claim(r["method"], r["world"], _contender(r["contender"]), r["valid"] == "yes", r["why"], r["estimand"])
+        Claim(
+            r["method"],
+            r["world"],
+            _contender(r["contender"]),
+            r["valid"] in ("yes", "wide"),
+            r["why"],
+            r["estimand"],
+            r["valid"] == "wide",
+        )
         for r in rows
     )
 
