@@ -35,13 +35,16 @@ def sections(
 
     answered: what was measured, and its values [subjects, *design.shape], NaN where there is none.
     """
-    rows: list[list[object]] = []
-    for measure, values in answered:
-        if measure.is_binary and measure.tested:
-            rows += [_row(measure, row) for row in changes(values, design, attributes)]
-    if not rows:
-        return []
     several = any(design.n_cells > len(levels) for levels in design.levels.values())
+    tables = []
+    for measure, values in answered:
+        rows = (
+            [_row(row) for row in changes(values, design, attributes)] if measure.is_binary and measure.tested else []
+        )
+        if rows:
+            tables.append(_table(rows, f"{measure.outcome} of {measure.target}", "pairs" if several else "subjects"))
+    if not tables:
+        return []
     return [
         Section(
             key="changes",
@@ -51,24 +54,23 @@ def sections(
             text=[*_TEXT, *([_PAIRS] if several else [])],
             warnings=[],
             figures=[],
-            tables=[_table(rows, "pairs" if several else "subjects")],
+            tables=tables,
             sources=list(SOURCES),
         )
     ]
 
 
-def _table(rows: Sequence[Sequence[object]], what: str) -> Table:
+def _table(rows: Sequence[Sequence[object]], measure: str, what: str) -> Table:
     heads = [("effect", "text"), ("net, points", "points")]
     for way in ("no to yes", "yes to no"):
         heads += [(way, "proportion"), (f"{way}: low", "proportion"), (f"{way}: high", "proportion")]
         heads += [(f"{way}: pairs", "count"), (f"{way}: subjects", "count")]
     heads += [("all pairs", "count"), ("all subjects", "count"), ("note", "text")]
-    return table(f"Share of {what} that change each way, with 95 % intervals", heads, rows)
+    return table(f"Share of {what} that change each way: {measure}, with 95 % intervals", heads, rows)
 
 
-def _row(measure: Measure, row: Changes) -> list[object]:
-    title = f"{words(row.name)}, {measure.outcome} of {measure.target}"
-    return [title, row.net, *_cells(row.up), *_cells(row.down), row.n_pairs, row.n_subjects, row.reason]
+def _row(row: Changes) -> list[object]:
+    return [words(row.name), row.net, *_cells(row.up), *_cells(row.down), row.n_pairs, row.n_subjects, row.reason]
 
 
 def _cells(share: Share) -> list[object]:
