@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from transect.effects.generalized import gee_logit, logit, poisson
 from transect.effects.linear import difference_in_means, ols
 from transect.effects.observational import associations, cut
 from transect.records import Attribute
@@ -62,3 +63,22 @@ def test_differences_of_rare_errors_hold_their_level(people):
         rejected += found.p < 0.05
     print(f"{people} people: type I error {100 * rejected / tables:.1f} %")
     assert rejected / tables <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "rate"), [((25, 15), 0.15), ((40, 20), 0.08)])
+def test_models_of_odds_and_rates_hold_their_level(people, rate):
+    """5 images a person, alike within a person, adjusted for a trait of persons; none of both has an effect."""
+    rng, tables, rejected = np.random.default_rng(sum(people)), 1000, {}
+    for _ in range(tables):
+        y, hat, person = drawn(rng, (rate, rate), people, 5, 0.3)
+        columns = {"hat": hat, "trait": rng.normal(size=sum(people))[person]}
+        fits = logit(y, columns, clusters=person), poisson(y, columns, clusters=person), gee_logit(y, columns, person)
+        for model, effects in zip(("logit", "poisson", "gee"), fits, strict=True):
+            for column, effect in zip(columns, effects, strict=True):
+                below, known = rejected.get((model, column), (0, 0))
+                rejected[model, column] = (below + (effect.p < 0.05), known + np.isfinite(effect.p))
+    for (model, column), (below, known) in rejected.items():
+        print(f"{people}, {rate}: {model}, {column}: type I error {100 * below / known:.1f} % of {known}")
+        assert known > 0.95 * tables
+        assert below / known <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / known)
