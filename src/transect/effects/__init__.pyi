@@ -3,6 +3,10 @@ from .analysis import Analysis as Analysis
 from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population
 from .analysis import analyse_transects as analyse_transects
+from .bands import Band as Band
+from .bands import difference_band as difference_band
+from .bands import mean_band as mean_band
+from .bands import rate_band as rate_band
 from .bootstrap import bca as bca
 from .changes import Changes as Changes
 from .changes import changes as changes
