@@ -9,7 +9,7 @@ from transect.effects.bands import difference_band, mean_band, rate_band
 from transect.effects.intervals import mean_interval, wilson_clustered
 
 LEVELS, TABLES = 6, 300
-NOISE = 2 * np.sqrt(0.05 * 0.95 / TABLES)
+LEAST = 0.95 - 3 * np.sqrt(0.05 * 0.95 / TABLES)
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,7 @@ def test_bands_of_rates_and_of_their_changes_cover(rate, rise, cells):
     """Before: the multivariate t of the six rates covered 71 to 92 % below 150 subjects."""
     truth = np.linspace(rate / 2, 1.5 * rate, LEVELS) if rise else np.full(LEVELS, rate)
     cut = ndtri(1 - truth)[None, :, None]
+    settings = []
     for subjects, alike in ((20, 0.0), (20, 0.9), (50, 0.5), (150, 0.9)):
         rng = np.random.default_rng([subjects, cells])
         covered = np.zeros(3)
@@ -49,7 +50,9 @@ def test_bands_of_rates_and_of_their_changes_cover(rate, rise, cells):
                 inside(*alone, truth),
             ]
         print(rate, rise, cells, subjects, alike, covered / TABLES)
-        assert (covered[:2] / TABLES >= 0.95 - 1.5 * NOISE).all()
+        settings.append(covered[:2] / TABLES)
+    assert np.min(settings) >= LEAST
+    assert (np.mean(settings, axis=0) >= 0.94).all()
 
 
 SCORES = {
@@ -65,6 +68,7 @@ SCORES = {
 def test_bands_of_scores_cover(name, alike):
     """Before, for exponential scores of 20 subjects: the multivariate t covered 84 to 89 %."""
     transform, mean = SCORES[name]
+    settings = []
     for subjects in (20, 50, 150):
         rng = np.random.default_rng(subjects)
         covered = np.zeros(2)
@@ -73,7 +77,9 @@ def test_bands_of_scores_cover(name, alike):
             of_means, of_changes = mean_band(x), mean_band(x[:, 1:] - x[:, :1])
             covered += [inside(of_means.low, of_means.high, mean), inside(of_changes.low, of_changes.high, 0.0)]
         print(name, alike, subjects, covered / TABLES)
-        assert (covered / TABLES >= 0.95 - 1.5 * NOISE).all()
+        settings.append(covered / TABLES)
+    assert np.min(settings) >= LEAST
+    assert (np.mean(settings, axis=0) >= 0.93).all()
 
 
 @pytest.mark.slow
