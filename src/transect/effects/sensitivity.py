@@ -8,7 +8,7 @@ FaceWorld set λ half-ranges from the subject's own value.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, final
 
@@ -366,45 +366,3 @@ def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
         spec={"measure": curve.name, "step": step},
         sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
     )
-
-
-def interpolation_consistency(
-    ends: ArrayLike, between: ArrayLike, confidence: float = 0.95
-) -> dict[str, dict[str, float]]:
-    """Denton et al.'s sanity check: share of images between two latents of one class that keep that class.
-
-    ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no
-    answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines, images and dropped:
-    lines whose ends have no class (NaN), which are in no class and not in "all".
-
-    Raises BadInput where shapes differ.
-
-    >>> result = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
-    >>> round(result["all"]["share"], 3), result["0"]["share"], result["all"]["images"]
-    (0.833, 1.0, 6)
-    """
-    label, classes_between = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
-    if classes_between.ndim != 2 or len(classes_between) != len(label):
-        raise BadInput(
-            f"between: expected [lines, images], {len(label)} lines, got {classes_between.shape}; reshape it"
-        )
-    known = np.isfinite(label)
-    classes: Sequence[float] = np.unique(label[known]).tolist()
-    chosen = {"all": known, **{f"{label_value:g}": label == label_value for label_value in classes}}
-    by_class = {}
-    for name, rows in chosen.items():
-        answered = np.isfinite(classes_between[rows])
-        same = np.where(answered, classes_between[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
-        counts = answered.sum(axis=1).astype(np.float64)
-        low, high = intervals.wilson_clustered(same[:, None], counts[:, None], confidence)
-        images = int(counts.sum())
-        share = float(same.sum() / images) if images else np.nan
-        by_class[name] = {
-            "share": share,
-            "low": float(low[0]),
-            "high": float(high[0]),
-            "lines": int(rows.sum()),
-            "images": images,
-            "dropped": int((~known).sum()) if name == "all" else 0,
-        }
-    return by_class
