@@ -69,14 +69,14 @@ def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, 
 
 
 def test_the_page_on_raters_has_it_too(judged):
-    done = CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--json"])
+    done = CliRunner().invoke(annotate, ["report", str(judged), "--json"])
     assert done.exit_code == 0, done.output
     content = json.loads((judged / "annotations" / "annotate.json").read_text())
     assert [one["key"] for one in content["sections"]] == ["raters", "seen along", "validation"]
     assert content["facts"]["raters of one question, at most"] == 5
     assert "Images by mean quality" in (judged / "annotations" / "annotate.html").read_text()
     # On a scale from 0 to 1 the page's quality is below 1, and the gate is still in the question's units.
-    CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--scale", "unit"])
+    CliRunner().invoke(annotate, ["report", str(judged), "--scale", "unit"])
     (section,) = [
         one for one in json.loads((judged / "annotations" / "annotate.json").read_text())["sections"]
         if one["key"] == "validation"

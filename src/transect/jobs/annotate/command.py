@@ -173,13 +173,12 @@ def import_(
 def agreement(
     run: Run,
     database: Address = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
     json: Json = False,
 ) -> None:
     """Measure how far raters agree with each other, with known answers and with themselves."""
     from transect.annotation.agreement.summary import lines
 
-    result = _project(run, database).agreement(resamples)
+    result = _project(run, database).agreement()
     show(result, json, *lines(result.numbers))
 
 
@@ -192,14 +191,13 @@ def report(
     prune: Annotated[
         list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
     ] = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
     json: Json = False,
 ) -> None:
     """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
-    page = _project(run, database).raters_page(out, scale, prune or (), resamples)
+    page = _project(run, database).raters_page(out, scale, prune or ())
     _print_fields({"report": str(page.path), **page.facts}, json)
 
 
