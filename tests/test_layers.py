@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "transect"
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 RANKS = [
-    ["__init__", "errors", "records", "protocols"],
+    ["__init__", "texts", "errors", "records", "protocols"],
     ["runs", "console"],
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "annotation", "effects", "testing"],
@@ -26,7 +26,7 @@ RANKS = [
 """Folders, and the few modules of the root. Each may import those before it, of its own rank too; jobs none of each other."""
 
 ORDER = {name: place for place, name in enumerate(name for rank in RANKS for name in rank)}
-ROOT_MODULES = {"__init__", "__main__", "errors", "records", "protocols", "testing"}
+ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "records", "protocols", "testing"}
 HEAVY = {
     "torch",
     "diffusers",
@@ -130,6 +130,7 @@ def test_tests_mirror_the_folders():
         "test_layers.py",
         "test_public_names.py",
         "test_records.py",
+        "test_texts.py",
         *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets", "worlds")),
     }
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from transect.texts import one_line
+
 
 class TransectError(Exception):
-    """Any failure that Transect foresaw; its text is meant for the user."""
+    """Any failure that Transect foresaw; its text is meant for the user: one line, whatever others' names it quotes."""
 
     exit_code = 2
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class BadInput(TransectError):

@@ -167,3 +167,16 @@ def test_a_finished_run_reads_whole_tables_and_an_unfinished_one_says_so(tmp_pat
     assert run.read_table("images", 2, without=("score",)).to_pydict() == {"id": ["a", "b", "a", "b"]}
     with pytest.raises(BadInput, match=r"is not finished \(2 of 3 parts of images\): run its command again first"):
         run.read_table("images", 3)
+
+
+def test_text_that_utf8_cannot_hold_is_written_and_reads_back(tmp_path):
+    """Half a surrogate pair, as a server's JSON or a file's name may hold it."""
+    spec = {"name": "half \ud800", "\udcff": ["\udfff"]}
+    for _ in range(2):  # the second run finds the first one's folder
+        with RunFolder(tmp_path / "run", spec) as run:
+            run.log("failed", reason="\ud800\x9b")
+    assert read_record(tmp_path / "run") == {"name": "half �", "�": ["�"]}
+    store.write_json(tmp_path / "any.json", {"\ud800": "\ud800"})
+    assert json.loads((tmp_path / "any.json").read_text()) == {"�": "�"}
+    store.write_atomically(tmp_path / "page.html", "<p>\ud800</p>")
+    assert (tmp_path / "page.html").read_text() == "<p>�</p>"

@@ -39,3 +39,18 @@ def hangs_in_a_pool(pixels):
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(1).submit(hangs, pixels).result()
+
+
+class _Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def raises_unspeakable(pixels):
+    """Raises what has no text."""
+    raise _Unspeakable
+
+
+def raises_escapes(pixels):
+    """Raises a text that moves a terminal's cursor, and half a surrogate pair."""
+    raise RuntimeError("\x1b]0;owned\x07\x1b[2J half \ud800 a pair \x9b31m")

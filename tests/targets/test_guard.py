@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from transect.errors import BadInput, MissingExtra, TooManyFailures
 from transect.records import Images, Predictions, Task
+from transect.runs.tables import predictions_table
 from transect.targets import FailureBudget, as_target, guarded
 from transect.targets.guard import attempt, reason_of, short
 
@@ -261,7 +262,7 @@ def test_settings_out_of_range(timeout, batch):
         (ValueError("one\ntwo"), "raised ValueError: one"),
         (
             OSError(2, "No such file", "/home/me/models/secret.pt"),
-            "raised FileNotFoundError: [Errno 2] No such file: '…/secret.pt'",
+            "raised FileNotFoundError: No such file: '…/secret.pt'",
         ),
         (RuntimeError(r"C:\Users\me\model.onnx failed"), "raised RuntimeError: …/model.onnx failed"),
         (RuntimeError("GET https://key:secret@host/v1?token=abc failed"), "raised RuntimeError: GET <url> failed"),
@@ -367,3 +368,28 @@ def test_a_target_that_changes_the_working_folder_changes_it_for_itself(tmp_path
     folder = Path.cwd()
     assert not guarded(Custom(move), numbered(3), timeout=10, batch=2).failed.any()
     assert Path.cwd() == folder
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Unspeakable(), "raised Unspeakable"),
+        (RuntimeError("half \ud800"), "raised RuntimeError: half �"),
+        (RuntimeError("\x1b]0;owned\x07\x1b[2Jred"), "raised RuntimeError: red"),
+        (KeyError(), "raised KeyError"),
+    ],
+)
+def test_a_reason_can_be_written_whatever_was_raised(error, reason):
+    """A reason goes into Parquet, JSON, a page and onto the terminal."""
+
+    def fails(pixels):
+        raise error
+
+    predictions = guarded(as_target(fails, name="fails"), Images(np.zeros((1, 8, 8, 3), np.uint8)), timeout=5, batch=1)
+    assert predictions.failures == (reason,)
+    assert predictions_table(["a"], predictions)["reason"].to_pylist() == [reason]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from transect.runs.folder import STUDIES, read_spec
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
+from transect.texts import say
 
 
 def rate(
@@ -45,7 +45,7 @@ def rate(
     of the run are reported on standard error. Raises as `ratings.attach`.
     """
     for line in attach(folder, perceived, prune, ratings):
-        print(line, file=sys.stderr)
+        say(line, error=True)
 
 
 def report(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 from transect.errors import BadInput, MissingExtra
+from transect.texts import words_of
 
 try:
     import sqlalchemy as sa
@@ -195,7 +196,7 @@ def _engine(address: str | Path) -> Engine:
     except ModuleNotFoundError:
         raise MissingExtra("postgres", "a PostgreSQL database") from None
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise BadInput(f"--database {shown(address)}: expected an address, got {error}; fix it") from None
+        raise BadInput(f"--database {shown(address)}: expected an address, got {words_of(error)}; fix it") from None
 
 
 def _sqlite(path: Path) -> Engine:

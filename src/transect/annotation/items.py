@@ -12,6 +12,7 @@ from typing import NamedTuple
 from transect.annotation.pictures import Picture, Pictures
 from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
 from transect.errors import BadInput
+from transect.texts import words_of
 
 
 class Unit(NamedTuple):
@@ -93,7 +94,7 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"pairs {path}: expected a readable CSV, got {error}; fix it") from None
+        raise BadInput(f"pairs {path}: expected a readable CSV, got {words_of(error)}; fix it") from None
     if not rows:
         raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
     for line, row in enumerate(rows, start=2):

@@ -14,6 +14,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.model_files import sha256
+from transect.texts import words_of
 
 CLIP: Final = (
     "Radford et al. 2021, Learning transferable visual models from natural language supervision, arXiv:2103.00020"
@@ -75,7 +76,7 @@ class ClipRater:
             self._model = model.eval().to(device)
             self._tokens: Any = CLIPTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
-            first = (str(error).splitlines() or ["unknown"])[0][:200]
+            first = words_of(error, 200)
             raise BadInput(f"{folder}: expected a saved CLIP with its tokenizer, got {first}; save it again") from None
         self.name, self._device, self._template = f"machine-clip-{folder.name}", device, template
         self._shape = _preprocessing(folder)
@@ -133,7 +134,7 @@ def _check(folder: Path) -> None:
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
         except (ValueError, OSError) as error:
-            raise BadInput(f"{file}: expected JSON, got {error}; save the model again") from None
+            raise BadInput(f"{file}: expected JSON, got {words_of(error)}; save the model again") from None
         if isinstance(content, dict) and "auto_map" in content:
             raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
     if (kind := json.loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":

@@ -13,6 +13,7 @@ from transect.attacks.chance import uniforms
 from transect.attacks.perturbation import bits, macro_f1
 from transect.attacks.records import Evidence, LabelledData
 from transect.errors import BadInput
+from transect.texts import words_of
 
 _PERMUTE = 31
 
@@ -181,7 +182,7 @@ def _check_finite(table: np.ndarray) -> None:
         with np.errstate(over="ignore"):  # attackers read float32, whose largest number is 3.4e38
             faulty = ~np.isfinite(table.astype(np.float32)).all(axis=1)
     except ValueError as error:
-        raise BadInput(f"predictions: expected numbers in several columns, got a text: {error}") from None
+        raise BadInput(f"predictions: expected numbers in several columns, got a text: {words_of(error)}") from None
     if faulty.any():
         raise BadInput(
             f"predictions: expected finite numbers, got NaN, infinity or more than 3e38 in {faulty.sum()} of "

@@ -21,6 +21,7 @@ from transect.attacks.chance import item_keys
 from transect.attacks.records import Evidence, LabelledData
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
+from transect.texts import words_of
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
 SUBJECT_COLUMNS: Final = ("subject", "subject_id", "person", "person_id", "identity", "identity_id")
@@ -52,7 +53,7 @@ def read_labels(source: TableLike, role: str = "labels") -> pa.Table:
     try:
         return _read_folder(Path(source), role)
     except (pa.ArrowException, ValueError, OSError, EOFError, KeyError, TypeError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = words_of(error, 200)
         raise BadInput(f"{role} {source}: expected a data set's folder, got: {reason}") from error
 
 

@@ -6,6 +6,7 @@ Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stoppe
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
 from transect.jobs.train.command import train
 from transect.jobs.verify.command import verify
+from transect.texts import one_line, say
 
 app = typer.Typer(
     name="transect",
@@ -70,7 +72,7 @@ refuse_repeats(app)
 
 def _print_version(wanted: bool) -> bool:
     if wanted:
-        print(__version__)
+        say(__version__)
         raise typer.Exit
     return wanted
 
@@ -89,12 +91,14 @@ def options(
 
 def _one_line(error: BaseException) -> str:
     """The message in one line; a usage error names the help."""
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
-    return " ".join(message.split())
+    return one_line(error.format_message() if hasattr(error, "format_message") else str(error))
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character gets another
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
     except TransectError as error:
@@ -112,7 +116,7 @@ def _leave(error: BaseException, code: int, cause: BaseException | None = None) 
     if os.environ.get("TRANSECT_DEBUG"):
         raise cause or error
     if message := _one_line(error):  # without arguments the help is already there
-        print(f"transect: {message}", file=sys.stderr)
+        say(f"transect: {message}", error=True)
     _end(code)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
+from transect.texts import say
 
 
 def attributes(json: Json = False) -> None:
@@ -18,7 +19,7 @@ def attributes(json: Json = False) -> None:
 
     if json:
         fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
-        print(dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES]))
+        say(dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES]))
         return
     rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
     table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)

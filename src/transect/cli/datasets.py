@@ -9,6 +9,7 @@ import typer
 from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
+from transect.texts import say
 
 datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
 
@@ -38,7 +39,7 @@ def show(
     found = open_dataset(dataset, image_size=size, labelled=False)
     seen = [_attribute(attribute, found.values[attribute.name]) for attribute in found.attributes]
     if json:
-        print(dumps({**found.describe(), "attributes": seen}))
+        say(dumps({**found.describe(), "attributes": seen}))
         return
     facts = {
         "images": f"{len(found)}, {found.framing()}",

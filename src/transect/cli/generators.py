@@ -12,6 +12,7 @@ from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
 from transect.runs.wording import spaced
+from transect.texts import say
 
 generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
 
@@ -39,7 +40,7 @@ def convert(
 
     facts = convert_file(source, out)
     if json:
-        print(dumps(facts))
+        say(dumps(facts))
         return
     table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()], as_json=False)
 
@@ -63,7 +64,7 @@ def measure(
     real = load(source, image_size=generator.image_size, population=population, device=device)
     distances = judge(real, generator, images, device=device)
     if json:
-        print(dumps(distances))
+        say(dumps(distances))
         return
     names = {
         "fid": "FID",

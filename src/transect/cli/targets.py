@@ -11,6 +11,7 @@ from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.texts import say
 
 targets = typer.Typer(name="targets", help="List the targets that can be audited; check one over HTTP.")
 
@@ -47,7 +48,7 @@ def check(
     finally:
         target.close()
     if json:
-        print(dumps(explained))
+        say(dumps(explained))
     else:
         table(["what", "seen"], _rows(explained), as_json=False)
     if advice := checks.advice(target, explained):

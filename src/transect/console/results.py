@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from typing import TypeAlias
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
 from transect.runs.result import JobResult
+from transect.texts import say
 
 Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
 """A line, or the headings and rows of a table."""
@@ -21,13 +21,13 @@ def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | 
     With JSON, the line about the page goes to standard error.
     """
     if as_json:
-        print(dumps(result.to_json()))
+        say(dumps(result.to_json()))
     else:
         for block in blocks or (result.rows(),):
             if isinstance(block, str):
-                print(block)
+                say(block)
             else:
                 table(*block)
-        print("".join(f"{line}\n" for line in result.warning_lines()), end="")
+        say("".join(f"{line}\n" for line in result.warning_lines()), end="")
     if page is not None:
-        print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)
+        say(f"report: {page}", error=as_json)

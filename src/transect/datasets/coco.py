@@ -27,6 +27,7 @@ from transect.datasets.labelled import LabelledImages, Request, Rows, build, dig
 from transect.datasets.pictures import Files
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.texts import words_of
 
 ABOUT: Final = "Objects are what annotators marked; gender is what captions call people, not who they are."
 GENDER: Final = "gender"
@@ -75,7 +76,7 @@ def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
     try:
         content = json.loads(source.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{source}: expected JSON, got {(str(error).splitlines() or [''])[0][:120]}") from None
+        raise BadInput(f"{source}: expected JSON, got {words_of(error, 120)}") from None
     missing = [key for key in keys if not isinstance(content, dict) or key not in content]
     if missing:
         raise BadInput(f"{source}: expected a JSON object with {', '.join(keys)}, got no {missing[0]}; take another")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
+from transect.texts import words_of
 
 ID: Final = "id"
 
@@ -182,7 +183,7 @@ def _mapped(path: Path, role: str) -> NDArray[np.generic]:
     except FileNotFoundError:
         raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{role}: expected a .npy array of numbers, got: {str(error).splitlines()[0][:80]}") from None
+        raise BadInput(f"{role}: expected a .npy array of numbers, got: {words_of(error, 80)}") from None
     return values if values.dtype.kind == "f" else np.asarray(values)
 
 

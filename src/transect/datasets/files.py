@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from transect.datasets.pictures import SUFFIXES
 from transect.errors import BadInput
+from transect.runs.inputs import check_file_names
+from transect.texts import words_of
 
 TABLES = (".csv", ".parquet")
 
@@ -62,8 +64,12 @@ def find(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Pa
 
 
 def images_below(folder: Path) -> list[Path]:
-    """Every image file in the folder and below it, sorted; links out of the folder are not followed."""
+    """Every image file in the folder and below it, sorted; links out of the folder are not followed.
+
+    Raises BadInput for a name that is not UTF-8.
+    """
     files = [file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
+    check_file_names(files)
     root = folder.resolve()
     return sorted(file for file in files if file.is_file() and file.resolve().is_relative_to(root))
 
@@ -89,7 +95,7 @@ def _parquet(source: Path) -> dict[str, list[Any]]:
 
 
 def _unreadable(source: Path, error: Exception) -> BadInput:
-    return BadInput(f"{source}: expected a readable table of labels, got {error}")
+    return BadInput(f"{source}: expected a readable table of labels, got {words_of(error)}")
 
 
 def _columns_once(source: Path, names: Sequence[str]) -> None:

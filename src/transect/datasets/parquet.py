@@ -24,6 +24,7 @@ from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, b
 from transect.datasets.pictures import Encoded
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.texts import words_of
 
 _IMAGE: Final = ("image", "img", "picture")
 _ID: Final = ("id", "image_id")
@@ -113,7 +114,7 @@ def _opened(file: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(file)
     except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{file}: expected a readable Parquet file, got {str(error).splitlines()[0]}") from None
+        raise BadInput(f"{file}: expected a readable Parquet file, got {words_of(error)}") from None
 
 
 def _labels(file: Path) -> pa.Table:

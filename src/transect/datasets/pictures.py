@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
+from transect.texts import words_of
 
 DEFAULT_SIZE: Final = 128
 LARGEST_SIZE: Final = 4096
@@ -176,5 +177,5 @@ def _broken() -> tuple[type[Exception], ...]:
 
 def _reason(error: Exception) -> str:
     """Pillow's message; for bytes in memory it would name an address."""
-    text = " ".join(str(error).split())
+    text = words_of(error)
     return "bytes that are none" if "BytesIO" in text else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, final
@@ -15,6 +14,7 @@ from transect.effects.change_point import Change, change_point
 from transect.effects.sequential_change import evidence_of_change
 from transect.protocols import Canaries, RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
+from transect.texts import say
 
 FOLDER: Final = "canaries"
 FALSE_ALARMS: Final = 0.01
@@ -41,7 +41,7 @@ class _Watch:
     def __call__(self, record: Canaries) -> None:
         if not self._alarmed and (line := alarm({"target": self._name, **record})):
             self._alarmed = True
-            print(line, file=sys.stderr, flush=True)
+            say(line, error=True)
 
 
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
@@ -56,7 +56,7 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
             continue
         (folder / FOLDER).mkdir(exist_ok=True)
         record = {"target": target.name, **record}
-        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", (canonical_json(record) + "\n").encode())
+        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", canonical_json(record) + "\n")
         lines += warnings(record)
     return lines
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
 from transect.targets.capabilities import is_metered
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.experiment.study import Study
@@ -104,7 +104,7 @@ def announce(study: Study, folder: RunFolder, *, quiet: bool) -> None:
     images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
     for text in [] if quiet else announcement(study.name, study.design, study.targets, minutes):
-        print(text, file=sys.stderr)
+        say(text, error=True)
 
 
 def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
@@ -156,4 +156,4 @@ def _quote(target: Target, images: int) -> Quote:
 
 def show(cost: Cost, as_json: bool) -> None:
     """Print a line per target, or the cost as JSON."""
-    print(dumps(cost) if as_json else "\n".join(line(quote) for quote in cost.targets))
+    say(dumps(cost) if as_json else "\n".join(line(quote) for quote in cost.targets))

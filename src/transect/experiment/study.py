@@ -5,7 +5,6 @@ The spec (run.json) and the tables hold everything that a later analysis needs; 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.targets.limits import Limits
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.targets.guard import FailureBudget
@@ -144,7 +144,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
         run(control, out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
-        print(f"{name} left out: {error}", file=sys.stderr)
+        say(f"{name} left out: {error}", error=True)
 
 
 def resolve_targets(targets: object, options: Mapping[str, Any] | None = None) -> list[Target]:
@@ -168,7 +168,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         costs.announce(study, folder, quiet=quiet)
         _make_parts(study, folder, quiet)
         for line in keep_canaries(out, study.targets):
-            print(line, file=sys.stderr)
+            say(line, error=True)
 
 
 def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:

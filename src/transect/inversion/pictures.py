@@ -16,6 +16,8 @@ from jaxtyping import UInt8
 
 from transect.errors import BadInput
 from transect.records import Images
+from transect.runs.inputs import check_file_names
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
@@ -42,7 +44,7 @@ class Pictures:
     def open(cls, images: str | Path | np.ndarray | Images, size: int, *, fit: bool = False) -> Pictures:
         """Image files of a folder by name, a run's images by id, or pixels by row. No file is decoded yet.
 
-        Raises BadInput: no folder, no images.
+        Raises BadInput: no folder, no images, a name that is not UTF-8.
         """
         if not isinstance(images, str | Path):
             return _of_pixels(images if isinstance(images, Images) else Images(images), size, fit)
@@ -54,6 +56,7 @@ class Pictures:
         files = tuple(sorted(path for path in source.iterdir() if path.suffix.lower() in ENDINGS and path.is_file()))
         if not files:
             raise BadInput(f"{source}: expected images ({', '.join(ENDINGS)}), found none; give a folder with images")
+        check_file_names(files)
         ids = tuple(path.name for path in files)
         return cls(ids, _digest(ids, (path.read_bytes() for path in files)), size, fit, files)
 
@@ -90,7 +93,7 @@ class Pictures:
             with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=_FORMATS) as opened:
                 return ImageOps.exif_transpose(opened).convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BadInput(f"{self.ids[row]}: expected an image, got {error}; repair or remove it") from None
+            raise BadInput(f"{self.ids[row]}: expected an image, got {words_of(error)}; repair or remove it") from None
 
 
 def _digest(ids: Iterable[str], contents: Iterable[bytes]) -> str:
@@ -113,7 +116,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     try:
         tables = [pq.read_table(part, columns=["id", "image"]) for part in parts]
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise BadInput(f"{folder}: expected images of a run (id, image), found another ({error})") from None
+        raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
     encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:

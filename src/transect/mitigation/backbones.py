@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.weights import read_weights
+from transect.texts import words_of
 from transect.training.resnet import LAYERS, new_resnet, start_from
 
 MEAN: Final = (0.485, 0.456, 0.406)
@@ -163,7 +164,7 @@ def _library(name: str) -> Any:
         advice = "pip install 'transect[backbones]'"
         raise BadInput(f"backbone {name}:…: expected {name} to be installed; {advice}") from None
     except RuntimeError as error:  # torchvision built for another PyTorch
-        reason = (str(error).splitlines() or [""])[0][:120]
+        reason = words_of(error, 120)
         raise BadInput(f"backbone {name}:…: {name} cannot be imported here ({reason}); install one that fits") from None
 
 
@@ -175,7 +176,7 @@ def _refused(name: str) -> Iterator[None]:
     except (BadInput, MemoryError):
         raise
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        reason = words_of(error, 160)
         raise BadInput(
             f"{name}: expected a model that can be opened, got: {reason}; fix the name or the weights"
         ) from None

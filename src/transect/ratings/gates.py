@@ -24,6 +24,7 @@ from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import read_spec, write_atomically
 from transect.runs.spec import GeneratorDescription, RunSpec
+from transect.texts import words_of
 
 FILE: Final = "required_validation.json"
 _OPTION: Final = "--require-validation"
@@ -55,7 +56,7 @@ def read(path: Path) -> Required:
         text = path.read_bytes()
         content = json.loads(text)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = words_of(error)
         raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {reason}; {_MAKE_ONE}") from None
     studies = content if isinstance(content, dict) else {}
     if not studies or not all(_is_one(entry) for entry in studies.values()):

@@ -42,7 +42,7 @@ def write(page: Page, path: Path, numbers: object = None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
-    write_atomically(path, build(page).encode())
+    write_atomically(path, build(page))
     return path
 
 

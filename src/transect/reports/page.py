@@ -87,7 +87,7 @@ def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonO
     """As `write`; returns what `results.json` holds."""
     document, page = _fit(read(results), gallery)
     write_json(folder / "results.json", document.tree, indent=1)
-    write_atomically(folder / "report.html", page.encode())
+    write_atomically(folder / "report.html", page)
     return document.tree
 
 

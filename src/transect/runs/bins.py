@@ -65,7 +65,7 @@ def write(folder: Path, bins: Bins) -> None:
     """Store the cut points in a run folder, so that a later report uses them too; none delete the file."""
     path = folder / FILE
     if bins:
-        write_atomically(path, json.dumps({name: list(points) for name, points in bins.items()}).encode())
+        write_atomically(path, json.dumps({name: list(points) for name, points in bins.items()}))
     else:
         path.unlink(missing_ok=True)
 

@@ -24,6 +24,7 @@ from transect.protocols import (
 from transect.records import Attribute, Latents
 from transect.runs.json_records import record_of
 from transect.runs.spec import GeneratorDescription, Reading, WorldEntry, json_of
+from transect.texts import words_of
 
 _FIGURES: Final = tuple(field.name for field in fields(Reading) if field.name != "attribute")
 
@@ -130,7 +131,7 @@ def description_faults(plugin: DescribesItself) -> Iterator[tuple[str, str, str]
     try:
         first, second = (json.dumps(dict(plugin.describe()), sort_keys=True, allow_nan=False) for _ in range(2))
     except (TypeError, ValueError) as error:
-        yield "describe", "plain values that JSON can hold", str(error)
+        yield "describe", "plain values that JSON can hold", words_of(error)
         return
     if first != second:
         yield "describe", "the same description each time", "another one"

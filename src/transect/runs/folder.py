@@ -27,18 +27,19 @@ from filelock import FileLock, Timeout
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
 from transect.runs.plain_json import dumps
 from transect.runs.spec import RunSpec
+from transect.texts import encodable, words_of
 
 STUDIES = "studies"
 _TEMPORARY = ".partial"
 
 
 def canonical_json(value: object) -> str:
-    """One text per value: sorted keys, no spaces, no NaN.
+    """One text per value: sorted keys, no spaces, no NaN, nothing that UTF-8 cannot encode.
 
     >>> canonical_json({"b": 1, "a": [1.5, None]})
     '{"a":[1.5,null],"b":1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return encodable(json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False))
 
 
 def slug(name: str) -> str:
@@ -73,17 +74,18 @@ def differing_keys(value: object, other: object, path: str = "") -> list[str]:
 
 def write_json(path: Path, value: object, indent: int | None = 2) -> None:
     """Write a record to a JSON file, as `plain_json.dumps` has it and one newline, by `write_atomically`."""
-    write_atomically(path, (dumps(value, indent) + "\n").encode())
+    write_atomically(path, dumps(value, indent) + "\n")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none.
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none; text as UTF-8.
 
     A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through.
 
     Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
     existed before is touched then.
     """
+    content = encodable(content).encode() if isinstance(content, str) else content
     with disk_errors(path):
         path = path.resolve()
         if path.exists() and not path.is_file():
@@ -142,7 +144,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
         self.path = Path(path).absolute()  # a target may change the working folder while parts are written
-        self.spec = json.loads(json.dumps(spec, allow_nan=False))
+        self.spec = json.loads(encodable(json.dumps(spec, allow_nan=False, ensure_ascii=False)))
         self._lock = FileLock(self.path / "run.lock")
 
     def __enter__(self) -> RunFolder:
@@ -198,7 +200,7 @@ class RunFolder:
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
         content = sink.getvalue().to_pybytes()
-        write_atomically(_digest(self.path, table, index), hashlib.sha256(content).hexdigest().encode())
+        write_atomically(_digest(self.path, table, index), hashlib.sha256(content).hexdigest())
         write_atomically(_part(self.path, table, index), content)
 
     def read_part(self, table: str, index: int) -> pa.Table:
@@ -207,7 +209,7 @@ class RunFolder:
 
     def log(self, event: str, **fields: object) -> None:
         """Append one line to log.jsonl: the only file that holds times."""
-        line = json.dumps({"time": time.time(), "event": event, **fields}, ensure_ascii=False)
+        line = dumps({"time": time.time(), "event": event, **fields}, None)
         with disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -310,7 +312,9 @@ def read_record(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunFolderError(f"{record} does not read as a run's spec ({error!r}): choose another --out") from error
+        raise RunFolderError(
+            f"{record} does not read as a run's spec ({words_of(error)}): choose another --out"
+        ) from error
     if stated != spec_hash(body):
         raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
     return dict(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
+from transect.texts import encodable, words_of
 
 TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
@@ -50,6 +51,16 @@ def as_numbers(given: float | Sequence[float]) -> tuple[float, ...]:
     return (given,) if isinstance(given, int | float) else tuple(given)
 
 
+def check_file_names(files: Iterable[Path]) -> None:
+    """Raise BadInput for a file whose name is not UTF-8: tables, pages and digests could not hold it as an id.
+
+    >>> check_file_names([Path("face.png")])
+    """
+    for file in files:
+        if encodable(file.name) != file.name:
+            raise BadInput(f"{file}: expected a file name in UTF-8, got other bytes; rename the file")
+
+
 def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table that a user gave. role: what messages call it, as "--table"; text: CSV columns that are texts.
 
@@ -86,7 +97,7 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200] or type(error).__name__
+        reason = words_of(error)
         kind = path.suffix.removeprefix(".") or "table"
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
 
@@ -135,7 +146,7 @@ def _of_columns(columns: Mapping[str, object], role: str) -> pa.Table:
     try:
         return pa.table({name: _column(values) for name, values in columns.items()})
     except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = words_of(error, 200)
         raise BadInput(f"{role}: expected columns of equal length, got: {reason}") from None
 
 

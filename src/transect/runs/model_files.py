@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +53,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
             return tensors, file.metadata() or {}
     except (SafetensorError, OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
+        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({words_of(error)})") from None
 
 
 def in_order(content: bytes) -> bytes:
@@ -79,7 +80,7 @@ def metadata_of(path: Path) -> dict[str, str]:
         with safe_open(path, "numpy") as file:
             return file.metadata() or {}
     except (SafetensorError, OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
+        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({words_of(error)})") from None
 
 
 def kind_of(path: Path) -> str:

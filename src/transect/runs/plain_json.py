@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from transect.texts import UNSEEN, encodable
+
 
 def plain(value: object) -> Any:
     """The value in JSON's own types: dict, list, str, int, float, bool and None.
@@ -33,7 +35,7 @@ def plain(value: object) -> Any:
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, str):
-        return str(value)
+        return encodable(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return _collection(value)
@@ -41,9 +43,9 @@ def plain(value: object) -> Any:
 
 def _collection(value: object) -> Any:
     if isinstance(value, Path):
-        return str(value)
+        return encodable(str(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {encodable(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, Set):
@@ -54,9 +56,14 @@ def _collection(value: object) -> Any:
 
 
 def dumps(value: object, indent: int | None = 2) -> str:
-    """The value as JSON text, by `plain`.
+    r"""The value as JSON text, by `plain`. What a terminal would obey is escaped, so that it may be printed.
 
-    >>> dumps({"p": float("nan")}, indent=None)
-    '{"p": null}'
+    >>> dumps({"p": float("nan"), "name": "\x1b[2J\x9b1m"}, indent=None)
+    '{"p": null, "name": "\\u001b[2J\\u009b1m"}'
     """
-    return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    return escaped(json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False))
+
+
+def escaped(text: str) -> str:
+    """JSON text with each control and bidirectional character that JSON allows as it stands written as its number."""
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

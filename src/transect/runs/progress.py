@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, final
 
+from transect.texts import say, shown
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -31,7 +33,7 @@ class Progress:
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
             self._bar = _terminal_bar()
-            self._task = self._bar.add_task(self.label, total=self.total, completed=self.done)
+            self._task = self._bar.add_task(shown(self.label), total=self.total, completed=self.done)
             self._bar.start()
         return self
 
@@ -47,7 +49,7 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._task, items)
         elif not self._quiet and (self._due() or self.done >= self.total):
-            print(self.line(), file=sys.stderr, flush=True)
+            say(self.line(), error=True)
 
     def line(self) -> str:
         """The state in plain words: done of total, rate, time left."""
@@ -75,7 +77,7 @@ def _terminal_bar() -> Bar:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         RateColumn(),
@@ -97,4 +99,4 @@ def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
 def stage(text: str) -> None:
     """Print the stage that begins, where stages are announced."""
     if _announced.get():
-        print(f"{text} …", file=sys.stderr, flush=True)
+        say(f"{text} …", error=True)

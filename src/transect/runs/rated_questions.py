@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.texts import words_of
 
 KEY: Final = b"transect.questions"
 """Metadata of a table of ratings: column -> question, as JSON."""
@@ -70,7 +71,7 @@ def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
     try:
         return {str(name): _question(fields) for name, fields in json.loads(content).items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
+        reason = words_of(error)
         raise BadInput(
             f"ratings: expected questions as transect annotate export writes them into {KEY.decode()}, got others "
             f"({reason:.80}); export them again"

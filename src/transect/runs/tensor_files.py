@@ -11,6 +11,7 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.runs import model_files
+from transect.texts import words_of
 
 Content = TypeVar("Content")
 Arrays = Mapping[str, np.ndarray]
@@ -43,5 +44,5 @@ def read_content(
                 raise ValueError(f"its kind is {kind!r} instead of {' or '.join(parsers)}")
             return parsers[kind]({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118  (no dictionary)
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
+        reason = f"{type(error).__name__}: {words_of(error)}"
         raise BadInput(f"{path}: expected {expected}, found another ({reason}); {remedy}") from None

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from transect.errors import BadInput, UnknownName, did_you_mean
+from transect.texts import words_of
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -45,7 +46,7 @@ def parse(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML: {error}; fix that line") from None
+        raise BadInput(f"{where}: expected TOML: {words_of(error)}; fix that line") from None
 
 
 def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
 from transect.runs import model_files
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +39,7 @@ def _read_state(path: Path) -> dict[str, Tensor]:
             warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
             state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file makes the reader fail in any way
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        first = words_of(error)
         first = first.partition(" This file can still be loaded")[0][:160]  # no advice to load it unsafely
         raise BadInput(
             f"{path}: holds more than tensors, or is damaged ({first}): save model.state_dict(), or use safetensors"

@@ -19,6 +19,7 @@ from transect.records import DECLARED, Images, Predictions, Task
 from transect.runs import model_files
 from transect.targets.detectors import enlarged
 from transect.targets.dlib_hog import version
+from transect.texts import words_of
 
 NETWORK: Final = "dlib_face_recognition_resnet_model_v1.dat"
 LANDMARKS: Final = ("shape_predictor_5_face_landmarks.dat", "shape_predictor_68_face_landmarks.dat")
@@ -120,5 +121,5 @@ def _read(kind: Any, path: Path) -> Any:
     try:
         return kind(str(path))
     except RuntimeError as error:
-        message = " ".join(str(error).split())[:100]
+        message = words_of(error, 100)
         raise BadInput(f"{path}: expected a model file of dlib's ({kind.__name__}), got {message}") from None

@@ -33,6 +33,7 @@ from transect.records import Images, Predictions, Task, declared
 from transect.targets.capabilities import labels_of, patience_of
 from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
+from transect.texts import shown, words_of
 
 _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, AnswersUnusable, MissingExtra)
 """What concerns the whole run and is no answer about an image."""
@@ -122,13 +123,18 @@ def reason_of(error: BaseException) -> str:
     >>> reason_of(ValueError("no /home/me/key.pem at 0x7f001 for https://me:secret@host/?token=1"))
     'raised ValueError: no …/key.pem at 0x… for <url>'
     """
-    text = str(error) if isinstance(error, TransectError) else f"raised {type(error).__name__}: {error}"
-    return short(text.removesuffix(": "))
+    words = words_of(error, _LONGEST_LINE)
+    if not isinstance(error, TransectError):
+        name = type(error).__name__
+        words = f"raised {name}" if words == name else f"raised {name}: {words}"
+        if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
+            words += f": '{error.filename}'"
+    return short(words)
 
 
 def short(text: str) -> str:
-    """The first line of a reason, shortened and cleared as `reason_of` says."""
-    line = (text.strip().splitlines() or [""])[0][:_LONGEST_LINE]
+    """The first line of a reason, shortened and cleared as `reason_of` says, fit to be stored and shown."""
+    line = (shown(text[:_LONGEST_LINE]).strip().splitlines() or [""])[0]
     line = re.sub(r"\b\w+://\S+", "<url>", line)
     line = re.sub(r"(?<![\w.])(?:~|[A-Za-z]:)?[\\/][^\s'\":,;]*[\\/](?=[^\\/\s'\":,;]+)", "…/", line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)

@@ -21,6 +21,7 @@ from transect.runs import model_files
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +100,7 @@ def _config(folder: Path) -> Mapping[str, object]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"model folder {folder}: expected {CONFIG} to be JSON: {error}") from None
+        raise BadInput(f"model folder {folder}: expected {CONFIG} to be JSON: {words_of(error)}") from None
     if not isinstance(config, dict):
         raise BadInput(f"model folder {folder}: expected {CONFIG} to be an object, got {type(config).__name__}")
     if "auto_map" in config:
@@ -223,4 +224,4 @@ def _facts(folder: Path, config: Mapping[str, Any], device: str, processor: Any)
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+    return words_of(error, 160)

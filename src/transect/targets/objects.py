@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from transect.errors import BadInput, UnknownName
+from transect.texts import words_of
 
 
 class NoSuchModule(BadInput):
@@ -45,7 +46,7 @@ def _module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise NoSuchModule(f"no Python module {name!r}: check the name, or run where it can be imported") from None
-        raise BadInput(f"module {name} could not be imported: {error}") from error
+        raise BadInput(f"module {name} could not be imported: {words_of(error)}") from error
     except Exception as error:
-        text = (str(error).splitlines() or [""])[0]
+        text = words_of(error)
         raise BadInput(f"module {name} could not be imported: {type(error).__name__}: {text}") from error

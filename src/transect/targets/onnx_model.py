@@ -14,6 +14,7 @@ from transect.targets.model import ModelTarget
 from transect.targets.onnx_files import external_digests
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -120,7 +121,7 @@ def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own error classes are private
         kind = model_files.kind_of(path)
-        text = (str(error).splitlines() or [""])[0][:160]
+        text = words_of(error, 160)
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}: {text}") from None
 
 

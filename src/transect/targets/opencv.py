@@ -13,6 +13,7 @@ from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.targets.boxes import BoxConvention
 from transect.targets.catalogue import cascade_files
 from transect.targets.detectors import Detector, Find, enlarged
+from transect.texts import words_of
 
 FRONTAL_FACE = BoxConvention(center_dx=0.0, center_dy=-0.02, width=1.15, height=0.855)
 """A square a little wider than the face, from mid-forehead to below the lips: median relation of 891 found faces among
@@ -61,7 +62,7 @@ def load(
     except ModuleNotFoundError:
         raise MissingExtra("opencv", f"opencv:{name}") from None
     except ImportError as error:
-        raise BadInput(f"opencv:{name}: the installed OpenCV does not load ({error}); reinstall it") from None
+        raise BadInput(f"opencv:{name}: the installed OpenCV does not load ({words_of(error)}); reinstall it") from None
     files = cascade_files()
     if not hasattr(cv2, "CascadeClassifier") or not files:
         raise BadInput(f"OpenCV {cv2.__version__} ships no cascades: pip install 'opencv-python-headless>=4.8,<5'")

@@ -23,6 +23,7 @@ from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.texts import words_of
 
 _DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
@@ -254,7 +255,7 @@ def _plugin(entry: EntryPoint, argument: str, options: _Options) -> Target:
     try:
         target = entry.load()
     except ImportError as error:
-        raise BadInput(f"plug-in {entry.name}: could not be imported: {error}") from error
+        raise BadInput(f"plug-in {entry.name}: could not be imported: {words_of(error)}") from error
     if not isinstance(target, Target) or inspect.isclass(target):
         target = target(*([argument] if argument else []), **options)
     if not isinstance(target, Target):

@@ -17,6 +17,7 @@ from transect.targets.model import ModelTarget, Run
 from transect.targets.objects import import_object
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     import torch
@@ -89,7 +90,9 @@ def _instance(value: object, argument: str) -> torch.nn.Module:
         try:
             value = value()
         except Exception as error:
-            raise BadInput(f"torch:{argument}: calling it without arguments raised {error!r}") from error
+            raise BadInput(
+                f"torch:{argument}: calling it without arguments raised {type(error).__name__}: {words_of(error)}"
+            ) from error
     if not isinstance(value, torch.nn.Module):
         raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(value).__name__}")
     return value
@@ -134,4 +137,4 @@ def _check_device(device: str) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+    return words_of(error, 160)

@@ -272,7 +272,7 @@ def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, flo
     tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     content = save(tensors, {"architecture": plan.schedule.architecture, "label": plan.label.text})
     write_atomically(out / WEIGHTS, model_files.in_order(content))
-    write_atomically(out / CARD, _card(examples, plan, last, out / WEIGHTS).encode())
+    write_atomically(out / CARD, _card(examples, plan, last, out / WEIGHTS))
     return out / CARD
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from transect.runs.folder import differing_keys, disk_errors, write_atomically
 from transect.runs.model_files import in_order
 from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
+from transect.texts import say
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
 from transect.training.recipe import Batch, Recipe
@@ -142,7 +142,7 @@ def _finish(recipe: Recipe, run: Run, shown: int) -> None:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line, error=True)
 
 
 def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batch:
@@ -183,7 +183,7 @@ def claim(run: Run) -> None:
     """Write this training's settings into the folder. Raises as `check_folder`."""
     check_folder(run)
     if not (run.out / SPEC).exists():
-        write_atomically(run.out / SPEC, json.dumps(run.spec, indent=1, sort_keys=True).encode())
+        write_atomically(run.out / SPEC, json.dumps(run.spec, indent=1, sort_keys=True))
 
 
 def _write_down(run: Run, crew: Processes, figures: dict[str, float]) -> None:

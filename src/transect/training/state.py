@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from transect.errors import RunFolderError
 from transect.runs.folder import write_atomically
+from transect.texts import words_of
 
 PIECE = 15 << 20
 _INDEX = "index.json"
@@ -41,7 +42,7 @@ def save_state(
     for number, piece in enumerate(pieces):
         write_atomically(target / f"{number:03d}.safetensors", save(piece))
     index = {"pieces": len(pieces), "facts": dict(facts)}
-    write_atomically(target / _INDEX, json.dumps(index, sort_keys=True).encode())
+    write_atomically(target / _INDEX, json.dumps(index, sort_keys=True))
     for old in _states(folder):
         if old != target:
             shutil.rmtree(old)
@@ -67,7 +68,7 @@ def load_state(
         return dict(index["facts"])
     except Exception as error:
         # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
-        line = (str(error).splitlines() or [""])[0][:200]
+        line = words_of(error, 200)
         raise RunFolderError(
             f"{states[-1]}: expected the state of this training, found another or a damaged one ({line});"
             " choose another --out, or remove that folder"

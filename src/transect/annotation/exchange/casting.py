@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from transect.errors import BadInput
 from transect.runs.inputs import TableLike, as_table
+from transect.texts import words_of
 
 _CALLED: Final = {
     pa.string(): "text",
@@ -63,7 +64,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, path: str) -> pa.ChunkedArra
             raise pa.ArrowInvalid("other numbers than 0 and 1")
         return column.cast(field.type)
     except (pa.ArrowException, OverflowError) as error:
-        reason = " ".join(str(error).split())
+        reason = words_of(error)
         raise BadInput(
             f"{path}: {field.name}: expected {_CALLED[field.type]}, got {kind} ({reason:.100}); fix the column"
         ) from None

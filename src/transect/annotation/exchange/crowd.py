@@ -75,9 +75,9 @@ def mturk(project: Project, out: Path, image_url: str) -> dict[str, object]:
     writer = csv.DictWriter(sink, _COLUMNS)
     writer.writeheader()
     writer.writerows(_batch_row(project, item, _addresses(image_url)) for item in listed)
-    write_atomically(out / "batch.csv", sink.getvalue().encode())
+    write_atomically(out / "batch.csv", sink.getvalue())
     page = _TEMPLATE.replace("INSTRUCTIONS", html.escape(project.questionnaire.instructions))
-    write_atomically(out / "template.html", page.encode())
+    write_atomically(out / "template.html", page)
     return {"out": str(out), "items": len(listed), "pictures": _pictures(project, listed, out)}
 
 
@@ -122,7 +122,7 @@ def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, objec
     manifest = [_classified(row, project.questionnaire.named(row.question), address) for row in classified]
     for name, lines in (("manifest.jsonl", manifest), ("input.jsonl", tasks)):
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        write_atomically(out / name, text.encode())
+        write_atomically(out / name, text)
     left_out = {
         "answers about pairs": sum(bool(row.second) for row in used),
         "who cannot tell": sum(row.value is None and not row.second for row in used),
@@ -189,8 +189,8 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, objec
             if item.question == question.name
         ]
         text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-        write_atomically(out / f"tasks-{question.name}.json", text.encode())
-        write_atomically(out / f"config-{question.name}.xml", _config(question).encode())
+        write_atomically(out / f"tasks-{question.name}.json", text)
+        write_atomically(out / f"config-{question.name}.xml", _config(question))
     out_of = {
         "repeats": sum(row.repeat and not row.excluded for row in all_rows),
         "answers of who was shut out": sum(row.excluded for row in all_rows),

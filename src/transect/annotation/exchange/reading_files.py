@@ -16,6 +16,7 @@ from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike
+from transect.texts import words_of
 
 _UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _LONGEST_FIELD: Final = 1 << 20
@@ -42,7 +43,7 @@ def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
     try:
         return readers[kind](path, project)
     except _UNREADABLE as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        reason = f"no {error}" if isinstance(error, KeyError) else words_of(error)
         raise BadInput(f"{path}: expected a file of {kind}'s answers, got {reason}; fix the file") from None
 
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from transect.errors import BadInput
+from transect.texts import words_of
 
 LARGEST = 4 << 30
 """Bytes of the largest pickle that is read; official ones have up to 400 MB."""
@@ -94,7 +95,7 @@ def is_legacy(path: Path) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:200]
+    return words_of(error, 200)
 
 
 class _Bounded:

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from transect.datasets.labelled import digest
 from transect.errors import BadInput, MissingExtra
+from transect.texts import words_of
 
 Pipeline: TypeAlias = Any
 """A pipeline of diffusers, which has no common class for what is used here."""
@@ -84,7 +85,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
         try:
             pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
         except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
-            reason = " ".join(str(error).split())[:200]
+            reason = words_of(error, 200)
             raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
     _check_kind(pipeline, mode, folder)
     pipeline.set_progress_bar_config(disable=True)
@@ -135,7 +136,7 @@ def _check_device(device: str, half: bool) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = (str(error).splitlines() or [""])[0][:120]
+        reason = words_of(error, 120)
         raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
@@ -157,7 +158,7 @@ def _json(path: Path) -> dict[str, object]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected JSON, got {str(error)[:80]}; copy the pipeline again") from None
+        raise BadInput(f"{path}: expected JSON, got {words_of(error, 80)}; copy the pipeline again") from None
     return content if isinstance(content, dict) else {}
 
 

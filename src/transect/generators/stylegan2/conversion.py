@@ -9,6 +9,7 @@ from transect.generators.stylegan2.generator import StyleGAN2
 from transect.generators.stylegan2.reading import read_checkpoint
 from transect.runs import model_files
 from transect.runs.folder import write_atomically
+from transect.texts import words_of
 
 
 def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
@@ -47,5 +48,5 @@ def _write(out: Path, data: bytes) -> None:
     try:
         write_atomically(out, data)
     except RunFolderError as error:
-        reason = getattr(error.__cause__, "strerror", None) or str(error)
+        reason = words_of(error.__cause__ or error)
         raise BadInput(f"{out}: cannot be written ({reason}); check the folder and the space on disk") from None

@@ -16,6 +16,7 @@ from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 from transect.runs import model_files
+from transect.texts import words_of
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -73,9 +74,9 @@ def _read_torch(path: Path) -> Weights:
 
 def _what(error: Exception) -> str:
     """The name that PyTorch's loader refused, without its advice to load the file unsafely."""
-    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", str(error)):
+    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", words_of(error, 2000)):
         return f"a call of {named[1]}, which is not run"
-    return (str(error).splitlines() or [""])[0].partition(" This file can still be loaded")[0][:200]
+    return words_of(error).partition(" This file can still be loaded")[0][:200]
 
 
 def _is_state(content: object) -> bool:

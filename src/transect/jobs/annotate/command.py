@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from transect.console.results import show
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
 from transect.runs.wording import spaced
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
@@ -104,9 +104,9 @@ def invite(
     invitations = _project(run, database, questions).invite(raters, url)
     if json:
         links, names = zip(*((invitation.link, invitation.rater) for invitation in invitations), strict=True)
-        print(dumps({"links": links, "raters": names}))
+        say(dumps({"links": links, "raters": names}))
         return
-    print("\n".join(f"{invitation.rater}  {invitation.link}" for invitation in invitations))
+    say("\n".join(f"{invitation.rater}  {invitation.link}" for invitation in invitations))
 
 
 @annotate.command()
@@ -305,22 +305,22 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
     open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
     if as_json:
         facts = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
-        print(dumps(facts, None), flush=True)
+        say(dumps(facts, None))
         return
     lines = [f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)"]
     if password is not None:
         lines.append(f"the organiser's password, shown this once: {password}")
-    print("\n".join(lines), flush=True)
+    say("\n".join(lines))
     if host not in LOOPBACK and not address.startswith("https://"):
-        print("warning: without HTTPS in front of it, links and answers can be read on their way", file=sys.stderr)
+        say("warning: without HTTPS in front of it, links and answers can be read on their way", error=True)
 
 
 def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
-        print(dumps(fields))
+        say(dumps(fields))
         return
     for name, value in fields.items():
         if value == {}:
             continue
         text = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
-        print(f"{spaced(name)}: {text}")
+        say(f"{spaced(name)}: {text}")

@@ -16,6 +16,7 @@ from transect.annotation.exchange.casting import read_typed
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
+from transect.texts import words_of
 
 Unanswered = Literal["left out", "same"]
 _NEEDED: Final = ("id", "second", "answer")
@@ -121,7 +122,7 @@ def _csv_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
             reader = csv.DictReader(file)
             return [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; fix it") from None
+        raise BadInput(f"{path}: expected a readable CSV of pairs, got {words_of(error)}; fix it") from None
 
 
 def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:

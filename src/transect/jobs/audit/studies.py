@@ -6,7 +6,6 @@ and the report sets them side by side.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from transect.records import Attribute, Design
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.inputs import as_names
+from transect.texts import say
 
 AUDIT: Final = "audit"
 EXPERIMENT: Final = "experiment"
@@ -133,7 +133,7 @@ def _photographs(dataset: str, image_size: int | None) -> Study:
 
     labelled = open_dataset(dataset, image_size=image_size)
     for line in labelled.notes():
-        print(f"{labelled.name}: {line}", file=sys.stderr)
+        say(f"{labelled.name}: {line}", error=True)
     return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +18,7 @@ from transect.console.target_options import (
     PreprocessFile,
     TaskName,
 )
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.directions.result import DirectionsResult
@@ -132,4 +132,4 @@ def _print(result: DirectionsResult, as_json: bool) -> None:
     numbers = result.numbers
     results.show(result, as_json, result.rows(), *numbers.notes, f"{numbers.out}: {result.headline()}")
     for warning in () if as_json else numbers.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}", error=True)

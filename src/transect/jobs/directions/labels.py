@@ -27,6 +27,7 @@ from transect.runs import model_files
 from transect.runs.inputs import TableLike, as_table
 from transect.runs.progress import Progress
 from transect.runs.wording import counted
+from transect.texts import words_of
 
 BATCH: Final = 64
 """Images that are rendered and labelled at a time."""
@@ -254,7 +255,9 @@ def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
         try:
             return np.asarray(table[by].cast(pa.int64()).to_numpy(), dtype=np.int64)
         except pa.ArrowException as error:
-            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; correct them") from None
+            raise BadInput(
+                f"{path}: expected whole numbers in column {by}, got {words_of(error)}; correct them"
+            ) from None
     matches = [_ID.fullmatch(str(name)) for name in table["id"].to_pylist()]
     if bad := [name for name, match in zip(table["id"].to_pylist(), matches, strict=True) if match is None]:
         raise BadInput(

@@ -19,6 +19,7 @@ from transect.reports.short_page import ShortPageResult
 from transect.runs import model_files
 from transect.runs.plain_json import plain
 from transect.runs.wording import counted
+from transect.texts import words_of
 
 LOWEST_ACCURACY: Final = 0.6
 LOWEST_R2: Final = 0.1
@@ -104,7 +105,7 @@ class DirectionsResult(ShortPageResult[DirectionsNumbers]):
         try:
             write_directions(path, self.fitted)
         except RunFolderError as error:
-            raise BadInput(f"{path}: expected a file that can be written, got: {error}") from None
+            raise BadInput(f"{path}: expected a file that can be written, got: {words_of(error)}") from None
         fitted = replace(self.fitted, sha256=model_files.sha256(path))
         return result_of(fitted, self.numbers.notes, str(path))
 

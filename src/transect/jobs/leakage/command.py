@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from transect.console.common_options import Json
 from transect.console.results import Block, show
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.leakage.run import LeakageResult
@@ -133,7 +133,7 @@ def leakage(
     )
     page = None if out is None else result.report(out)
     for line in result.warnings if out is not None else ():
-        print(line, file=sys.stderr)
+        say(line, error=True)
     show(result, json, *_blocks(result, bool(alpha)), page=page)
 
 

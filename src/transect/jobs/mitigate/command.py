@@ -9,6 +9,7 @@ import typer
 
 from transect.console.common_options import Json
 from transect.runs.plain_json import dumps
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult
@@ -32,10 +33,10 @@ def mitigate(
     result = run.mitigate(chosen, out, device=device, quiet=json)
     page = result.report(result.folder)
     if json:
-        print(dumps(result.to_json()))
+        say(dumps(result.to_json()))
         return
     _show(result)
-    print(f"report: {page}")
+    say(f"report: {page}")
 
 
 def _show(result: MitigateResult) -> None:
@@ -44,7 +45,7 @@ def _show(result: MitigateResult) -> None:
     table(*result.rows(), False)
     numbers = result.numbers
     if any(numbers.left_out.values()):
-        print("left out: " + "; ".join(f"{count} {reason}" for reason, count in numbers.left_out.items() if count))
+        say("left out: " + "; ".join(f"{count} {reason}" for reason, count in numbers.left_out.items() if count))
     if numbers.protocol is None:
-        print("no audit by transects: it needs FaceWorld, which changes the appearance and nothing else")
-    print(numbers.caveat)
+        say("no audit by transects: it needs FaceWorld, which changes the appearance and nothing else")
+    say(numbers.caveat)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_a
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
+from transect.texts import say
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -147,12 +147,12 @@ def mitigate(
     et al. 2019, arXiv:1811.08489.
     """
 
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         if not quiet:
-            print(line, file=sys.stderr, flush=True)
+            say(line, error=True)
 
     folder = Path(out)
-    return MitigateResult(run(as_config(config), folder, say, device), folder)
+    return MitigateResult(run(as_config(config), folder, report, device), folder)
 
 
 def run(config: Config, out: Path, say: Say, device: str = "cpu") -> MitigateNumbers:
@@ -235,7 +235,7 @@ class _Run:
             audit = effects(self.protocol, answers["audit"], self.bench.data.names, unit.method.name)
         figures = replace(figures, effects=audit, notes=json.loads(str(answers["notes"])))
         text = canonical_json(plain({"by": by, "figures": figures}))
-        write_atomically(unit.folder / FIGURES, text.encode())
+        write_atomically(unit.folder / FIGURES, text)
         return _FIGURES.validate_python(json.loads(text)["figures"])  # in the order in which a resumed run reads them
 
     def _answers(self, unit: Unit) -> dict[str, np.ndarray]:

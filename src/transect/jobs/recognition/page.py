@@ -93,7 +93,7 @@ def write(result: RecognitionResult, folder: Path) -> Path:
     """
     page = builder.write(page_of(result), folder / "recognition.html", result.to_json())
     curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
-    write_atomically(folder / CURVES, (dumps(curves, indent=1) + "\n").encode())
+    write_atomically(folder / CURVES, dumps(curves, indent=1) + "\n")
     return page
 
 

@@ -100,7 +100,7 @@ def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, "
         if stored["part"] == part:
             return np.array(stored["spent"], dtype=np.float64)
     spent = _spent(search.target)
-    write_atomically(path, canonical_json({"part": part, "spent": spent}).encode())
+    write_atomically(path, canonical_json({"part": part, "spent": spent}))
     return np.array(spent)
 
 

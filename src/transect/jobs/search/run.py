@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from transect.runs.parts import resumable
 from transect.runs.progress import Progress
 from transect.runs.result import JobResult
 from transect.targets.guard import FailureBudget
+from transect.texts import say
 
 
 @final
@@ -145,7 +145,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
                 progress.advance(len(history) - progress.done)
                 part += 1
         for line in keep_canaries(out, [search.target]):
-            print(line, file=sys.stderr)
+            say(line, error=True)
         result = _result(search, folder, out, history, part)
         result.report(out)
     return result
@@ -169,6 +169,6 @@ def _gate_sections(search: Search) -> list[Section]:
 def announce(search: Search) -> None:
     """Print on standard error how many calls the search makes, and what they cost."""
     names = ", ".join(attribute.name for attribute in search.space.attributes)
-    print(f"search: {search.budget} calls to {search.target.name} over {names}", file=sys.stderr)
+    say(f"search: {search.budget} calls to {search.target.name} over {names}", error=True)
     for line in costs.lines([search.target], search.budget):
-        print(line, file=sys.stderr)
+        say(line, error=True)

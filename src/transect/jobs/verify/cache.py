@@ -64,7 +64,7 @@ class Cache:
                 return dict(stored["figures"])
         figures = compute()
         text = json.dumps({"settings": dict(settings), "figures": figures}, indent=1, allow_nan=False)
-        write_atomically(path, text.encode())
+        write_atomically(path, text)
         return dict(json.loads(text)["figures"])
 
     def table(self, name: str, settings: Settings, compute: Callable[[], pa.Table]) -> pa.Table:

@@ -18,6 +18,7 @@ from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.pictures import Sample, face_boxes, landmarks
 from transect.records import Images
 from transect.targets import resolve
+from transect.texts import words_of
 
 REGIONS = {
     "all": slice(0, 68),
@@ -109,5 +110,5 @@ def _load(kind: Any, model: Path) -> Any:
     try:
         return kind(str(model))
     except RuntimeError as error:
-        message = " ".join(str(error).split())[:100]
+        message = words_of(error, 100)
         raise BadInput(f"{model}: expected a model file of dlib's ({kind.__name__}), got {message}") from None

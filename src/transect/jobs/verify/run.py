@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from transect.jobs.verify.settings import Settings
 from transect.reports.blocks import TextTable
 from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
+from transect.texts import say
 
 CHECKS: Final = ("world", "estimators", "images")
 TITLES: Final = {
@@ -132,4 +132,4 @@ def verify(
 
 
 def _print_world(name: str) -> None:
-    print(f"estimators: {name}", file=sys.stderr, flush=True)
+    say(f"estimators: {name}", error=True)

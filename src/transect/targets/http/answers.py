@@ -16,8 +16,10 @@ from transect.records import DECLARED, Predictions, Task
 from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import Response, Settings
 from transect.targets.output import OutputSpec
+from transect.texts import one_line, words_of
 
 _NO_ANSWER = 400
+_LONGEST_REASON = 200
 
 
 @final
@@ -47,7 +49,7 @@ class AnswerReader:
         try:
             return self.spec.read([self._raw(reply, width, height)], 1)
         except (NoAnswer, BadInput) as error:
-            return failed(self._task, str(error))
+            return failed(self._task, words_of(error))
         except RecursionError:
             return failed(self._task, "invalid answer: nested too deeply")
 
@@ -156,7 +158,7 @@ _RELATIVE: dict[str, tuple[str, ...]] = {
 def failed(task: Task, reason: str) -> Predictions:
     """The prediction of one image that has no answer."""
     boxes = (np.zeros((0, 5)),) if task is Task.DETECTION else None
-    return Predictions(task, np.full((1, 1), np.nan), (reason,), boxes)
+    return Predictions(task, np.full((1, 1), np.nan), (one_line(reason, _LONGEST_REASON),), boxes)
 
 
 def parse(body: bytes) -> object:

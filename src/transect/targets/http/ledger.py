@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
+from transect.texts import words_of
 
 NANO: Final = 10**9
 """Money is counted in whole billionths of the currency."""
@@ -286,7 +287,9 @@ class Ledger:
             yield
         except (sqlite3.Error, OSError) as error:
             advice = "no call is made without it: free space, fix its rights, or name another under [answers] file"
-            raise AnswersUnusable(f"{self.path}: the file of answers cannot be used ({error}); {advice}") from error
+            raise AnswersUnusable(
+                f"{self.path}: the file of answers cannot be used ({words_of(error)}); {advice}"
+            ) from error
 
 
 def _alive(owner: str) -> bool:

@@ -17,6 +17,7 @@ from transect.runs import toml_files
 from transect.targets.http.presets import REKOGNITION, with_preset
 from transect.targets.http.secrets import references, written_out
 from transect.targets.preprocess import Preprocess
+from transect.texts import words_of
 
 
 class _Table(BaseModel):
@@ -260,7 +261,7 @@ def _path_fault(settings: Settings) -> tuple[str, str] | None:
         try:
             jmespath.compile(value)
         except jmespath.exceptions.JMESPathError as error:
-            first = str(error).splitlines()[0].removesuffix(", for expression:")
+            first = words_of(error).removesuffix(", for expression:")
             return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"
     return None
 

@@ -1,0 +1,84 @@
+"""Text that others wrote, made fit to be stored, printed and put on a page.
+
+A server's answer, an exception, a file's name or a column's name may hold half a surrogate pair, which no file can
+encode, or sequences that move a terminal's cursor, set its title or hide what stands there.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+
+_ESCAPES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colors, cursor
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS: titles, links, clipboard
+    r"|\x1b[ -/]*[0-~]"
+)
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+_BREAKS_IN_LINES: Final = re.compile(r"[\t\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+UNSEEN: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control and bidirectional characters, except for the line break."""
+_SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
+_LONGEST_MESSAGE: Final = 2000
+
+
+def encodable(text: str) -> str:
+    r"""The text with half surrogate pairs, which UTF-8 has no bytes for, replaced by U+FFFD.
+
+    >>> encodable("a\ud800b")
+    'a�b'
+    """
+    return _SURROGATES.sub("�", text)
+
+
+def shown(text: str) -> str:
+    r"""The lines of a text without what a terminal obeys: escape sequences, control and bidirectional characters.
+
+    Line breaks stay; tabs and other breaks become spaces. What can not be encoded becomes U+FFFD.
+
+    >>> shown("\x1b[31mred\x1b[0m\tor\x07 \u202enot\nhere")
+    'red or not\nhere'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _BREAKS_IN_LINES.sub(" ", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+    return encodable(UNSEEN.sub("", text))
+
+
+def one_line(text: str, longest: int = _LONGEST_MESSAGE) -> str:
+    r"""The text as `shown`, in one line of at most `longest` characters: of a longer one the middle is left out.
+
+    The end stays, since messages end with the advice.
+
+    >>> one_line("wrong\n\x1b[2J value; fix it"), one_line("abcdefghij", 7)
+    ('wrong value; fix it', 'abcd…ij')
+    """
+    text = " ".join(shown(_BREAKS.sub(" ", text)).split())
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 3
+    return f"{text[: longest - 1 - end]}…{text[len(text) - end :]}"
+
+
+def words_of(error: BaseException, longest: int = 200) -> str:
+    r"""The first line of an exception's text, as `shown`, at most `longest` characters; its class where it has none.
+
+    Of an error of the operating system its reason alone, without number and path. An exception whose text raises has
+    none.
+
+    >>> words_of(ValueError("\x1b[31mbad value\nin more words")), words_of(KeyError())
+    ('bad value', 'KeyError')
+    """
+    try:
+        text = str((error.strerror if isinstance(error, OSError) else None) or error)
+    except Exception:  # the class is another's code
+        text = ""
+    lines = shown(text.replace("\r", "\n")).strip().splitlines()
+    line = " ".join(lines[0].split()) if lines else ""
+    return (line if len(line) <= longest else f"{line[: longest - 1]}…") or type(error).__name__
+
+
+def say(text: str, *, error: bool = False, end: str = "\n") -> None:
+    """Print the lines of a text as `shown` has them; error: on standard error."""
+    print(shown(text), end=end, file=sys.stderr if error else sys.stdout, flush=True)
