@@ -104,7 +104,7 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
         ("perceived", "experiment"), ("adjustment", "experiment"),
         ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
         ("thresholds", "photographs"), ("balance", ""),
-        ("interpolation", ""), ("changes", "experiment"), ("beside", "experiment"),
+        ("interpolation", ""), ("curves", "experiment"), ("changes", "experiment"), ("beside", "experiment"),
         ("ratings", "experiment"), ("ratings", "steps-skin_tone"),
     ]  # fmt: skip
 

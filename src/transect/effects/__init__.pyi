@@ -3,9 +3,14 @@ from .analysis import Analysis as Analysis
 from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population
 from .analysis import analyse_transects as analyse_transects
+from .bands import Band as Band
+from .bands import difference_band as difference_band
+from .bands import mean_band as mean_band
+from .bands import rate_band as rate_band
 from .bootstrap import bca as bca
 from .changes import Changes as Changes
 from .changes import changes as changes
+from .class_consistency import interpolation_consistency as interpolation_consistency
 from .confounding import EValue as EValue
 from .confounding import adjusted_for_hidden as adjusted_for_hidden
 from .confounding import e_value as e_value
@@ -65,7 +70,6 @@ from .residual_inclusion import control_function as control_function
 from .samples import Labels as Labels
 from .samples import Measure as Measure
 from .sensitivity import classification_sensitivity as classification_sensitivity
-from .sensitivity import interpolation_consistency as interpolation_consistency
 from .sensitivity import score_sensitivity as score_sensitivity
 from .shares import PopulationShares as PopulationShares
 from .shares import read_shares as read_shares

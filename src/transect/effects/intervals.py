@@ -307,7 +307,7 @@ def mean_difference_interval(
     score = _prefers_score(differences, valid, base)
     scale = np.ones(n.shape) if reach is None else reach
     averaged = np.ones(n.shape) if pairs is None else pairs
-    tango_low, tango_high = _clustered_score(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
+    tango_low, tango_high = paired_score_clustered(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
     low, high = np.where(score, scale * tango_low, by_mean.low), np.where(score, scale * tango_high, by_mean.high)
     known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
     names = np.where(known, np.where(score, PAIRED_SCORE, np.array(by_mean.methods)), NO_INTERVAL)
@@ -325,10 +325,19 @@ def _prefers_score(
     return np.asarray(few | (smallest == largest) | rare)
 
 
-def _clustered_score(
+def paired_score_clustered(
     d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Paired score interval of mean differences in [-1, 1], zeros where a subject has none."""
+    """Paired score interval of mean differences d in [-1, 1] (0 where a subject has none) of n subjects.
+
+    pairs: how many one subject averages over, at most; the design effect is held between 1 / pairs and 1. Tango 1998.
+
+    Returns low and high; NaN where n is 0.
+
+    >>> low, high = paired_score_clustered(np.zeros((20, 1)), np.array([20]), np.ones(1), 0.95)
+    >>> high.round(4)  # z² / (20 + z²)
+    array([0.1611])
+    """
     positive, negative = np.maximum(d, 0).sum(axis=0), np.maximum(-d, 0).sum(axis=0)
     some = np.maximum(n, 1)
     mean = (positive - negative) / some
