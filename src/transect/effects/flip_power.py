@@ -63,9 +63,10 @@ def _exact(steps: Int[np.ndarray, "t n"], cells: int) -> Float[np.ndarray, " t"]
 
 
 def _normal(steps: Int[np.ndarray, "t n"]) -> Float[np.ndarray, " t"]:
-    """Two-sided p by the normal distribution of the flipped sums, whose variance is the sum of squares."""
+    """Two-sided p by the normal distribution of the flipped sums, which are two steps apart (continuity correction)."""
     spread = np.sqrt((steps.astype(np.float64) ** 2).sum(axis=1))
-    return np.asarray(2 * ndtr(-np.abs(steps.sum(axis=1)) / np.maximum(spread, _TIE)))
+    nearest = np.maximum(np.abs(steps.sum(axis=1)) - 1, 0)
+    return np.asarray(2 * ndtr(-nearest / np.maximum(spread, _TIE)))
 
 
 def mean_power(shift: float, n: int, alpha: float) -> float:

@@ -2,9 +2,9 @@
 
 A pair of images of one subject is tested by McNemar's exact test (which the sign-flip test is), whose power is summed
 over all tables. The power of averages over several cells, and of many-valued differences of few subjects, is that of
-simulated tables; of more subjects Student's or the normal approximation's. The power of
-two groups of different subjects is that of Fisher's exact test, approximately (Casagrande, Pike and Smith). The images of one subject are correlated: answers are yes where a normal factor that they
-share, plus noise, is below a limit.
+simulated tables; with more subjects it is that of Student's test or of the normal approximation. The power of two
+groups of different subjects is that of Fisher's exact test, approximately (Casagrande, Pike and Smith). The images of
+one subject are correlated: answers are yes where a normal factor that they share, plus noise, is below a limit.
 """
 
 from __future__ import annotations
