@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
+from transect.runs.locks import refuse_links
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
 from transect.runs.wording import signed
@@ -66,6 +67,7 @@ class FolderResult(Result):
     def report(self, path: str | Path) -> Path:
         """Copy the page as audit.html, with the results.json that it names, into the folder `path`; return its path."""
         copy = Path(path) / COPY
+        refuse_links(copy)
         copy.parent.mkdir(parents=True, exist_ok=True)
         if copy.parent.resolve() != self.folder.resolve():
             shutil.copyfile(self.folder / RESULTS, copy.parent / RESULTS)

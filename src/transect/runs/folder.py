@@ -22,9 +22,9 @@ from typing import Any, final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
-from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
+from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.plain_json import dumps
 from transect.runs.spec import RunSpec
 from transect.texts import encodable, words_of
@@ -80,12 +80,14 @@ def write_json(path: Path, value: object, indent: int | None = 2) -> None:
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none; text as UTF-8.
 
-    A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through.
+    A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through. Links
+    inside a run folder, which another person may have made, are refused.
 
     Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
     existed before is touched then.
     """
     content = encodable(content).encode() if isinstance(content, str) else content
+    refuse_links(path)
     with disk_errors(path):
         path = path.resolve()
         if path.exists() and not path.is_file():
@@ -145,16 +147,9 @@ class RunFolder:
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
         self.path = Path(path).absolute()  # a target may change the working folder while parts are written
         self.spec = json.loads(encodable(json.dumps(spec, allow_nan=False, ensure_ascii=False)))
-        self._lock = FileLock(self.path / "run.lock")
 
     def __enter__(self) -> RunFolder:
-        with disk_errors(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout:
-                message = f"{self.path} is in use by a live run: wait for it, stop it, or choose another --out"
-                raise FolderInUse(message) from None
+        self._lock = lock_folder(self.path)
         try:
             self._claim()
         except BaseException:
@@ -210,6 +205,7 @@ class RunFolder:
     def log(self, event: str, **fields: object) -> None:
         """Append one line to log.jsonl: the only file that holds times."""
         line = dumps({"time": time.time(), "event": event, **fields}, None)
+        refuse_links(self.path / "log.jsonl")
         with disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
 from transect.runs.folder import differing_keys, disk_errors, write_atomically
+from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
 from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
@@ -188,12 +189,14 @@ def claim(run: Run) -> None:
 
 def _write_down(run: Run, crew: Processes, figures: dict[str, float]) -> None:
     if crew.first:
+        refuse_links(run.out / METRICS)
         with disk_errors(run.out / METRICS), (run.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(dumps(figures, indent=None) + "\n")
 
 
 def _cut(metrics: Path, size: int) -> None:
     """Drops lines of steps after the state, which are repeated; warns of lines that are missing."""
+    refuse_links(metrics)
     with disk_errors(metrics), metrics.open("a+b") as file:
         file.seek(0)
         content = file.read()

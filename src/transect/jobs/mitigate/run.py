@@ -18,11 +18,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
-from filelock import FileLock, Timeout
 from jaxtyping import Float
 from pydantic import TypeAdapter, ValidationError
 
-from transect.errors import FolderInUse
 from transect.mitigation import methods
 from transect.mitigation.masks import SHOWN, as_png, sheet
 from transect.mitigation.measuring import labels_leak, measured
@@ -31,7 +29,8 @@ from transect.mitigation.settings import Config, Mitigation, as_config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
-from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically, write_json
+from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
+from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
@@ -157,13 +156,7 @@ def mitigate(
 
 def run(config: Config, out: Path, say: Say, device: str = "cpu") -> MitigateNumbers:
     """Train, attack and audit whatever the folder lacks. say: receives a line of progress at a time."""
-    with disk_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out / "run.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise FolderInUse(f"{out} is in use by a live run: wait for it, stop it, or choose another --out") from None
+    lock = lock_folder(out)
     try:
         return _Run(config, out, say, device).all()
     finally:

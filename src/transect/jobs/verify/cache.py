@@ -14,10 +14,9 @@ from typing import final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
-from transect.errors import FolderInUse, RunFolderError
 from transect.runs.folder import canonical_json, spec_hash, write_atomically
+from transect.runs.locks import lock_folder
 
 Settings = Mapping[str, object]
 Figures = dict[str, object]
@@ -33,17 +32,9 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = FileLock(path / "verify.lock")
 
     def __enter__(self) -> Cache:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise FolderInUse(f"{self.path} is in use by a live check: wait for it, or choose another --out") from None
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise RunFolderError(f"cannot write {self.path}: {reason}; choose another folder with --out") from error
+        self._lock = lock_folder(self.path, "verify.lock")
         return self
 
     def __exit__(

@@ -1,0 +1,52 @@
+"""One process at a time in a folder, and nothing written through links in it.
+
+A run folder may come from somebody else: a link inside it would let a run write elsewhere with your rights.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from transect.errors import FolderInUse, RunFolderError
+from transect.texts import words_of
+
+LOCK: Final = "run.lock"
+_MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
+"""A folder that holds one of these is a run's."""
+
+
+def refuse_links(path: Path) -> None:
+    """Raise RunFolderError where a link stands between a run's folder and what is written at `path` inside it."""
+    path = path.absolute()
+    for place in (path, *path.parents):
+        if place.is_symlink() and any((above / mark).is_file() for above in place.parents for mark in _MARKS):
+            raise RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
+
+
+def lock_folder(folder: Path, name: str = LOCK) -> FileLock:
+    """Make the folder and take its lock, which the operating system frees when the process ends.
+
+    Raises FolderInUse where another process has it; RunFolderError where there can be none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lock = lock_folder(Path(folder))
+    ...     lock.is_locked
+    ...     lock.release()
+    True
+    """
+    file = folder / name
+    if file.is_symlink():
+        raise RunFolderError(f"{file}: expected a run's lock, got a link; remove it, and rerun")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(file)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise FolderInUse(f"{folder} is in use by a live run: wait for it, stop it, or choose another --out") from None
+    except (OSError, NotImplementedError) as error:  # the latter on file systems without locks
+        raise RunFolderError(f"cannot write {folder}: {words_of(error)}; choose another folder with --out") from error
+    return lock
