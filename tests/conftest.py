@@ -19,6 +19,13 @@ _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
 
+@pytest.fixture(autouse=True)
+def here(request, monkeypatch):
+    """Targets run in the tests' process, where they can be replaced; tests marked `isolated` see the default."""
+    if not request.node.get_closest_marker("isolated"):
+        monkeypatch.setattr("transect.targets.resolution.ISOLATE", False)
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory):
     """The address of a PostgreSQL server of our own."""

@@ -253,6 +253,19 @@ class RepeatsCanaries(Protocol):
 
 
 @runtime_checkable
+class RunsApart(Protocol):
+    """A target whose calls run in a process or on a device that can be stopped."""
+
+    def ready(self) -> None:
+        """Makes it ready for a call; called before each, outside the time that an image may take."""
+        ...
+
+    def stop(self) -> None:
+        """Ends a call that takes too long."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """A target that holds files or connections."""
 

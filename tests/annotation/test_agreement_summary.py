@@ -3,7 +3,7 @@
 import pytest
 from small_run import make_run, write_questions
 
-from transect.annotation.agreement import fleiss_kappa
+from transect.annotation.agreement import fleiss_kappa, krippendorff_alpha
 from transect.annotation.agreement.summary import lines, summary
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
@@ -32,7 +32,7 @@ def answered(tmp_path):
 def test_figures_of_five_raters_by_hand(answered):
     """Ten images, "no" (0) and "yes" (2) in turn. Three raters are right; two see but the first of the five "yes"."""
     project = answered(10, lambda k, rater: 0 if rater > 2 and k > 1 else 2 * (k % 2))
-    made = summary(project, resamples=0)
+    made = summary(project)
     (one,) = plain(made)["questions"]
     assert one["fleiss_kappa"] == pytest.approx(fleiss_kappa(matrix(rows(project.database), "smile").ratings))
     # Cohen's: 1 for the three pairs of right ones and the pair of the others. The six mixed pairs agree on 6 of 10, by
@@ -51,7 +51,7 @@ def test_figures_of_five_raters_by_hand(answered):
 def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
     """Twenty images, half "yes"; two raters are right, three say "no" to all: so do most, and the model knows better."""
     project = answered(20, lambda k, rater: 2 * (k % 2) if rater < 2 else 0)
-    made = summary(project, resamples=0)
+    made = summary(project)
     (one,) = plain(made)["questions"]
     assert sorted(one["dawid_skene"]["differs_from_majority"]) == [["", f"{k}-0001", ""] for k in range(10)]
     assert "Dawid and Skene's level differs from the majority on 10 of 20" in lines(made)[0]
@@ -61,7 +61,7 @@ def test_a_rater_without_an_answer_is_right_in_no_share(answered):
     """Three raters are right; the fourth sees "no" alone, rightly; the fifth can never tell."""
     level = {3: lambda truth: truth if truth == 0 else None, 4: lambda truth: None}
     project = answered(10, lambda k, rater: level.get(rater, int)(2 * (k % 2)))
-    (one,) = plain(summary(project, resamples=0))["questions"]
+    (one,) = plain(summary(project))["questions"]
     right = {each["rater"]: each["right_by_dawid_skene"] for each in one["by_rater"]}
     assert right["r4"] is None
     assert right["r3"] == pytest.approx(1.0, abs=0.01)  # of "yes" they said nothing, which is no error
@@ -70,7 +70,7 @@ def test_a_rater_without_an_answer_is_right_in_no_share(answered):
 def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
     """Two raters agree on all, three can never tell: what the model makes of two views is not said."""
     project = answered(10, lambda k, rater: 2 * (k % 2) if rater < 2 else None)
-    made = summary(project, resamples=0)
+    made = summary(project)
     (one,) = plain(made)["questions"]
     assert (one["dawid_skene"]["of"], one["dawid_skene"]["reason"]) == (0, "no image has 3 answers")
     assert {each["right_by_dawid_skene"] for each in one["by_rater"]} == {None}
@@ -79,7 +79,7 @@ def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
 
 def test_nothing_answered_has_no_figures(answered):
     project = answered(2, lambda k, rater: None)
-    (one,) = plain(summary(project, resamples=0))["questions"]
+    (one,) = plain(summary(project))["questions"]
     assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
     assert one["dawid_skene"] == {
         "of": 0,
@@ -92,10 +92,10 @@ def test_nothing_answered_has_no_figures(answered):
 def test_raters_who_are_shut_out_count_nowhere(answered):
     """Two of five cannot tell, and are shut out: nobody who counts could not."""
     project = answered(4, lambda k, rater: None if rater > 2 else k % 3)
-    assert plain(summary(project, resamples=0))["questions"][0]["cannot_tell"] == 8
+    assert plain(summary(project))["questions"][0]["cannot_tell"] == 8
     for rater in (4, 5):
         set_state(project, rater, "excluded")
-    made = summary(project, resamples=0)
+    made = summary(project)
     assert (made.questions[0].cannot_tell, made.excluded_raters) == (0, ("r3", "r4"))
 
 
@@ -127,7 +127,7 @@ def uneven(tmp_path):
 
 def test_spread_and_bias_are_in_the_values_of_the_levels(uneven):
     """As on the raters' page: 20 and 80 are 60 of 72 years apart, 1 of 2 levels by their numbers alone."""
-    age = plain(summary(uneven, resamples=0))["questions"][0]
+    age = plain(summary(uneven))["questions"][0]
     # Standard deviations are 30 of 72 years for the three odd images and 0 for the others: the median is halfway.
     assert age["median_spread"] == pytest.approx(30 / 72 / 2)
     # r1 is 60 years above r0 for half of the images: 30 on average, of which a level has 36.
@@ -135,9 +135,28 @@ def test_spread_and_bias_are_in_the_values_of_the_levels(uneven):
 
 
 def test_levels_in_no_order_have_neither_spread_nor_correlation(uneven):
-    made = summary(uneven, resamples=0)
+    made = summary(uneven)
     hair = plain(made)["questions"][1]
     assert (hair["scale"], hair["median_spread"], hair["percent_agreement"]) == ("nominal", None, 0.0)
     assert {(one["correlation"], one["bias"]) for one in hair["by_rater"]} == {(None, None)}
     assert {one["units"] for one in hair["by_rater"]} == {6}
     assert "median spread –" in lines(made)[3]
+
+
+def test_the_interval_of_alpha_is_by_subject(answered):
+    """Two images of each of ten subjects, the second answered as the first: not twenty subjects."""
+    project = answered(20, lambda k, rater: 2 * (k // 2 % 2) if rater != k // 2 % 4 else 0)
+    (question,) = summary(project).questions
+    units, _, ratings = matrix(rows(project.database), "smile")
+    people = krippendorff_alpha(ratings, "ordinal", subjects=[image.split("-")[0] for _, image, _ in units])
+    assert (question.alpha_low, question.alpha_high) == pytest.approx((people.low, people.high))
+    assert question.alpha_low < krippendorff_alpha(ratings, "ordinal").low - 0.02
+    assert f"({question.alpha_low:.3f}, {question.alpha_high:.3f})" in lines(summary(project))[0]
+
+
+def test_of_one_subject_the_line_has_the_reason_in_place_of_the_interval(answered):
+    project = answered(2, lambda k, rater: 2 * k if rater else 0)
+    (question,) = summary(project).questions
+    assert (
+        f"alpha (ordinal) {question.alpha:.3f} (one subject alone: no interval), median" in lines(summary(project))[0]
+    )

@@ -56,9 +56,9 @@ def test_the_whole_way_by_commands(tmp_path):
             task = next_tasks(project, rater, now=1.0)[0]
             answer(project, rater, Given(task.id, f"{rater}-{number}", int(task.first[0]) * 2), now=1.0)
     project.database.close()
-    told = json.loads(run("agreement", folder, "--json", "--resamples", "50").stdout)
+    told = json.loads(run("agreement", folder, "--json").stdout)
     assert told["questions"][0]["percent_agreement"] == told["questions"][0]["alpha"] == 1.0
-    assert "smile: 4 units, 2 raters, 8 answers; agreement 1.000" in run("agreement", folder, "--resamples", "0").stdout
+    assert "smile: 4 units, 2 raters, 8 answers; agreement 1.000" in run("agreement", folder).stdout
     out = tmp_path / "a.csv"
     told = json.loads(run("export", folder, "--out", out, "--price", "0.01", "--json").stdout)
     assert (told["out"], told["rows"], told["cost"]["answers_wanted"]) == (str(out), 8, 8)

@@ -122,7 +122,7 @@ levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", v
     # 6 of 60, hence (9 * 144 + 6 * 5184 + 6 * 3600) / 28.
     expected = 1 - 36 / ((9 * 144 + 6 * 5184 + 6 * 3600) / 28)
     assert status(project, 2.0)["questions"][0]["alpha"] == pytest.approx(expected)
-    assert plain(summary(project, resamples=0))["questions"][0]["alpha"] == pytest.approx(expected)
+    assert plain(summary(project))["questions"][0]["alpha"] == pytest.approx(expected)
     project.database.close()
 
 
@@ -135,7 +135,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
     try:
         read = finished_run.read(run)
         np.testing.assert_equal(read.labels(read.spec.targets[0]), (seen >= 0.5) * 1.0)
-        page = rater_report.page(rater_report.from_stored(run), resamples=0)
+        page = rater_report.page(rater_report.from_stored(run))
         assert any(one.title.startswith("Farthest from people") for one in page.galleries)
         made = findings.answers_of(read, read.spec.targets[0])
         assert made.truth_attribute == "face_shape"
@@ -205,9 +205,9 @@ def test_one_set_of_answers_has_one_figure_each(rated):
 
     folder, run, project = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
-    told = {one["question"]: one for one in plain(summary(project, resamples=200))["questions"]}
+    told = {one["question"]: one for one in plain(summary(project))["questions"]}
     for (answered,) in (rater_report.from_project(run, project), rater_report.from_stored(run)):
-        section = rater_report.study_sections(answered, resamples=200)[0]
+        section = rater_report.study_sections(answered)[0]
         agreement, each = section.tables[1].rows, {row[0]: row[1:] for row in section.tables[2].rows}
         for name, _, *figures, _ in agreement:
             own = told[name]
@@ -254,8 +254,8 @@ def test_rules_from_0_to_1_are_not_put_to_years(aged):
     """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
     _, run, project, children = aged
     with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
-        rater_report.page(rater_report.from_project(run, project), AS_PUBLISHED, 0)
-    page = rater_report.page(rater_report.from_project(run, project, "unit"), AS_PUBLISHED, 0)
+        rater_report.page(rater_report.from_project(run, project), AS_PUBLISHED)
+    page = rater_report.page(rater_report.from_project(run, project, "unit"), AS_PUBLISHED)
     cut, _ = framed(page)
     assert cut <= children
     assert len(cut) == 3, "as many as the lowest tenth shows"
@@ -269,7 +269,7 @@ def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(
         ids = finished_run.read(run).images["id"].to_pylist()
         assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
         for scale in ("attribute", "unit"):
-            cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale), resamples=0))
+            cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale)))
             assert cut, scale
             assert cut <= children
             assert "age < 0.4 (from the ratings stored with the run, as in its report)" in text

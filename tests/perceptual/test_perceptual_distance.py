@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transect.errors import BadInput, UnknownName
-from transect.perceptual import vgg
+from transect.perceptual import features, vgg
 from transect.perceptual.distance import PixelAppearance, StageAppearance, appearance_of, distance
 
 PLAN = (64, 64, "M", 128, 128, "M", 256, 256, 256, "M", 512, 512, 512, "M", 512, 512, 512, "M")
@@ -51,6 +51,15 @@ def test_the_shipped_one_is_zero_for_itself_symmetric_and_has_gradients(size):
     distance(appearance, moved, other).sum().backward()
     assert torch.isfinite(moved.grad).all()
     assert (moved.grad.abs().amax(dim=(1, 2, 3)) > 0).all()
+
+
+def test_a_network_that_was_first_loaded_without_gradients_has_them_later():
+    features.load.cache_clear()
+    with torch.inference_mode():
+        appearance_of("features")
+    moved = torch.rand(1, 3, 32, 32).requires_grad_()
+    distance(appearance_of("features"), moved, torch.rand(1, 3, 32, 32)).sum().backward()
+    assert torch.isfinite(moved.grad).all()
 
 
 def test_a_gradient_of_the_shipped_one_is_the_slope_of_a_small_step():

@@ -1,7 +1,9 @@
 """What fails on an image is that image's outcome, and no other's."""
 
+import os
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -355,3 +357,13 @@ def test_what_the_answer_itself_says_is_no_failure():
     assert budget.failed == 0
     budget.add(["timed out after 30 s"])
     assert budget.failed == 1
+
+
+def test_a_target_that_changes_the_working_folder_changes_it_for_itself(tmp_path):
+    def move(images, answer):
+        os.chdir(tmp_path)
+        return answer
+
+    folder = Path.cwd()
+    assert not guarded(Custom(move), numbered(3), timeout=10, batch=2).failed.any()
+    assert Path.cwd() == folder

@@ -24,8 +24,6 @@ from transect.targets.boxes import BoxConvention
 
 MEMORY: Final = 1 << 28
 """Bytes of a run's tables that are kept once read; parts beyond, pictures of a large run, are read when needed."""
-PERSON: Final = "subject"
-"""The column of true values that identifies the person on a photograph, where several show one person."""
 
 
 @final
@@ -96,8 +94,7 @@ class Run:
     @property
     def people(self) -> Int[np.ndarray, " n"]:
         """Who is on each image."""
-        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
-        return np.asarray(who.astype(np.int64))
+        return columns.people_of(self.images)
 
     def predictions(self, target: TargetEntry) -> Predictions:
         """A target's answers, image by image."""

@@ -184,9 +184,7 @@ def _excluded(study_rows: Sequence[Row]) -> Excluded:
     return Excluded(len({row.rater for row in out}), len(out), performance)
 
 
-def page(
-    studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = ""
-) -> RaterPage:
+def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str = "") -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
     rules: by which images are left out, in the units of the page, added to those stored with each study, which are
@@ -199,7 +197,7 @@ def page(
     shown: list[PictureGallery] = []
     for study in studies:
         if study.rated:
-            sections += study_sections(study, resamples)
+            sections += study_sections(study)
             _check(study, rules)
             shown += _galleries(study, rules)
             for deviation in _deviations(study):
@@ -208,9 +206,9 @@ def page(
     return RaterPage(title or ", ".join(study.name for study in studies), _facts(studies), sections, shown)
 
 
-def study_sections(study: RatedStudy, resamples: int = 1000) -> list[Section]:
+def study_sections(study: RatedStudy) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
-    rater_section = [raters.section(study.name, study.rated, study.excluded, resamples)]
+    rater_section = [raters.section(study.name, study.rated, study.excluded, study.run.people)]
     along = seen_along.section(_shown(study), study.rated) if study.run.design.levels else None
     return [*rater_section, *([along] if along else [])]
 

@@ -19,7 +19,7 @@ from transect.analysis import (
     selection,
 )
 from transect.analysis.audit_result import AuditResult
-from transect.analysis.sections import changing, steady
+from transect.analysis.sections import changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
 from transect.effects.shares import read_shares
 from transect.effects.truth import FACE
@@ -129,11 +129,12 @@ def truth_notes(spec: RunSpec) -> list[str]:
 
 
 def _changes(study: findings.Findings) -> list[Section]:
-    """The section on who changes behind each net effect; of steps λ the sensitivities show it."""
+    """The sections on curves along levels and on who changes; of steps λ the sensitivities show both."""
     if study.in_steps:
         return []
     answered = [(outcome.measure, outcome.values) for outcome in study.answered]
-    return changing.sections(study.spec.name, study.design, study.attributes, answered)
+    about = study.spec.name, study.design, study.attributes, answered
+    return [*curves.sections(*about), *changing.sections(*about)]
 
 
 def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: bins.Bins) -> list[Section]:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 
 from transect.errors import BadInput
 from transect.runs.folder import FinishedRun
+from transect.runs.tables import people_of
 
 _MOST_BYTES: Final = 256 << 20
 """Decompressed pictures that are kept at hand."""
@@ -18,12 +19,13 @@ _DIGITS: Final = 32
 
 
 class Picture(NamedTuple):
-    """One image: the study that it is of ("" for a single run), its id, subject and cell."""
+    """One image: the study that it is of ("" for a single run), its id, subject and cell, and who is on it."""
 
     study: str
     id: str
     subject: int
     cell: int
+    person: int
 
 
 @final
@@ -79,7 +81,8 @@ class Pictures:
                 without = table["id"].to_pylist()[table["image"].to_pylist().index(None)]
                 raise BadInput(f"{run.path}: expected a picture of every image, got none of {without}; render it again")
             columns = (table[name].to_pylist() for name in ("id", "subject", "cell", "sha256"))
-            for row, (image, subject, cell, digest) in enumerate(zip(*columns, strict=True)):
+            people = people_of(table).tolist()
+            for row, (image, subject, cell, digest, person) in enumerate(zip(*columns, people, strict=True)):
                 self._places[study, str(image)] = part, row, str(digest)[:_DIGITS]
-                pictures.append(Picture(study, str(image), int(subject), int(cell)))
+                pictures.append(Picture(study, str(image), int(subject), int(cell), person))
         return pictures

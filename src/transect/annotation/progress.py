@@ -115,7 +115,7 @@ def _sum(what: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
 def _agreement(given_rows: list[Row], question: RaterQuestion) -> dict[str, float | None]:
     ratings = matrix(given_rows, question.name).ratings
     valued = valued_as(ratings, level_values(question))
-    alpha = krippendorff_alpha(valued, question.scale, resamples=0).value
+    alpha = krippendorff_alpha(valued, question.scale).value
     return dict(plain({"percent_agreement": percent_agreement(ratings), "alpha": alpha}))
 
 

@@ -125,6 +125,8 @@ def _end(code: int) -> None:
     guard = sys.modules.get("transect.targets.guard")
     if http := sys.modules.get("transect.targets.http.target"):
         http.drain()  # what is under way is paid for
+    if isolated := sys.modules.get("transect.targets.isolated.target"):
+        isolated.end_all()
     if code or (guard is not None and guard.abandoned):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -17,6 +17,14 @@ PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the mo
 ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
 PositiveClass = Annotated[str | None, model_option(help="The class or label that counts as yes.")]
 OutputKind = Annotated[str | None, model_option(help="What the model returns: probability or logit.")]
+Isolate = Annotated[
+    bool | None,
+    model_option(
+        "--isolate/--no-isolate",
+        help="Run the model in a process of its own: a crash or an endless call then costs an image and not the run. "
+        "Default for Python, PyTorch and ONNX models and plug-ins.",
+    ),
+]
 Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
 Batch = Annotated[int, _limits(help="Images in each call of a model.")]
 MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
@@ -30,6 +38,7 @@ def given(
     positive: str | None,
     threshold: float | None,
     output: str | None,
+    isolate: bool | None = None,
 ) -> dict[str, Any]:
     """The options that were given, as `resolve_targets` takes them; labels separated by commas.
 
@@ -43,5 +52,6 @@ def given(
         "positive": positive,
         "threshold": threshold,
         "output": output,
+        "isolate": isolate,
     }
     return {name: value for name, value in options.items() if value is not None}

@@ -8,8 +8,8 @@ FaceWorld set λ half-ranges from the subject's own value.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from transect.effects import intervals
+from transect.effects.bands import Band, difference_band, mean_band, rate_band
 from transect.effects.samples import Columns, Labels, read_columns
 from transect.errors import BadInput
 from transect.records import Effect
@@ -39,7 +40,8 @@ NO_ANSWER: Final = "no valid answer"
 class Curve:
     """One measure at every step: values [k] with pointwise intervals clustered by subject, subjects [k], reasons [k].
 
-    name: "S", "E|Δ|", "S 0→1", … . At λ = 0 a change is 0 by construction and has no interval.
+    name: "S", "E|Δ|", "S 0→1", … . At λ = 0 a change is 0 by construction and has no interval. band: of all steps at
+    once, which contains the whole curve.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Curve:
     reasons: tuple[str, ...]
     methods: tuple[str, ...]
     unit: str
+    band: Band
 
     def effects(self, attribute: str, labels: Labels | None = None) -> tuple[Effect, ...]:
         """One Effect per step other than 0; the attribute's steps λ are origin 0 and `to`."""
@@ -116,9 +119,10 @@ def score_sensitivity(
     paired = functools.partial(
         intervals.mean_difference_interval, binary=False, confidence=confidence, resamples=resamples, seed=seed
     )
-    signed = _curve("S", grid, grid.differences(), paired, "score")
+    band = functools.partial(mean_band, confidence=confidence, seed=seed)
+    signed = _curve("S", grid, grid.differences(), paired, band, "score")
     mean = functools.partial(intervals.mean_interval, confidence=confidence, resamples=resamples, seed=seed)
-    absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), mean, "score")
+    absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), mean, band, "score")
     return ScoreSensitivity(signed, absolute)
 
 
@@ -150,10 +154,11 @@ def classification_sensitivity(
     paired = functools.partial(
         intervals.mean_difference_interval, binary=True, confidence=confidence, resamples=resamples, seed=seed
     )
-    signed = _curve("S", grid, change, paired, "proportion")
+    band = functools.partial(difference_band, confidence=confidence, seed=seed)
+    signed = _curve("S", grid, change, paired, band, "proportion")
     base_no, base_yes = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
     absolute, up, down = (
-        _flips(name, grid, flipped, confidence)
+        _flips(name, grid, flipped, confidence, seed)
         for name, flipped in (
             ("flips", np.abs(change)),
             ("S 0→1 (frequency)", np.abs(change) * base_no),
@@ -265,9 +270,14 @@ def _base(
 
 
 def _curve(
-    name: str, grid: _Grid, values: np.ndarray, interval: Callable[[np.ndarray], intervals.Intervals], unit: str
+    name: str,
+    grid: _Grid,
+    values: np.ndarray,
+    interval: Callable[[np.ndarray], intervals.Intervals],
+    band: Callable[[np.ndarray], Band],
+    unit: str,
 ) -> Curve:
-    """Means over subjects with `interval`'s bands."""
+    """Means over subjects with intervals by step, and the band of the steps other than 0."""
     counted = np.isfinite(values)
     n = counted.sum(axis=0)
     mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
@@ -286,10 +296,29 @@ def _curve(
     low, high = np.where(at_base, np.nan, bounds.low), np.where(at_base, np.nan, bounds.high)
     methods = tuple("" if at_own else method for at_own, method in zip(at_base.tolist(), bounds.methods, strict=True))
     excluded = tuple(grid.excluded(step, counted[:, step]) for step in range(len(n)))
-    return Curve(name, grid.steps, mean, low, high, n, excluded, reasons, methods, unit)
+    return Curve(
+        name,
+        grid.steps,
+        mean,
+        low,
+        high,
+        n,
+        excluded,
+        reasons,
+        methods,
+        unit,
+        _spread(band(values[:, ~at_base]), ~at_base),
+    )
 
 
-def _flips(name: str, grid: _Grid, flipped: Float[np.ndarray, "n k"], confidence: float) -> Curve:
+def _spread(band: Band, moved: Bool[np.ndarray, " k"]) -> Band:
+    """The band of the moved steps with NaN at the other one."""
+    low, high = np.full(len(moved), np.nan), np.full(len(moved), np.nan)
+    low[moved], high[moved] = band.low, band.high
+    return replace(band, low=low, high=high)
+
+
+def _flips(name: str, grid: _Grid, flipped: Float[np.ndarray, "n k"], confidence: float, seed: int) -> Curve:
     """Shares of subjects with Wilson's interval: one image per subject and step."""
 
     def wilson(values: Float[np.ndarray, "n k"]) -> intervals.Intervals:
@@ -298,15 +327,19 @@ def _flips(name: str, grid: _Grid, flipped: Float[np.ndarray, "n k"], confidence
         names = tuple(intervals.WILSON if end == end else "" for end in low.tolist())
         return intervals.Intervals(np.asarray(low), np.asarray(high), names)
 
-    return _curve(name, grid, flipped, wilson, "proportion")
+    def band(values: Float[np.ndarray, "n k"]) -> Band:
+        counted = np.isfinite(values)
+        return rate_band(np.where(counted, values, 0.0), counted.astype(np.float64), confidence=confidence, seed=seed)
+
+    return _curve(name, grid, flipped, wilson, band, "proportion")
 
 
 def _renamed(curve: Curve, name: str, sign: float) -> Curve:
     """The same curve under another name, turned upside down where sign is -1."""
     low, high = (curve.low, curve.high) if sign > 0 else (-curve.high, -curve.low)
     values = sign * curve.values + 0.0
-    parts = curve.subjects, curve.excluded, curve.reasons, curve.methods, curve.unit
-    return Curve(name, curve.steps, values, low, high, *parts)
+    band = curve.band if sign > 0 else replace(curve.band, low=-curve.band.high, high=-curve.band.low)
+    return replace(curve, name=name, values=values, low=low, high=high, band=band)
 
 
 def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
@@ -333,45 +366,3 @@ def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
         spec={"measure": curve.name, "step": step},
         sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
     )
-
-
-def interpolation_consistency(
-    ends: ArrayLike, between: ArrayLike, confidence: float = 0.95
-) -> dict[str, dict[str, float]]:
-    """Denton et al.'s sanity check: share of images between two latents of one class that keep that class.
-
-    ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no
-    answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines, images and dropped:
-    lines whose ends have no class (NaN), which are in no class and not in "all".
-
-    Raises BadInput where shapes differ.
-
-    >>> result = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
-    >>> round(result["all"]["share"], 3), result["0"]["share"], result["all"]["images"]
-    (0.833, 1.0, 6)
-    """
-    label, classes_between = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
-    if classes_between.ndim != 2 or len(classes_between) != len(label):
-        raise BadInput(
-            f"between: expected [lines, images], {len(label)} lines, got {classes_between.shape}; reshape it"
-        )
-    known = np.isfinite(label)
-    classes: Sequence[float] = np.unique(label[known]).tolist()
-    chosen = {"all": known, **{f"{label_value:g}": label == label_value for label_value in classes}}
-    by_class = {}
-    for name, rows in chosen.items():
-        answered = np.isfinite(classes_between[rows])
-        same = np.where(answered, classes_between[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
-        counts = answered.sum(axis=1).astype(np.float64)
-        low, high = intervals.wilson_clustered(same[:, None], counts[:, None], confidence)
-        images = int(counts.sum())
-        share = float(same.sum() / images) if images else np.nan
-        by_class[name] = {
-            "share": share,
-            "low": float(low[0]),
-            "high": float(high[0]),
-            "lines": int(rows.sum()),
-            "images": images,
-            "dropped": int((~known).sum()) if name == "all" else 0,
-        }
-    return by_class

@@ -42,13 +42,14 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
 
     Raises BadInput for other files.
     """
-    taught = read_content(
-        path,
-        {KIND: _parse},
-        expected="a feature network's file",
-        remedy="leave the path out to take the one that ships",
-    )
-    return taught._replace(network=taught.network.to(device))
+    with torch.inference_mode(False):  # kept for later callers, who may need gradients through it
+        taught = read_content(
+            path,
+            {KIND: _parse},
+            expected="a feature network's file",
+            remedy="leave the path out to take the one that ships",
+        )
+        return taught._replace(network=taught.network.to(device))
 
 
 def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind is the only fact)

@@ -141,7 +141,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # a target may change the working folder while parts are written
         self.spec = json.loads(json.dumps(spec, allow_nan=False))
         self._lock = FileLock(self.path / "run.lock")
 

@@ -19,6 +19,8 @@ from transect.records import Design, Images, Predictions, Task
 from transect.runs.picture_files import pixels_of_png
 from transect.runs.png import png
 
+_PERSON = "true.subject"
+"""The column that identifies the person on a photograph, where several show one person."""
 LEFT_OUT = b"transect.left_out"
 """Metadata of a file of single answers: raters who were shut out, and how many answers are theirs, as JSON."""
 BOX = pa.struct([(name, pa.float64()) for name in ("x0", "y0", "x1", "y1", "confidence")])
@@ -158,3 +160,13 @@ def columns_of(table: pa.Table, prefix: str) -> dict[str, Float[np.ndarray, " n"
     """The float columns `prefix.<name>`, by name."""
     names = [name for name in table.column_names if name.startswith(f"{prefix}.")]
     return {name.removeprefix(f"{prefix}."): table[name].to_numpy().astype(np.float64) for name in names}
+
+
+def people_of(images: pa.Table) -> Int[np.ndarray, " n"]:
+    """Who is on each image: the person where photographs name one, else the subject.
+
+    >>> people_of(pa.table({"subject": [1, 2, 3], "true.subject": [7.0, 7.0, 8.0]})).tolist()
+    [7, 7, 8]
+    """
+    column = _PERSON if _PERSON in images.column_names else "subject"
+    return np.asarray(images[column].to_numpy().astype(np.int64))

@@ -13,7 +13,7 @@ from transect.runs.capabilities import description_faults
 from transect.targets.boxes import BoxConvention
 
 _ROUNDS: Final = ("rounds", "every", "distances")
-_METHODS: Final = ("describe", "quote", "made", "asked_again", "close")
+_METHODS: Final = ("describe", "quote", "made", "asked_again", "ready", "stop", "close")
 
 Fault = tuple[str, str, str]
 """A clause, what it expects, and what the plug-in has."""

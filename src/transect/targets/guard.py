@@ -1,16 +1,20 @@
 """A target that fails on an image fails on that image alone: the run continues, and the failure is counted.
 
-A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it continues in the background as
-a daemon, with a copy of the images, until it ends or the program does. The next call gets a fresh thread.
+A call that outlasts its time is abandoned. A target in a process of its own is stopped, and started again for the next
+call. In this process a thread cannot be killed: it continues in the background as a daemon, with a copy of the images,
+until it ends or the program does, and the next call gets a fresh thread.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar, final
 
 import numpy as np
@@ -24,7 +28,7 @@ from transect.errors import (
     TooManyFailures,
     TransectError,
 )
-from transect.protocols import Target
+from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.targets.capabilities import labels_of, patience_of
 from transect.targets.output import as_predictions
@@ -34,6 +38,7 @@ _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, A
 """What concerns the whole run and is no answer about an image."""
 
 _REASON_LENGTH = 160
+_STOPPING = 5.0  # seconds for a call whose process was stopped
 _LONGEST_LINE = 2000  # what an untrusted message is searched for paths in
 
 abandoned = 0
@@ -77,10 +82,13 @@ def guarded(
 _Result = TypeVar("_Result")
 
 
-def attempt(work: Callable[[], _Result], timeout: float) -> tuple[_Result | None, str]:
+def attempt(
+    work: Callable[[], _Result], timeout: float, stop: Callable[[], None] | None = None
+) -> tuple[_Result | None, str]:
     """The result of `work` in a separate thread, and "" or the reason why there is none.
 
-    timeout: seconds in all. Raises what must pass through; see the module about threads that are abandoned.
+    timeout: seconds in all. stop: ends work that outlasts them. Raises what must pass through; see the module about
+    threads that are abandoned.
     """
     result: list[_Result] = []
     failure: list[BaseException] = []
@@ -100,8 +108,11 @@ def attempt(work: Callable[[], _Result], timeout: float) -> tuple[_Result | None
         return None, reason_of(failure[0])
     if result:
         return result[0], ""
+    if stop is not None:
+        stop()
+        thread.join(_STOPPING)
     global abandoned  # noqa: PLW0603  (one count for the process, which is what has to end)
-    abandoned += 1
+    abandoned += thread.is_alive()
     return None, f"timed out after {timeout:g} s"
 
 
@@ -191,13 +202,37 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     copy = Images(images.pixels.copy(), boxes)
-    answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n)
+    apart = target if isinstance(target, RunsApart) else None
+    if apart is not None:
+        apart.ready()
+    stop = None if apart is None else apart.stop
+    with _same_folder():
+        answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n, stop)
     reason = reason or structure_fault(answer, Task(target.task), n)
     if isinstance(answer, Predictions) and not reason:
         return _counted(list(_sound_rows(answer)), count)
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)
     return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout, count)]
+
+
+@contextmanager
+def _same_folder() -> Iterator[None]:
+    """Undoes a change of the working folder, so that relative paths keep their meaning for the run."""
+    folder = _folder()
+    try:
+        yield
+    finally:
+        if folder is not None and _folder() != folder:
+            os.chdir(folder)
+
+
+def _folder() -> Path | None:
+    """The working folder; None where somebody has removed it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 def _uncounted(_: Sequence[str]) -> None:

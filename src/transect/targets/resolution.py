@@ -18,6 +18,7 @@ from transect.targets import huggingface
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
 from transect.targets.fingerprint import fingerprint
+from transect.targets.isolated.target import IsolatedTarget
 from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
 from transect.targets.output import OutputSpec
@@ -28,13 +29,15 @@ _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dli
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
 _CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorch
+ISOLATE = True
+"""Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
 """Settings of a target as a user states them; the loader of each kind checks them."""
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
-def resolve(spec: str, **options: object) -> Target:
-    """The target that `spec` names.
+def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Target:
+    """The target that `spec` names, in a process of its own where that runs the code of others.
 
     | spec | target |
     | --- | --- |
@@ -52,7 +55,9 @@ def resolve(spec: str, **options: object) -> Target:
 
     options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
     "logit"), threshold, positive, and the options of that kind (torch, huggingface, classifier: device; onnx:
-    output_name, threads); for detectors their settings (scale_factor ...). None stands for the default.
+    output_name, threads); for detectors their settings (scale_factor ...). None stands for the default. isolate:
+    whether the target runs in a process of its own, where a crash or an endless call costs an image and not the run;
+    by default functions, PyTorch modules, TorchScript and ONNX files and plug-ins do, unless they count their calls.
 
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
     unfit model, MissingExtra where a library is not installed.
@@ -63,6 +68,24 @@ def resolve(spec: str, **options: object) -> Target:
     """
     settings = {key: value for key, value in options.items() if value is not None}
     spec = _with_prefix(spec)
+    apart = _apart(spec, isolate, settings)
+    return _here(spec, settings) if apart is None else apart
+
+
+def _apart(spec: str, isolate: bool | None, settings: _Options) -> Target | None:
+    """The target in a process of its own; None where it is to run in this one."""
+    if not (ISOLATE and _runs_code_of_others(spec) if isolate is None else isolate):
+        return None
+    target = IsolatedTarget(spec, settings)
+    if target.own_process:
+        return target
+    target.close()
+    if isolate:
+        raise BadInput(f"--isolate: {spec} counts its own calls and runs in this process; leave the option out")
+    return None
+
+
+def _here(spec: str, settings: _Options) -> Target:
     scheme, _, argument = spec.partition(":")
     if argument and scheme == _CLASSIFIER:
         return _trained(argument, spec, settings)
@@ -79,6 +102,19 @@ def resolve(spec: str, **options: object) -> Target:
     if scheme in (entries := entry_points()):
         return _plugin(entries[scheme], argument, settings)
     return _python_object(spec, argument if scheme == "callable" else spec, settings)
+
+
+def _runs_code_of_others(spec: str) -> bool:
+    """Whether a target's code or program is neither ours nor a shipped library's.
+
+    >>> [_runs_code_of_others(spec) for spec in ("models:smile", "onnx:smile.onnx", "dlib:hog-face", "a.toml")]
+    [True, True, False, False]
+    """
+    scheme, _, module = spec.partition(":")
+    if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
+        return False  # an interactive session's own function is in no file that another process could read
+    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, *_DETECTORS)
+    return not ours and ":" in spec
 
 
 def _with_prefix(spec: str) -> str:
@@ -109,7 +145,9 @@ def _with_prefix(spec: str) -> str:
     )
 
 
-def as_target(model: Any, *, name: str = "", preprocess: object = None, **options: object) -> Target:
+def as_target(
+    model: Any, *, name: str = "", preprocess: object = None, isolate: bool | None = None, **options: object
+) -> Target:
     """A target made of a Python object.
 
     A Target comes back as it is; its `predict` may return Predictions or plain arrays, which are read by its own task,
@@ -122,6 +160,10 @@ def as_target(model: Any, *, name: str = "", preprocess: object = None, **option
     >>> as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness").task
     <Task.BINARY: 'binary'>
     """
+    if isolate:
+        raise BadInput(
+            "--isolate: expected the spec of a target, got an object of this process; name it module:attribute"
+        )
     model = model() if inspect.isclass(model) and (hasattr(model, "predict") or _is_module(model)) else model
     if isinstance(model, Target):
         return _unchanged(model, {"preprocess": preprocess, **options})

@@ -31,6 +31,21 @@ def test_ratios_of_one_table():
     assert smile["Logistic r"]["low"] < 9 < smile["Logistic r"]["high"]
 
 
+def test_a_stated_cut_point_takes_the_place_of_the_median():
+    """Errors at 2, 1 and 1 of the four images of each age up to 50, none above: means 4/12 and 0 at a cut of 55."""
+    ages = np.repeat([20.0, 30.0, 50.0, 60.0], 4)
+    wrong = [1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    for bins, compared, means in (
+        ({}, "from 40 on vs below", (1 / 8, 3 / 8)),
+        ({"age": (55.0,)}, "from 55 on vs below", (0, 4 / 12)),
+        ({"age": (25.0, 45.0, 70.0)}, "from 45 on vs below", (1 / 8, 3 / 8)),
+    ):
+        study = answers(Design({}, 16), answers=wrong, truth=np.zeros(16), values={"age": ages}, bins=bins)
+        (age,) = rows(checked(models.section(study, ["ols"])), "Least squares")
+        assert age["compared"] == compared
+        assert (age["mean, former"], age["mean, latter"]) == pytest.approx(means)
+
+
 def test_fractional_errors_are_against_mean_ratings():
     """|score - share| is .25 where smile is no and .75 where it is yes: odds 1/3 and 3; the last image is not rated."""
     score = np.array([0.25] * 4 + [0.75] * 4 + [0.25] * 4 + [0.75] * 4)

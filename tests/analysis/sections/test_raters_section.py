@@ -19,7 +19,7 @@ SMILE = Rated(
 
 
 def test_who_answered_and_how_far_they_agree():
-    made = checked(raters.section("run", [SMILE], Excluded(1, 7, {"repeats answered the same": (3, 4)}), resamples=0))
+    made = checked(raters.section("run", [SMILE], Excluded(1, 7, {"repeats answered the same": (3, 4)})))
     who = rows(made, "Who answered")
     assert who[0] == {
         "question": "smile", "raters": 3, "answers": 8, "images rated": 3, "not rated": 1,
@@ -34,9 +34,18 @@ def test_who_answered_and_how_far_they_agree():
     assert made["warnings"] == []
 
 
+def test_of_one_subject_alpha_has_no_interval_and_the_page_says_why():
+    (agreed,) = rows(raters.section("run", [SMILE], Excluded(), np.array([7, 7, 7, 8])), "Agreement between raters")
+    assert agreed["α: low"] is None
+    assert agreed["note"] == "one subject alone: no interval"
+    (agreed,) = rows(raters.section("run", [SMILE], Excluded(), np.array([7, 7, 8, 8])), "Agreement between raters")
+    assert agreed["α: low"] < agreed["Krippendorff's α"] < agreed["α: high"]
+    assert agreed["note"] == ""
+
+
 def test_nobody_is_named():
     said = Annotations(Question("smile", "?"), np.array([0, 0, 1]), ("Ada Lovelace", "Ben", "Ada Lovelace"), np.ones(3))
-    made = raters.section("run", [rated_of("smile", said, 2)], Excluded(), resamples=0)
+    made = raters.section("run", [rated_of("smile", said, 2)], Excluded())
     assert "Ada" not in str(made)
     assert "Ben" not in str(made)
     assert made.warnings == ["It is not known whether raters were left out before these answers were supplied"]
@@ -48,7 +57,7 @@ def test_answers_of_unknown_raters_are_kept_in_slots():
     made = rated_of("smile", said, 2)
     assert made.anonymous
     np.testing.assert_equal(made.ratings, [[1, N], [0, 1]])
-    section = checked(raters.section("run", [made], Excluded(), resamples=0))
+    section = checked(raters.section("run", [made], Excluded()))
     assert rows(section, "Who answered")[0]["raters"] is None
     assert rows(section, "Each rater") == []
     assert "The raters of smile are not known" in section["warnings"]

@@ -188,3 +188,16 @@ def test_a_detector_without_scores_has_its_answers_and_a_regression_its_scores()
     numbers = checked(sensitivity.section([stepped(STEPS, scores=WALK, task=Task.REGRESSION)]))
     assert [figure["title"] for figure in numbers["figures"]] == ["Score sensitivity", "Absolute changes, E|Δ|"]
     assert [table["title"] for table in numbers["tables"]] == ["Changes of the score at every step"]
+
+
+def test_figures_have_bands_of_the_whole_curve_and_tables_have_both():
+    made = checked(sensitivity.section([stepped(STEPS, scores=LONG)]))
+    (row,) = [row for row in of(made, "Changes of the score") if row["λ"] == 1.0]
+    assert row["S: band low"] < row["S: low"] < row["S"] < row["S: high"] < row["S: band high"]
+    assert row["E|Δ|: band high"] > row["E|Δ|: high"]
+    assert row["note"] == ""
+    panel = made["figures"][0]["panels"][0]["series"][0]["points"]
+    assert [point["low"] for point in panel] == [pytest.approx(panel[0]["low"]), None, row["S: band low"]]
+    few = checked(sensitivity.section([stepped(STEPS, scores=LONG[:9])]))
+    assert of(few, "Changes of the score")[0]["note"] == "fewer than 20 subjects at a level (9): no band"
+    assert few["figures"][0]["panels"][0]["series"][0]["points"][0]["low"] is None

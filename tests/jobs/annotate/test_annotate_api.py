@@ -46,7 +46,7 @@ def project(run, tmp_path_factory):
 
 
 def test_agreement_is_a_record_with_a_table(project):
-    result = project.agreement(resamples=0)
+    result = project.agreement()
     assert [question.question for question in result.numbers.questions] == ["quality", "condition"]
     assert result.numbers.questions[1].alpha == 1.0
     assert len(result.table) == 4
@@ -66,7 +66,7 @@ def test_validation_is_what_the_command_writes(project, run):
 
 
 def test_the_page_the_answers_and_invitations(project, tmp_path):
-    assert project.raters_page(tmp_path / "page", resamples=0).path.name == "annotate.html"
+    assert project.raters_page(tmp_path / "page").path.name == "annotate.html"
     assert project.export(tmp_path / "answers.parquet")["rows"] == 24
     (invitation,) = project.invite(url="https://rate.example")
     assert (invitation.rater, invitation.link[:28]) == ("rater-0003", "https://rate.example/invite/")

@@ -35,11 +35,12 @@ _TEXT: Final = (
     "recommended because images of one subject resemble each other."
 )
 _BESIDE: Final = (
-    "Each attribute is split at its median (or into off and on) and adjusted for all others. Differences in "
-    "the error rate are causal only if no unlisted variable affects both the attribute and the errors. "
-    "Attributes with more than two levels are adjusted for by an indicator per level. AIPW needs subjects on both "
-    "sides that resemble each other (overlap). It is withheld where more than {clipped:g} % of the chances of being "
-    "on a side are clipped (outside {low:g} to {high:g} %), or a side has fewer than {effective} effective subjects."
+    "Each attribute is split at its median, at the cut point of --bins nearest to it, or into off and on, and "
+    "adjusted for all others. Differences in the error rate are causal only if no unlisted variable affects both the "
+    "attribute and the errors. Attributes with more than two levels are adjusted for by an indicator per level. AIPW "
+    "needs subjects on both sides that resemble each other (overlap). It is withheld where more than {clipped:g} % of "
+    "the chances of being on a side are clipped (outside {low:g} to {high:g} %), or a side has fewer than {effective} "
+    "effective subjects."
 )
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.sections.answers import Answers, point, table
+from transect.effects.class_consistency import interpolation_consistency
 from transect.effects.intervals import wilson
-from transect.effects.sensitivity import SOURCE, interpolation_consistency
+from transect.effects.sensitivity import SOURCE
 from transect.reports.records import Figure, Panel, Section, Series, Table
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}

@@ -29,10 +29,10 @@ from transect.records import Effect
 from transect.reports.records import Section, Table
 
 _TEXT: Final = (
-    "Each attribute is split at its median (or into off and on), with all others held equal; errors are "
-    "clustered by subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate; for a "
-    "common outcome the odds ratio is farther from 1. Both are causal only where attributes were set, or where "
-    "no unlisted variable affects both the attribute and the errors."
+    "Each attribute is split at its median, at the cut point of --bins nearest to it, or into off and on, with all "
+    "others held equal; errors are clustered by subject. An odds ratio of 2 doubles the odds of an error, a risk "
+    "ratio of 2 its rate; for a common outcome the odds ratio is farther from 1. Both are causal only where "
+    "attributes were set, or where no unlisted variable affects both the attribute and the errors."
 )
 _FRACTIONAL: Final = (
     "The fractional logit is of |score − mean rating|, 0 to 1: an image on which raters disagree counts as "

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import point, table, words
 from transect.annotation.agreement import krippendorff_alpha, percent_agreement, rater_reliability, spread
+from transect.annotation.agreement.alpha_interval import SOURCE as ALPHA_INTERVAL
 from transect.annotation.agreement.krippendorff import SOURCE as ALPHA
 from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.records import Annotations
@@ -21,9 +22,10 @@ _WIDEST: Final = 0.5
 """The largest standard deviation that answers can have, in ranges of the scale: half at either end."""
 _TEXT: Final = (
     "Raters appear as numbers, not names. Agreement is the share of pairs of answers about one image that are "
-    "equal; Krippendorff's α corrects it for chance, with a bootstrap interval by image. The spread is the "
-    "standard deviation of the answers about one image, in ranges of the scale (Balakrishnan et al. 2020, Fig. "
-    "8). The correlation of each rater with the mean of the others shows whether somebody answered blindly."
+    "equal; Krippendorff's α corrects it for chance. Its interval is for these raters and further subjects, not for "
+    "other raters. The spread is the standard deviation of the answers about one image, in ranges of the scale "
+    "(Balakrishnan et al. 2020, Fig. 8). The correlation of each rater with the mean of the others shows whether "
+    "somebody answered blindly."
 )
 
 
@@ -92,8 +94,10 @@ class Excluded:
     """Known answers met and repeats answered the same: of how many."""
 
 
-def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: int = 1000) -> Section:
-    """The section on the raters of one study."""
+def section(
+    study: str, rated: Sequence[Rated], excluded: Excluded, people: Int[np.ndarray, " n"] | None = None
+) -> Section:
+    """The section on the raters of one study. people: who is on each image; None: another person on each."""
     ordered = [question for question in rated if question.scale != "nominal"]
     return Section(
         key="raters",
@@ -102,8 +106,8 @@ def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: i
         text=[_TEXT],
         warnings=_warnings(rated, excluded),
         figures=[_spreads(ordered), _means(ordered), *_histograms(ordered)] if ordered else [],
-        tables=[_who(rated, excluded), _agreement(rated, resamples), _reliability(ordered)],
-        sources=[SOURCE, ALPHA],
+        tables=[_who(rated, excluded), _agreement(rated, people), _reliability(ordered)],
+        sources=[SOURCE, ALPHA, ALPHA_INTERVAL],
     )
 
 
@@ -141,7 +145,7 @@ def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
     return table("Who answered", heads, rows)
 
 
-def _agreement(rated: Sequence[Rated], resamples: int) -> Table:
+def _agreement(rated: Sequence[Rated], people: Int[np.ndarray, " n"] | None) -> Table:
     heads = [
         ("question", "text"),
         ("scale", "text"),
@@ -151,7 +155,7 @@ def _agreement(rated: Sequence[Rated], resamples: int) -> Table:
     heads += [("α: low", "number"), ("α: high", "number"), ("median spread", "number"), ("note", "text")]
     rows = []
     for question in rated:
-        alpha = krippendorff_alpha(question.ratings, question.scale, resamples=resamples)
+        alpha = krippendorff_alpha(question.ratings, question.scale, subjects=people)
         apart = spread(question.ratings, question.low, question.low + question.width)
         median = float(np.nanmedian(apart)) if np.isfinite(apart).any() and question.scale != "nominal" else np.nan
         rows.append(

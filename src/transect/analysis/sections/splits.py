@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -28,6 +28,7 @@ def splits(
 ) -> dict[str, Split]:
     """Every attribute that varies and has no more than two names, parted at its median (or off and on).
 
+    Where the user states cut points, the one nearest to the median that leaves values on both sides takes its place.
     columns: values by attribute, as perceived or as they are; all others of them are held equal, and so is `held`, by
     which nothing is compared.
     """
@@ -38,7 +39,8 @@ def splits(
             continue
         attribute = answers.known[name] if named(answers.known, name, values) else None
         others = covariates(answers.known, {other: column for other, column in everything.items() if other != name})
-        parts[name] = Split(_told(attribute, values), half(values), others)
+        at = _middle(known, answers.bins.get(name, ()))
+        parts[name] = Split(_told(attribute, at), half(values, at), others)
     return parts
 
 
@@ -65,23 +67,31 @@ def named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarr
     )
 
 
-def half(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """0 below the median and 1 from it on (or off and on); values that vary.
+def half(values: Float[np.ndarray, " n"], at: float) -> Float[np.ndarray, " n"]:
+    """0 below a value and 1 from it on; NaN without a value.
 
-    >>> half(np.array([0.0, 0.0, 1.0, np.nan]))
+    >>> half(np.array([0.0, 0.0, 1.0, np.nan]), 1.0)
     array([ 0.,  0.,  1., nan])
     """
-    middle = _middle(values[np.isfinite(values)])
-    return np.where(np.isfinite(values), (values >= middle).astype(np.float64), np.nan)
+    return np.where(np.isfinite(values), (values >= at).astype(np.float64), np.nan)
 
 
-def _middle(known: Float[np.ndarray, " n"]) -> float:
-    """The median, or the next value above it where it is the smallest of all."""
+def _middle(known: Float[np.ndarray, " n"], stated: Sequence[float] = ()) -> float:
+    """The stated cut point nearest to the median, else the median, or the next value where that is the smallest.
+
+    known: finite values, not all the same. Stated points that leave a side empty are passed over.
+
+    >>> _middle(np.array([20.0, 30.0, 40.0, 70.0]), (25.0, 50.0, 90.0)), _middle(np.array([0.0, 0.0, 1.0]))
+    (25.0, 1.0)
+    """
     middle = float(np.median(known))
+    parting = [point for point in stated if known.min() < point <= known.max()]
+    if parting:
+        return min(parting, key=lambda point: abs(point - middle))
     return middle if middle > known.min() else float(known[known > known.min()].min())
 
 
-def _told(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> str:
+def _told(attribute: Attribute | None, at: float) -> str:
     if attribute is not None:
         return f"{attribute.levels[1]} vs {attribute.levels[0]}"
-    return f"from {_middle(values[np.isfinite(values)]):.3g} on vs below"
+    return f"from {at:.3g} on vs below"

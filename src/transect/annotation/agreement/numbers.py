@@ -50,7 +50,8 @@ class LatentLevels:
 class QuestionAgreement:
     """Agreement on one question.
 
-    alpha: Krippendorff's, with its interval; median_spread: of the answers on a unit, as a share of the scale;
+    alpha: Krippendorff's, with its interval by subject, for these raters; alpha_reason: why alpha or the interval is
+    NaN; median_spread: of the answers on a unit, as a share of the scale;
     known_right: answers to items whose answer is known that meet it; repeats_equal: repeated items that got the same
     answer again.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -27,21 +28,26 @@ _VIEWS: Final = 3
 doi:10.1214/09-AOS689)."""
 
 
-def summary(project: Project, resamples: int = 1000) -> Agreement:
-    """All figures of agreement, by question. resamples: of the intervals of alpha, 0 for none."""
+def summary(project: Project) -> Agreement:
+    """All figures of agreement, by question."""
     answers = rows(project.database)
+    people = {(picture.study, picture.id): (picture.study, picture.person) for picture in project.pictures.all}
     return Agreement(
         len(answers),
         tuple(sorted({answer.rater for answer in answers if answer.excluded})),
-        tuple(_question(answers, question, resamples) for question in project.questionnaire.question),
+        tuple(_question(answers, question, people) for question in project.questionnaire.question),
     )
 
 
-def _question(answers: list[Row], question: RaterQuestion, resamples: int) -> QuestionAgreement:
+def _question(
+    answers: list[Row], question: RaterQuestion, people: Mapping[tuple[str, str], tuple[str, int]]
+) -> QuestionAgreement:
     table = matrix(answers, question.name)
     values = level_values(question)
     valued = table._replace(ratings=valued_as(table.ratings, values))
-    alpha = krippendorff_alpha(valued.ratings, question.scale, resamples=resamples)
+    number = {person: place for place, person in enumerate(dict.fromkeys(people.values()))}
+    subjects = [number[people[study, first]] for study, first, _ in table.units]
+    alpha = krippendorff_alpha(valued.ratings, question.scale, subjects=subjects)
     spreads = spread(valued.ratings, values.min(), values.max())
     known = spreads[np.isfinite(spreads) & (question.scale != "nominal")]
     latent = dawid_skene(table.ratings, len(question.levels))
@@ -146,9 +152,8 @@ def lines(agreement: Agreement) -> list[str]:
 
 
 def _lines_of(question: QuestionAgreement) -> list[str]:
-    interval = (
-        f" ({_shown(question.alpha_low)}, {_shown(question.alpha_high)})" if math.isfinite(question.alpha) else ""
-    )
+    ends = question.alpha_low, question.alpha_high
+    interval = f" ({_shown(ends[0])}, {_shown(ends[1])})" if math.isfinite(ends[0]) else ""
     reason = f" ({question.alpha_reason})" if question.alpha_reason else ""
     known, again, latent = question.known_right, question.repeats_equal, question.dawid_skene
     first = (

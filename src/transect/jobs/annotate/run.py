@@ -118,16 +118,16 @@ class AnnotationProject(Result):
 
         return change(self.run, self.database, self.questions, work)
 
-    def agreement(self, resamples: int = 1000) -> AgreementResult:
+    def agreement(self) -> AgreementResult:
         """How far raters agree with each other, with known answers and with themselves.
 
-        resamples: of the intervals of Krippendorff's alpha, 0 for none. Figures that are not known are NaN.
+        Figures that are not known are NaN.
         """
         from transect.annotation.agreement.summary import summary
 
         project = self.open(create=False)
         with closing(project.database):
-            return AgreementResult(summary(project, resamples), self)
+            return AgreementResult(summary(project), self)
 
     def validate(
         self, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
@@ -185,7 +185,6 @@ class AnnotationProject(Result):
         out: str | Path | None = None,
         scale: str = "attribute",
         prune: str | Sequence[str] = (),
-        resamples: int = 1000,
     ) -> RaterReport:
         """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
@@ -196,7 +195,7 @@ class AnnotationProject(Result):
 
         rules = [rule for rules in parse_rules(as_names(prune)).values() for rule in rules]
         studies = self.studies(scale)
-        page = rater_report.page(studies, rules, resamples, self.run.name)
+        page = rater_report.page(studies, rules, self.run.name)
         validated = [
             validation.section(study.name, validation.of_generator(study), study.run.attributes)
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units

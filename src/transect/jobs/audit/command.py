@@ -28,6 +28,7 @@ from transect.console.results import show
 from transect.console.target_options import (
     Batch,
     ClassNames,
+    Isolate,
     MaxFailures,
     OutputKind,
     PositiveClass,
@@ -141,6 +142,7 @@ def audit(
     positive: PositiveClass = None,
     threshold: Threshold = None,
     output: OutputKind = None,
+    isolate: Isolate = None,
     false_match_rate: Annotated[
         float | None,
         verification_option(

@@ -32,7 +32,8 @@ class ModelSettings:
 
     task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
     positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
-    distance from which two images do not match. output: "probability" or "logit".
+    distance from which two images do not match. output: "probability" or "logit". isolate: whether a target given by
+    name runs in a process of its own; by default those that run the code of others do.
     """
 
     task: str | None = None
@@ -41,6 +42,7 @@ class ModelSettings:
     positive: str | None = None
     threshold: float | None = None
     output: str | None = None
+    isolate: bool | None = None
 
     def options(self) -> dict[str, object]:
         """The settings that are not None, as `resolve_targets` takes them."""

@@ -13,6 +13,7 @@ from transect.console.audit_options import InvertedLatents, Threshold
 from transect.console.common_options import Device, Json
 from transect.console.target_options import (
     ClassNames,
+    Isolate,
     OutputKind,
     PositiveClass,
     PreprocessFile,
@@ -85,6 +86,7 @@ def fit(
     positive: PositiveClass = None,
     threshold: Threshold = None,
     output: OutputKind = None,
+    isolate: Isolate = None,
     json: Json = False,
 ) -> None:
     """Fit a direction per attribute, measure it on labels that it did not see, and write it.
@@ -99,7 +101,13 @@ def fit(
 
     safetensors_path(out)
     answers = target_options.given(
-        task=task, preprocess=preprocess, labels=classes, positive=positive, threshold=threshold, output=output
+        task=task,
+        preprocess=preprocess,
+        labels=classes,
+        positive=positive,
+        threshold=threshold,
+        output=output,
+        isolate=isolate,
     )
     options = DirectionsOptions(labelled_by, population, size, device, answers)
     result = fit_directions(

@@ -22,6 +22,7 @@ from transect.datasets import features
 from transect.datasets.parquet import encoded_of
 from transect.datasets.pictures import Encoded, check_size, pixels_of
 from transect.errors import BadInput
+from transect.experiment import costs
 from transect.protocols import Target, TargetLike
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
@@ -60,15 +61,16 @@ class Asking:
 def embedding_target(target: TargetLike, preprocess: Any) -> Target:
     """The target of a spec or object; one that does not state its task embeds."""
     from transect.targets import as_target, resolve
-    from transect.targets.model import ModelTarget
+    from transect.targets.isolated import is_model
 
     if not isinstance(target, str):
-        task = {} if isinstance(target, Target) or inspect.isclass(target) else {"task": "embedding"}
-        return as_target(target, preprocess=preprocess, **task)
+        states_task = isinstance(target, Target) or inspect.isclass(target)
+        return as_target(target, preprocess=preprocess, task=None if states_task else "embedding")
     if target.startswith(_MODELS) or target.lower().endswith(".onnx"):
         return resolve(target, task="embedding", preprocess=preprocess)
     resolved = resolve(target, preprocess=preprocess)
-    if isinstance(resolved, ModelTarget):
+    if is_model(resolved):
+        costs.close([resolved])
         return resolve(target, task="embedding", preprocess=preprocess)
     return resolved
 

@@ -12,6 +12,7 @@ from transect.console.common_options import Json
 from transect.console.results import show
 from transect.console.target_options import (
     ClassNames,
+    Isolate,
     MaxFailures,
     OutputKind,
     PositiveClass,
@@ -72,6 +73,7 @@ def search(
     positive: PositiveClass = None,
     threshold: Threshold = None,
     output: OutputKind = None,
+    isolate: Isolate = None,
     timeout: Timeout = 10.0,
     max_failures: MaxFailures = 0.05,
     require_validation: RequireValidation = None,
@@ -92,7 +94,13 @@ def search(
     from transect.targets.limits import Limits
 
     settings = target_options.given(
-        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
+        task=task,
+        preprocess=preprocess,
+        labels=labels,
+        positive=positive,
+        threshold=threshold,
+        output=output,
+        isolate=isolate,
     )
     options = SearchOptions(
         space=space,

@@ -10,14 +10,16 @@ from transect.analysis.sections.sensitivity import labels
 from transect.analysis.sections.sensitivity.figures import figures
 from transect.analysis.sections.sensitivity.measures import Measured
 from transect.analysis.sections.sensitivity.tables import tables
+from transect.effects.bands import SOURCES as BANDS
 from transect.effects.sensitivity import SOURCE
 from transect.effects.validity import SOURCE as EQUIVALENCE
 from transect.reports.records import Section
 
 _DENTON: Final = (
     "Each subject is shown at steps λ of one attribute, in units of half its range from the subject's own "
-    "value; steps beyond the attribute's ends stop there. {near} Bands and intervals are pointwise 95 %, by "
-    "subject."
+    "value; steps beyond the attribute's ends stop there. {near} A band contains the whole true curve with 95 % "
+    "confidence; a curve with a step of fewer than 20 subjects has none. Intervals in the tables are of each step "
+    "alone, 95 %. Both are by subject."
 )
 _BOTH: Final = (
     "The left panels are all subjects, the right ones those near the decision boundary ({low:g} < score < {high:g} at "
@@ -66,7 +68,7 @@ def section(answer_sets: Sequence[Answers]) -> Section:
         warnings=[*_warnings(measured), *labels.warnings(checked)],
         figures=[*figures(measured), *labels.figures(checked)],
         tables=[*tables(measured), *labels.tables(checked)],
-        sources=[SOURCE, EQUIVALENCE] if checked else [SOURCE],
+        sources=[SOURCE, *([EQUIVALENCE] if checked else []), *BANDS],
     )
 
 

@@ -74,9 +74,10 @@ def _curves(
 
 
 def line(name: str, curve: Curve) -> Series:
-    """One line of a figure."""
-    rows = zip(curve.steps, curve.values, curve.low, curve.high, curve.subjects, curve.reasons, strict=True)
-    points = [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why) for x, v, lo, hi, n, why in rows]
+    """One line of a figure, with the band of the whole curve."""
+    rows = zip(curve.steps, curve.values, curve.band.low, curve.band.high, curve.subjects, curve.reasons, strict=True)
+    without = curve.band.reason
+    points = [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why or without) for x, v, lo, hi, n, why in rows]
     return Series(name=name, points=points)
 
 

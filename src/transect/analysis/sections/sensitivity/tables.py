@@ -32,27 +32,39 @@ def _with_ends(name: str, unit: str) -> list[tuple[str, str]]:
     return [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
 
 
+def _with_band(name: str, unit: str) -> list[tuple[str, str]]:
+    return [*_with_ends(name, unit), (f"{name}: band low", unit), (f"{name}: band high", unit)]
+
+
 def _cells(curve: Curve, place: int) -> list[object]:
     return [curve.values[place], curve.low[place], curve.high[place]]
 
 
+def _banded(curve: Curve, place: int) -> list[object]:
+    return [*_cells(curve, place), curve.band.low[place], curve.band.high[place]]
+
+
+def _note(curve: Curve, place: int) -> str:
+    return curve.reasons[place] or curve.band.reason
+
+
 def _scores(measured: Sequence[Measured]) -> Table:
-    columns = [*_HEADS, *_with_ends("S", "number"), *_with_ends("E|Δ|", "number"), *_TAIL]
+    columns = [*_HEADS, *_with_band("S", "number"), *_with_band("E|Δ|", "number"), *_TAIL]
     rows = []
     for m, place, near, head in _places([m for m in measured if m.scored]):
         signed, absolute = m.score[near].signed, m.score[near].absolute
-        end = [int(signed.subjects[place]), left_out(signed, place), signed.reasons[place]]
-        rows.append([*head, *_cells(signed, place), *_cells(absolute, place), *end])
+        end = [int(signed.subjects[place]), left_out(signed, place), _note(signed, place)]
+        rows.append([*head, *_banded(signed, place), *_banded(absolute, place), *end])
     return table("Changes of the score at every step", columns, rows)
 
 
 def _answers(measured: Sequence[Measured]) -> Table:
-    columns = [*_HEADS, *_with_ends("S, points", "points"), *_with_ends("flips", "proportion"), *_TAIL]
+    columns = [*_HEADS, *_with_band("S, points", "points"), *_with_band("flips", "proportion"), *_TAIL]
     rows = []
     for m, place, near, head in _places([m for m in measured if m.classes]):
         signed, flips = m.classes[near].signed, m.classes[near].absolute
-        end = [int(signed.subjects[place]), left_out(signed, place), signed.reasons[place]]
-        rows.append([*head, *_cells(signed, place), *_cells(flips, place), *end])
+        end = [int(signed.subjects[place]), left_out(signed, place), _note(signed, place)]
+        rows.append([*head, *_banded(signed, place), *_banded(flips, place), *end])
     return table("Changes of the answer at every step", columns, rows)
 
 

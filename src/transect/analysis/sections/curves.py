@@ -1,0 +1,154 @@
+"""Rates and means along the levels of each attribute that was set, and their changes from the first, with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.analysis.sections.answers import point, words
+from transect.effects.bands import SOURCES, Band, difference_band, mean_band, rate_band
+from transect.effects.contrasts import level_differences
+from transect.effects.samples import Measure
+from transect.records import Attribute, Design
+from transect.reports.records import Figure, Panel, Section, Series, Unit
+
+FEWEST_LEVELS: Final = 3
+_TEXT: Final = (
+    "A band contains the whole true curve with 95 % confidence. It is wider than intervals of each level alone: six "
+    "independent ones miss a curve somewhere in a quarter of all audits. Use the band to judge the course of a curve, "
+    "and the interval of a level to judge that level.",
+    "For each attribute, one panel has the rate (or mean) at each level, the other the mean change of a subject from "
+    "the first level. Both are by subject.",
+)
+_ORIGIN: Final = "the first level, where a change is 0"
+_CAPTION: Final = "(with simultaneous 95 % bands; the numbers are subjects)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """One curve of one target along one attribute: of the rate, or of its change from the first level."""
+
+    measure: Measure
+    attribute: Attribute
+    change: bool
+    origin: float
+    levels: tuple[float, ...]
+    values: Float[np.ndarray, " k"]
+    subjects: Int[np.ndarray, " k"]
+    band: Band
+
+
+def sections(
+    study: str,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+) -> list[Section]:
+    """The section of one experiment; none where no ordered attribute has three levels.
+
+    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none.
+    """
+    curves = [
+        curve
+        for measure, values in answered
+        for axis, name in enumerate(design.levels)
+        if not attributes[name].discrete and len(design.levels[name]) >= FEWEST_LEVELS
+        for curve in _both(measure, values, design, attributes[name], axis)
+    ]
+    if not curves:
+        return []
+    outcomes = list(dict.fromkeys(curve.measure.outcome for curve in curves))
+    of_outcome = {name: [curve for curve in curves if curve.measure.outcome == name] for name in outcomes}
+    return [
+        Section(
+            key="curves",
+            study=study,
+            title=f"Curves along levels: {words(study)}",
+            text=[*_TEXT, *_without(curves)],
+            figures=[_figure(outcome, rows) for outcome, rows in of_outcome.items()],
+            sources=list(SOURCES),
+        )
+    ]
+
+
+def _both(
+    measure: Measure, values: Float[np.ndarray, ...], design: Design, attribute: Attribute, axis: int
+) -> list[_Curve]:
+    levels = design.levels[attribute.name]
+    grid = np.moveaxis(values, axis + 1, 1).reshape(len(values), len(levels), -1)
+    return [
+        _rates(measure, grid, attribute, levels, design.seed),
+        _changes(measure, grid, attribute, levels, design.seed),
+    ]
+
+
+def _rates(
+    measure: Measure, grid: Float[np.ndarray, "n k cells"], attribute: Attribute, levels: tuple[float, ...], seed: int
+) -> _Curve:
+    """Images count equally, as in the rates of cells."""
+    counts = np.isfinite(grid).sum(axis=2).astype(np.float64)
+    totals = np.nansum(grid, axis=2)
+    images = counts.sum(axis=0)
+    mean = np.divide(totals.sum(axis=0), images, out=np.full(len(levels), np.nan), where=images > 0)
+    band = (rate_band if measure.is_binary else mean_band)(totals, counts, seed=seed)
+    return _Curve(measure, attribute, False, levels[0], levels, mean, (counts > 0).sum(axis=0), band)
+
+
+def _changes(
+    measure: Measure, grid: Float[np.ndarray, "n k cells"], attribute: Attribute, levels: tuple[float, ...], seed: int
+) -> _Curve:
+    d = np.stack([level_differences(grid[:, 0], grid[:, k]) for k in range(1, len(levels))], axis=1)
+    n = np.isfinite(d).sum(axis=0)
+    mean = np.divide(np.nansum(d, axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    band = difference_band(d, grid.shape[2], seed=seed) if measure.is_binary else mean_band(d, seed=seed)
+    return _Curve(measure, attribute, True, levels[0], levels[1:], mean, n, band)
+
+
+def _figure(outcome: str, curves: Sequence[_Curve]) -> Figure:
+    panels = []
+    for name, change in dict.fromkeys((curve.attribute.name, curve.change) for curve in curves):
+        lines = [curve for curve in curves if (curve.attribute.name, curve.change) == (name, change)]
+        panels.append(_panel(outcome, lines))
+    return Figure(
+        kind="curves",
+        title=f"{words(outcome).capitalize()} along levels",
+        caption=_CAPTION,
+        same_axis=False,
+        panels=panels,
+    )
+
+
+def _panel(outcome: str, lines: Sequence[_Curve]) -> Panel:
+    first = lines[0]
+    what = f"change of the {words(outcome)} from the first level" if first.change else words(outcome)
+    return Panel(
+        heading=words(first.attribute.name).capitalize() + (": change" if first.change else ""),
+        x_words=words(first.attribute.name) + (f", {first.attribute.unit}" if first.attribute.unit else ""),
+        y_words=what,
+        unit=_unit(first),
+        series=[_series(curve) for curve in lines],
+    )
+
+
+def _series(curve: _Curve) -> Series:
+    rows = zip(curve.levels, curve.values, curve.band.low, curve.band.high, curve.subjects, strict=True)
+    points = [point(v, low=lo, high=hi, x=x, n=int(n), reason=curve.band.reason) for x, v, lo, hi, n in rows]
+    first = [point(0.0, x=curve.origin, reason=_ORIGIN)] if curve.change else []
+    return Series(curve.measure.target, [*first, *points])
+
+
+def _without(curves: Sequence[_Curve]) -> list[str]:
+    """A sentence for each reason why curves have no band."""
+    reasons = [curve.band.reason for curve in curves]
+    return [f"{reasons.count(why)} of {len(curves)} curves: {why}." for why in sorted(set(reasons) - {""})]
+
+
+def _unit(curve: _Curve) -> Unit:
+    if curve.measure.unit != "proportion":
+        return "number"
+    return "points" if curve.change else "proportion"

@@ -1,0 +1,131 @@
+"""What a run and the process of a target say to each other: a JSON header and raw numbers, nothing that can run.
+
+A message is two lengths (8 bytes each, big endian), a header in JSON, and its numbers as bytes. The process of a target
+runs code of others, so that everything it sends is read as a stranger's: lengths are bounded, and kinds are checked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+from collections.abc import Mapping
+from typing import IO, Any, Final, TypeAlias
+
+import numpy as np
+
+from transect.errors import TransectError
+from transect.records import Images, Predictions, Task
+
+Header: TypeAlias = Mapping[str, Any]
+"""A message's facts, as JSON holds them."""
+LONGEST_HEADER: Final = 64 << 20
+LONGEST_NUMBERS: Final = 4 << 30
+_LENGTHS: Final = struct.Struct(">QQ")
+_BOX: Final = 5
+
+
+class NoAnswer(TransectError):
+    """The target gave no answer to a call; the text is the reason, as tables and reports show it."""
+
+
+def send(stream: IO[bytes], header: Header, numbers: bytes = b"") -> None:
+    """Write one message."""
+    text = json.dumps(header).encode()
+    stream.write(_LENGTHS.pack(len(text), len(numbers)))
+    stream.write(text)
+    stream.write(numbers)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
+    """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message.
+
+    >>> import io
+    >>> channel = io.BytesIO()
+    >>> send(channel, {"ask": "predict"}, b"12")
+    >>> _ = channel.seek(0)
+    >>> receive(channel)
+    ({'ask': 'predict'}, b'12')
+    """
+    header, numbers = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
+    if header > LONGEST_HEADER or numbers > LONGEST_NUMBERS:
+        raise NoAnswer("its process sent no answer that can be read")
+    text, content = _exactly(stream, header), _exactly(stream, numbers)
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError):
+        raise NoAnswer("its process sent no answer that can be read") from None
+    if not isinstance(facts, dict):
+        raise NoAnswer("its process sent no answer that can be read")
+    return facts, content
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    content = stream.read(length)
+    if len(content) != length:
+        raise EOFError
+    return content
+
+
+def images_message(images: Images) -> tuple[Header, bytes]:
+    """A call about these images."""
+    boxes = images.face_boxes
+    numbers = images.pixels.tobytes() + (b"" if boxes is None else np.asarray(boxes, dtype=np.float64).tobytes())
+    return {"shape": list(images.pixels.shape), "boxes": boxes is not None}, numbers
+
+
+def images_of(header: Header, numbers: bytes) -> Images:
+    """The images of a call; arrays that a target may write to."""
+    shape = tuple(header["shape"])
+    size = int(np.prod(shape))
+    pixels = np.frombuffer(numbers, dtype=np.uint8, count=size).reshape(shape).copy()
+    if not header["boxes"]:
+        return Images(pixels)
+    return Images(pixels, np.frombuffer(numbers[size:], dtype=np.float64).reshape(len(pixels), 4).copy())
+
+
+def answer_message(answer: Predictions) -> tuple[Header, bytes]:
+    """A sound answer, whose failed images have no boxes."""
+    scores = np.ascontiguousarray(answer.scores, dtype=np.float64)
+    header = {
+        "task": str(answer.task),
+        "shape": list(scores.shape),
+        "failures": list(answer.failures),
+        "labels": list(answer.labels),
+        "boxes": None if answer.boxes is None else [len(boxes) for boxes in answer.boxes],
+    }
+    boxes = [np.ascontiguousarray(image_boxes, dtype=np.float64).tobytes() for image_boxes in answer.boxes or ()]
+    return header, b"".join([scores.tobytes(), *boxes])
+
+
+def answer_of(header: Header, numbers: bytes, n: int) -> Predictions:
+    """The answer about n images that a message holds. Raises NoAnswer for anything else.
+
+    >>> said = Predictions(Task.BINARY, np.array([[0.25], [np.nan]]), ("", "too dark"))
+    >>> answer_of(*answer_message(said), 2).failures
+    ('', 'too dark')
+    """
+    try:
+        rows, width = (int(side) for side in header["shape"])
+        values = np.frombuffer(numbers, dtype=np.float64)
+        failures, labels = (tuple(map(str, header[key])) for key in ("failures", "labels"))
+        if rows != n or width < 0 or len(failures) != n:
+            raise ValueError
+        scores = values[: n * width].reshape(n, width)
+        boxes = _boxes(header["boxes"], values[n * width :], n)
+        return Predictions(Task(header["task"]), scores, failures, boxes, labels)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise NoAnswer("its process sent no answer that can be read") from None
+
+
+def _boxes(counts: Any, values: np.ndarray, n: int) -> tuple[np.ndarray, ...] | None:
+    if counts is None:
+        if len(values):
+            raise ValueError
+        return None
+    ends = np.cumsum([0, *(int(count) for count in counts)])
+    if len(counts) != n or min(counts, default=0) < 0 or ends[-1] * _BOX != len(values):
+        raise ValueError
+    table = values.reshape(-1, _BOX)
+    return tuple(table[start:end] for start, end in itertools.pairwise(ends))

@@ -1,0 +1,124 @@
+"""The process of a target, `python -m transect.targets.isolated.process`, which IsolatedTarget starts.
+
+It reads messages from standard input and answers on what was standard output. What the target prints goes to standard
+error, where it cannot be taken for an answer. A crash of native code leaves its traceback there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import IO, Final
+
+import numpy as np
+
+from transect.errors import TransectError
+from transect.protocols import Target
+from transect.records import Predictions, Task
+from transect.targets.capabilities import box_convention_of, is_metered, labels_of, patience_of
+from transect.targets.description import describe
+from transect.targets.guard import reason_of
+from transect.targets.isolated.messages import Header, answer_message, images_of, receive, send
+from transect.targets.model import ModelTarget
+from transect.targets.output import as_predictions
+from transect.targets.resolution import resolve
+from transect.targets.validation import row_fault, structure_fault
+
+_END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
+_NO_BOXES: Final = np.zeros((0, 5))
+
+
+def main() -> None:
+    """Open the target that the first message names, describe it, then answer calls until the input ends."""
+    asked, answers = _channels()
+    request, _ = receive(asked)
+    sys.path[:] = request["path"]
+    opened = _attempt(lambda: resolve(request["spec"], **request["options"], isolate=False))
+    if not isinstance(opened, Target):
+        send(answers, opened)
+        return
+    send(answers, _facts(opened))
+    while True:
+        try:
+            header, numbers = receive(asked)
+        except EOFError:
+            return
+        _answer(opened, header, numbers, answers)
+
+
+def _channels() -> tuple[IO[bytes], IO[bytes]]:
+    """The pipes to the run, out of reach of a target that prints or reads."""
+    faulthandler.enable()
+    with suppress(
+        OSError, AttributeError
+    ):  # elsewhere than on Linux a run that is killed leaves it to the end of input
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides what an interruption ends
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return asked, answers
+
+
+def _attempt(work: Callable[[], Target]) -> Target | Header:
+    """The target, or a message that says why there is none."""
+    try:
+        return work()
+    except TransectError as error:
+        return {"error": type(error).__name__, "text": str(error)}
+    except BaseException as error:  # code of others may raise anything on import, SystemExit too
+        return {"error": "BadInput", "text": reason_of(error)}
+
+
+def _facts(target: Target) -> Header:
+    convention = box_convention_of(target)
+    return {
+        "name": target.name,
+        "task": str(Task(target.task)),
+        "labels": list(labels_of(target)),
+        "threshold": getattr(target, "threshold", None),
+        "positive": getattr(target, "positive", None),
+        "patience": patience_of(target),
+        "box_convention": None
+        if convention is None
+        else [convention.center_dx, convention.center_dy, convention.width, convention.height],
+        "description": describe(target),
+        "own_process": not (is_metered(target) or hasattr(target, "on_round")),
+        "model": isinstance(target, ModelTarget),
+    }
+
+
+def _answer(target: Target, header: Header, numbers: bytes, answers: IO[bytes]) -> None:
+    images = images_of(header, numbers)
+    try:
+        answer = as_predictions(target.predict(images), target, len(images))
+        fault = structure_fault(answer, Task(target.task), len(images))
+        if isinstance(answer, Predictions) and not fault:
+            reply = answer_message(_sound(answer))
+        else:
+            reply = {"error": "NoAnswer", "text": fault}, b""
+    except BaseException as error:  # a plug-in may raise anything, SystemExit too
+        reply = ({"error": type(error).__name__, "text": reason_of(error)}, b"")
+    with suppress(BrokenPipeError):
+        send(answers, *reply)
+
+
+def _sound(answer: Predictions) -> Predictions:
+    """Each image with its answer or the reason why there is none."""
+    reasons = tuple(row_fault(answer, row) for row in range(len(answer)))
+    if answer.boxes is None:
+        return replace(answer, failures=reasons)
+    boxes = tuple(_NO_BOXES if reason else found for reason, found in zip(reasons, answer.boxes, strict=True))
+    return replace(answer, failures=reasons, boxes=boxes)
+
+
+if __name__ == "__main__":
+    main()

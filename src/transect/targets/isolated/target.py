@@ -1,0 +1,215 @@
+"""A target whose code runs in a process of its own, and is ended with it where it hangs."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect import errors
+from transect.errors import BadInput, TransectError
+from transect.records import Images, Predictions, Task
+from transect.targets.boxes import BoxConvention
+from transect.targets.isolated.messages import Header, NoAnswer, answer_of, images_message, receive, send
+from transect.targets.preprocess import Preprocess
+
+_COMMAND: Final = (sys.executable, "-P", "-m", "transect.targets.isolated.process")
+_PASSED_ON: Final = ("TooManyFailures", "BudgetSpent", "AnswersUnusable", "Interrupted", "KeyboardInterrupt")
+"""Errors of a call that concern the whole run."""
+_ENDING: Final = 5.0
+"""Seconds for a process that is told to end."""
+
+
+class _Process:
+    """A process that opens a target, and the two pipes to it."""
+
+    def __init__(self) -> None:
+        # The command is this interpreter and this package; a session of its own keeps Ctrl-C to the run.
+        self._popen = subprocess.Popen(  # noqa: S603
+            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self.end = weakref.finalize(self, _end, self._popen)
+        """Ends the process and closes its pipes; runs where the target is forgotten, and at the end of the program."""
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def asked(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """The reply to a message. Raises EOFError or OSError where the process ended."""
+        if self._popen.stdin is None or self._popen.stdout is None:
+            raise EOFError
+        send(self._popen.stdin, header, numbers)
+        return receive(self._popen.stdout)
+
+    def ended(self) -> str:
+        """How the process ended, without its identifier, so that equal endings can be counted together."""
+        try:
+            code = self._popen.wait(_ENDING)
+        except subprocess.TimeoutExpired:
+            code = 0
+        self.end()
+        if code >= 0:
+            return f"its process ended with exit code {code}"
+        known = {number.value: number.name for number in signal.Signals}
+        return f"its process was ended by {known.get(-code, f'signal {-code}')}"
+
+
+@final
+class IsolatedTarget:
+    """The target that a spec names, in a process of its own that is started again where it ended.
+
+    spec, options: as `transect.targets.resolve` takes them. What crashes, ends the process or is stopped by the guard
+    is a failure on the images asked about, with the reason; the next call gets a new process. The process ends with
+    the program, however that ends (on Linux also where it is killed).
+
+    own_process: whether the target can be asked there at all; one that counts its own calls cannot. model: whether it
+    is a plain model, whose task is set by options.
+
+    Raises what `resolve` raises for the spec, BadInput for options that are no plain values.
+    """
+
+    def __init__(self, spec: str, options: Mapping[str, object]) -> None:
+        self._request = {"spec": spec, "options": _plain_options(options), "path": _path()}
+        self._lock = threading.Lock()
+        self._process: _Process | None = self._started()
+
+    def _started(self) -> _Process:
+        process = _Process()
+        _LIVING.add(process)
+        try:
+            self._read(process.asked(self._request)[0])
+        except (EOFError, OSError, NoAnswer):
+            raise BadInput(f"target {self._request['spec']}: {process.ended()} while it was loaded") from None
+        except BaseException:
+            process.end()
+            raise
+        return process
+
+    def _read(self, facts: Header) -> None:
+        if "error" in facts:
+            raise _error(facts)
+        try:
+            self.name, self.task = str(facts["name"]), Task(facts["task"])
+            self.labels = tuple(map(str, facts["labels"]))
+            self.threshold, self.patience = _number(facts["threshold"]), float(facts["patience"])
+            self.positive: str | int | None = facts["positive"]
+            convention = facts["box_convention"]
+            self.box_convention = None if convention is None else BoxConvention(*map(float, convention))
+            self._description: dict[str, Any] = dict(facts["description"])
+            self.own_process, self.model = facts["own_process"] is True, facts["model"] is True
+        except (KeyError, TypeError, ValueError):
+            raise BadInput(
+                f"target {self._request['spec']}: its process sent no description that can be read"
+            ) from None
+
+    def describe(self) -> Mapping[str, object]:
+        """What the target says of itself, as it would in this process."""
+        return self._description
+
+    def predict(self, images: Images) -> Predictions:
+        """The target's answer, one row per image.
+
+        Raises NoAnswer with the reason where the call raised, its answer had no valid structure, or its process ended.
+        """
+        with self._lock:
+            process = self._process
+            if process is None:
+                raise NoAnswer("its process was stopped")
+            try:
+                header, numbers = process.asked(*images_message(images))
+            except (EOFError, OSError):
+                raise NoAnswer(process.ended()) from None
+        if "error" in header:
+            raise _error(header)
+        return answer_of(header, numbers, len(images))
+
+    def ready(self) -> None:
+        """Starts the process again where it ended; the time that takes counts for no image."""
+        if self._process is None or not self._process.alive:
+            with self._lock:
+                self.stop()
+                self._process = self._started()
+
+    def stop(self) -> None:
+        """Ends the process, also in the middle of a call; `ready` starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.stop()
+
+
+_LIVING: Final[weakref.WeakSet[_Process]] = weakref.WeakSet()
+
+
+def end_all() -> None:
+    """Ends every process of a target, for a program that ends at once."""
+    for process in list(_LIVING):
+        process.end()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        with suppress(OSError):  # what a dead process did not read
+            if stream is not None:
+                stream.close()
+
+
+def _error(facts: Header) -> TransectError:
+    """The error that a message reports, as this process raises it."""
+    kind, text = str(facts["error"]), str(facts.get("text", ""))
+    if kind in _PASSED_ON:
+        return getattr(errors, kind, errors.Interrupted)(text)
+    if kind == "MissingExtra":
+        missing = errors.MissingExtra("", "")
+        missing.args = (text,)
+        return missing
+    known = getattr(errors, kind, None)
+    return BadInput(text) if isinstance(known, type) and issubclass(known, BadInput) else NoAnswer(text)
+
+
+def _plain_options(options: Mapping[str, object]) -> dict[str, Any]:
+    plain = {name: _plain_option(value) for name, value in options.items()}
+    try:
+        json.dumps(plain)
+    except TypeError:
+        named = ", ".join(options)
+        raise BadInput(
+            f"--isolate: expected settings of texts and numbers ({named}), got objects; leave it out"
+        ) from None
+    return plain
+
+
+def _plain_option(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Preprocess):
+        return {key: inner for key, inner in asdict(value).items() if inner is not None}
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _path() -> list[str]:
+    """Where this process finds modules, the working folder by its name."""
+    return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
+
+
+def _number(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError
+    return float(value)

@@ -1,0 +1,76 @@
+"""An audit of a target that crashes, moves or hangs: a run that ends as it should, with each fault on its image."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from transect.runs.folder import FinishedRun
+
+ROUGH = """
+import os, signal, time
+import numpy as np
+
+def smile(pixels):
+    os.chdir("/")
+    for image in pixels:
+        if int(image.sum()) % 4 == 0:
+            os._exit(0)
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+def endless(pixels):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    open("asked", "w").close()
+    while True:
+        pass
+"""
+
+
+def command(*words):
+    return [sys.executable, "-m", "transect", *words, "--vary", "smile=0,1", "--size", "32"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "rough.py").write_text(ROUGH)
+    return tmp_path
+
+
+def test_a_target_that_leaves_and_moves_is_audited_to_the_end(folder):
+    words = ["audit", "rough:smile", "--subjects", "12", "--max-failures", "1", "--out", "run", "--json"]
+    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["effects"]
+    run = FinishedRun(folder / "run")
+    (table,) = {path.name for path in (folder / "run" / "predictions").iterdir()}
+    rows = run.read_table(f"predictions/{table}", 1).to_pylist()
+    assert {row["reason"] for row in rows} == {"", "its process ended with exit code 0"}
+    assert len(rows) == 24
+    again = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+
+
+def test_ctrl_c_ends_a_run_whose_target_ignores_it(folder):
+    words = ["audit", "rough:endless", "--subjects", "4", "--timeout", "500", "--out", "run"]
+    with subprocess.Popen(
+        command(*words), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        while not (folder / "asked").exists():
+            assert run.poll() is None, run.stderr.read()
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "rerun the command to resume" in said.lower()
+    assert "Traceback" not in said
+
+
+def test_without_a_process_of_its_own_the_exit_is_the_programs(folder):
+    """What --isolate is for: here the target ends the program in the middle."""
+    words = ["audit", "rough:smile", "--subjects", "12", "--out", "run", "--no-isolate"]
+    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert not (folder / "run" / "results.json").exists()
