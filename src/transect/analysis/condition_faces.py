@@ -13,6 +13,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.interrogation import face_groups
 from transect.reports import selection
 from transect.reports.records import MeanFace
+from transect.runs.picture_files import pixels_of_png
 
 
 def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
@@ -28,7 +29,7 @@ def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
         for part in range(run.parts):
             rows = wanted[wanted // rows_per_part == part].tolist()
             stored = selection.stored_images(lambda k: run.folder.read_part("images", k), rows_per_part, rows)
-            yield from ((row, mean_faces.decoded(png)) for row, png in stored.items())
+            yield from ((row, pixels_of_png(png)) for row, png in stored.items())
 
     pictures_by_group = mean_faces.means(chosen, pictures())
     return tuple(

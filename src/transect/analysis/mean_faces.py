@@ -50,14 +50,6 @@ def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, "
     return chosen
 
 
-def decoded(png: bytes) -> UInt8[np.ndarray, "h w 3"]:
-    """The pixels of a PNG of the run folder."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-        return np.asarray(image.convert("RGB"))
-
-
 def _reduced(pixels: UInt8[np.ndarray, "h w 3"]) -> np.ndarray:
     from PIL import Image
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from transect.annotation.pictures import Picture, Pictures
 from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
 from transect.errors import BadInput
-from transect.texts import words_of
+from transect.runs import csv_files
 
 
 class Unit(NamedTuple):
@@ -90,14 +89,10 @@ def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iter
 
 
 def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"pairs {path}: expected a readable CSV, got {words_of(error)}; fix it") from None
+    rows = csv_files.records_of(path, f"pairs {path}")
     if not rows:
         raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
-    for line, row in enumerate(rows, start=2):
+    for line, row in rows:
         unit = Unit(row.get("study") or "", row.get("first") or "", row.get("second") or "")
         for image in unit[1:]:
             _check(unit.study, image, pictures, f"pairs {path}, line {line}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from PIL import Image
 
 from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.pictures import Pictures
@@ -17,6 +15,7 @@ from transect.annotation.questions import RaterQuestion, load
 from transect.errors import BadInput
 from transect.records import Images
 from transect.runs.folder import write_atomically
+from transect.runs.picture_files import pixels_of_png
 from transect.runs.rated_questions import RatedQuestion, kept_in
 
 MACHINE: Final = b"transect.machine"
@@ -42,7 +41,7 @@ def write(
     left_out = {question.name: "about pairs" for question in asked_questions if question.pairs}
     for start in range(0, len(pictures.all), _AT_ONCE):
         places = pictures.all[start : start + _AT_ONCE]
-        batch = Images(np.stack([_pixels(pictures.png(picture.study, picture.id)) for picture in places]))
+        batch = Images(np.stack([pixels_of_png(pictures.png(picture.study, picture.id)) for picture in places]))
         for question in asked_questions:
             if question.name not in left_out:
                 _ask(machine, question, batch, answers, left_out)
@@ -87,11 +86,6 @@ def _ask(
 def _question(question: RaterQuestion) -> RatedQuestion:
     levels = tuple(each.name for each in question.levels)
     return RatedQuestion(question.text, question.attribute, question.scale, levels, question.values, question.places)
-
-
-def _pixels(png: bytes) -> np.ndarray:
-    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-        return np.asarray(image.convert("RGB"))
 
 
 def _save(table: pa.Table, path: Path) -> None:

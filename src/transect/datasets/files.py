@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from transect.datasets.pictures import SUFFIXES
 from transect.errors import BadInput
+from transect.runs import bounds, csv_files
 from transect.runs.inputs import check_file_names
 from transect.texts import words_of
 
@@ -24,12 +24,8 @@ def columns_of(source: Path) -> dict[str, list[Any]]:
     """
     if source.suffix.lower() == ".parquet":
         return _parquet(source)
-    try:
-        with source.open(newline="", encoding="utf-8-sig") as lines:
-            read = list(csv.reader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise _unreadable(source, error) from None
-    return columns(source, read[0] if read else [], [row for row in read[1:] if row])
+    read = [row for _line, row in csv_files.rows_of(source, str(source))]
+    return columns(source, read[0] if read else [], read[1:])
 
 
 def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], first: int = 2) -> dict[str, list[Any]]:
@@ -84,10 +80,8 @@ def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:
 
 
 def _parquet(source: Path) -> dict[str, list[Any]]:
-    import pyarrow.parquet as pq
-
     try:
-        table = pq.ParquetFile(source).read()  # unlike read_table it reads a repeated column, to refuse it by name
+        table = bounds.read_parquet(source)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(source, error) from None
     _columns_once(source, table.column_names)

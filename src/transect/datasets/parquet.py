@@ -24,6 +24,7 @@ from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, b
 from transect.datasets.pictures import Encoded
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.runs import bounds
 from transect.texts import words_of
 
 _IMAGE: Final = ("image", "img", "picture")
@@ -122,7 +123,7 @@ def _labels(file: Path) -> pa.Table:
     opened = _opened(file)
     schema = opened.schema_arrow
     plain = [field.name for field in schema if not pa.types.is_nested(field.type) and not _is_bytes(field.type)]
-    return opened.read(columns=plain)
+    return bounds.parquet_table(opened, str(file), file.stat().st_size, columns=plain)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -159,7 +160,8 @@ def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int
 @functools.lru_cache(maxsize=_GROUPS_KEPT)
 def _group(file: Path, group: int, column: str) -> Any:
     """The pictures of one row group, still encoded."""
-    return _opened(file).read_row_group(group, columns=[column])[column].combine_chunks()
+    rows = bounds.parquet_table(_opened(file), str(file), file.stat().st_size, columns=[column], groups=[group])
+    return rows[column].combine_chunks()
 
 
 def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:

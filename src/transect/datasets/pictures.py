@@ -1,6 +1,6 @@
 """Photographs on disk, in files or in Parquet, as square arrays: formats, crop and size.
 
-No format is opened whose reader runs a program, EXIF rotations are undone, and damaged files are named.
+They are opened by `runs.picture_files`, and damaged files are named.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ import numpy as np
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
-from transect.texts import words_of
+from transect.runs import picture_files
 
 DEFAULT_SIZE: Final = 128
 LARGEST_SIZE: Final = 4096
 SUFFIXES: Final = (".bmp", ".gif", ".jpg", ".jpeg", ".png", ".ppm", ".tif", ".tiff", ".webp")
-_FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _GREY: Final = 128
 _ORIENTATION: Final = 0x0112  # the EXIF tag; 5 to 8 are turned by a quarter
 _SIDEWAYS: Final = (5, 6, 7, 8)
-_ADVICE: Final = "fix it or drop its row"
 
 Encoded: TypeAlias = "Path | bytes"
 """A picture as it is stored: its file, or the file's bytes."""
@@ -135,13 +133,13 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
     from PIL import Image
 
     try:
-        with Image.open(_opened(encoded), formats=_FORMATS) as image:
+        with Image.open(_opened(encoded), formats=picture_files.FORMATS) as image:
             # Pillow would decode a whole PNG to look for EXIF behind the pixels.
             known = image.format != "PNG" or "exif" in image.info
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
             return image.size[::-1] if turned else image.size
-    except _broken() as error:
-        raise BadInput(f"{name}: expected an image, got {_reason(error)}; {_ADVICE}") from None
+    except picture_files.faults() as error:
+        raise BadInput(f"{name}: expected an image, got {picture_files.reason(error)}; fix it or drop it") from None
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
@@ -152,11 +150,7 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
     """
     from PIL import Image, ImageOps
 
-    try:
-        with Image.open(_opened(encoded), formats=_FORMATS) as opened:
-            image = ImageOps.exif_transpose(opened).convert("RGB")
-    except _broken() as error:
-        raise BadInput(f"{name}: expected an image, got {_reason(error)}; {_ADVICE}") from None
+    image = picture_files.open_rgb(encoded, name)
     if crop is not None:
         image = image.crop(crop.box(*image.size))
     if size is not None and image.size != (size, size):
@@ -166,16 +160,3 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
 
 def _opened(encoded: Encoded) -> io.BytesIO | Path:
     return io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
-
-
-def _broken() -> tuple[type[Exception], ...]:
-    """What Pillow raises on files that are no images, or damaged; for a bad PNG it is SyntaxError."""
-    from PIL import Image
-
-    return OSError, SyntaxError, ValueError, Image.DecompressionBombError
-
-
-def _reason(error: Exception) -> str:
-    """Pillow's message; for bytes in memory it would name an address."""
-    text = words_of(error)
-    return "bytes that are none" if "BytesIO" in text else text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +14,7 @@ from jaxtyping import Float
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
-from transect.runs import toml_files
+from transect.runs import csv_files, toml_files
 from transect.runs.inputs import TableLike, as_table
 
 _SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
@@ -84,11 +82,7 @@ def shares_of(
 
 
 def _csv_rows(where: str, text: str) -> list[dict[str, str]]:
-    rows = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
-    for number, row in enumerate(rows, start=2):
-        if None in row or None in row.values():
-            raise BadInput(f"{where}: line {number}: expected as many fields as the heading has; fix the line")
-    return rows
+    return [row for _line, row in csv_files.records_of(text, where, spaces=True)]
 
 
 def _of_rows(where: str, name: str, rows: object, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from jaxtyping import UInt8
 
 from transect.errors import BadInput
 from transect.records import Images
+from transect.runs import picture_files
 from transect.runs.inputs import check_file_names
 from transect.texts import words_of
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-_FORMATS: Final = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # no format whose reader runs another program
 
 
 @final
@@ -84,16 +83,12 @@ class Pictures:
         return np.asarray(square.resize((self.size, self.size), Image.Resampling.LANCZOS))
 
     def _open_image(self, row: int) -> PillowImage:
-        from PIL import Image, ImageOps
+        from PIL import Image
 
         source = self._sources[row]
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)
-        try:
-            with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=_FORMATS) as opened:
-                return ImageOps.exif_transpose(opened).convert("RGB")
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BadInput(f"{self.ids[row]}: expected an image, got {words_of(error)}; repair or remove it") from None
+        return picture_files.open_rgb(source, self.ids[row])
 
 
 def _digest(ids: Iterable[str], contents: Iterable[bytes]) -> str:

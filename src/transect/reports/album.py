@@ -17,6 +17,7 @@ from transect.reports.document import Document, pointer
 from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.results import ExampleEntry
 from transect.reports.wording import level, listed
+from transect.runs.picture_files import PNG, open_rgb
 from transect.runs.wording import spaced
 
 LARGEST_SIDE = 160
@@ -153,8 +154,7 @@ def reduced(png: bytes) -> bytes:
         return png
     from PIL import Image
 
-    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-        small = image.convert("RGB")
+    small = open_rgb(png, "a picture of the run", PNG)
     small.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     small.save(buffer, "PNG", optimize=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
+from transect.runs import arrow_files, bounds, csv_files
 from transect.texts import encodable, words_of
 
 TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
@@ -96,7 +97,7 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
         return _read(path, role, text)
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, MemoryError, pa.ArrowException) as error:
         reason = words_of(error)
         kind = path.suffix.removeprefix(".") or "table"
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
@@ -105,22 +106,23 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
 def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        from pyarrow import parquet
-
-        return parquet.read_table(path)
+        return bounds.read_parquet(path)
     if suffix == ".csv":
-        return _read_csv(path, text)
+        return _read_csv(path, f"{role} {path}", text)
     if suffix in (".arrow", ".feather"):
-        return _read_arrow(path)
+        return arrow_files.read_arrow(path)
     if suffix == ".npz":
+        bounds.check_archive(path)
         with np.load(path, allow_pickle=False) as arrays:
             return _of_columns({name: arrays[name] for name in arrays.files}, f"{role} {path}")
     raise BadInput(f"{role} {path}: expected one of {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}")
 
 
-def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
+def _read_csv(path: Path, name: str, text: Sequence[str]) -> pa.Table:
     from pyarrow import csv
 
+    for _row in csv_files.rows_of(path, name):  # pyarrow itself lets a quoted field go on to the next line
+        pass
     options = csv.ConvertOptions(column_types=dict.fromkeys(text, pa.string()))
     table = csv.read_csv(path, convert_options=options)
     for index, field in enumerate(table.schema):
@@ -129,16 +131,6 @@ def _read_csv(path: Path, text: Sequence[str]) -> pa.Table:
             missing = pa.array([""] if field.name in text else options.null_values)
             filled = pc.if_else(pc.is_in(texts, value_set=missing), pa.scalar(None, pa.string()), texts)
             table = table.set_column(index, field, filled)
-    return table
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        try:
-            table = pa.ipc.open_stream(source).read_all()
-        except pa.ArrowInvalid:
-            table = pa.ipc.open_file(source).read_all()
-    table.validate(full=True)
     return table
 
 

@@ -7,7 +7,6 @@ predictions:  id, failed, reason, scores, boxes
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
+from transect.runs.picture_files import pixels_of_png
 from transect.runs.png import png
 
 _PERSON = "true.subject"
@@ -102,14 +102,7 @@ def encode(pixels: UInt8[np.ndarray, "n h w 3"] | UInt8[np.ndarray, "n h w"]) ->
 def decode(pngs: Sequence[bytes]) -> UInt8[np.ndarray, "n h w 3"]:
     """Pixels of PNGs of one size."""
     with ThreadPoolExecutor() as pool:
-        return np.stack(list(pool.map(_decode_one, pngs)))
-
-
-def _decode_one(png: bytes) -> UInt8[np.ndarray, "h w 3"]:
-    from PIL import Image
-
-    with Image.open(io.BytesIO(png)) as image:
-        return np.asarray(image.convert("RGB"))
+        return np.stack(list(pool.map(pixels_of_png, pngs)))
 
 
 def images_of(table: pa.Table) -> Images:

@@ -84,7 +84,7 @@ class TestCheck:
         with serving() as server:
             file = write(tmp_path, server.url)
             _, error = invoke("targets", "check", file, "--image", file)
-            assert "acme.toml: expected an image, found another kind of file" in str(error)
+            assert "acme.toml: expected an image, got another kind of file" in str(error)
             _, error = invoke("targets", "check", file, "--image", tmp_path / "no.png")
             assert "cannot be read as an image (No such file or directory)" in str(error)
         assert server.requests == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,11 +14,11 @@ from transect.annotation.exchange.incoming import Incoming, anonymous, worker_ke
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, UnknownName
+from transect.runs import csv_files
 from transect.runs.inputs import TableLike
 from transect.texts import words_of
 
-_UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_LONGEST_FIELD: Final = 1 << 20
+_UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _OURS: Final = ("rater-", "worker-")
 """The prefix of raters' numbers; every other name belongs to a person."""
 
@@ -50,25 +49,28 @@ def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
 def _mturk(path: Path, project: Project) -> list[Incoming]:
     """The results of a batch that `export --format mturk` made; rejected assignments are marked as left out."""
     answers, key = [], worker_key(project)
-    csv.field_size_limit(_LONGEST_FIELD)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            where = f"{path}, line {number}"
-            if row.get("AssignmentStatus") == "Rejected":
-                answers.append(Incoming(where, "", "", "", "", "", None, left_out="rejected"))
-                continue
-            question = _question(project, row["Input.question"], where)
-            seconds = row.get("WorkTimeInSeconds") or ""
-            level = _by_place(question, _chosen(row, "answer"), where)
-            answers.append(
-                Incoming(
-                    where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
-                    _worker(row.get("WorkerId"), key, where), _turned(level, row.get("Input.flipped") == "1"),
-                    None if level is None else _detail_by_place(question, _chosen(row, "follow_up"), where),
-                    seconds=float(seconds) if seconds else None,
-                )
-            )  # fmt: skip
+    for number, row in csv_files.records_of(path, str(path), breaks=_is_free_text):
+        where = f"{path}, line {number}"
+        if row.get("AssignmentStatus") == "Rejected":
+            answers.append(Incoming(where, "", "", "", "", "", None, left_out="rejected"))
+            continue
+        question = _question(project, row["Input.question"], where)
+        seconds = row.get("WorkTimeInSeconds") or ""
+        level = _by_place(question, _chosen(row, "answer"), where)
+        answers.append(
+            Incoming(
+                where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
+                _worker(row.get("WorkerId"), key, where), _turned(level, row.get("Input.flipped") == "1"),
+                None if level is None else _detail_by_place(question, _chosen(row, "follow_up"), where),
+                seconds=float(seconds) if seconds else None,
+            )
+        )  # fmt: skip
     return answers
+
+
+def _is_free_text(column: str) -> bool:
+    """Whether people write into the column of a batch's results, so that it may hold line breaks."""
+    return column.startswith("Answer.") or column in ("Description", "Keywords", "RequesterFeedback", "Title")
 
 
 def _chosen(row: Mapping[str, str], field: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ import pyarrow as pa
 from transect.annotation.exchange.casting import read_typed
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.errors import BadInput, UnknownName
+from transect.runs import csv_files
 from transect.runs.inputs import TableLike, as_table
-from transect.texts import words_of
 
 Unanswered = Literal["left out", "same"]
 _NEEDED: Final = ("id", "second", "answer")
@@ -106,23 +105,13 @@ class _Pair(NamedTuple):
 def _listed(source: TableLike) -> tuple[list[_Pair], str]:
     """The pairs, and what messages call their table."""
     if isinstance(source, str | Path):
-        rows, path = _csv_lines(Path(source)), str(source)
+        rows, path = csv_files.records_of(Path(source), str(source)), str(source)
     else:
         rows, path = _table_lines(source), "pairs"
     if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
         columns = ", ".join(rows[0][1]) if rows else "no row"
         raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
     return [_pair(row, line, path) for line, row in rows], path
-
-
-def _csv_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a CSV by their line: every entry is a text."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            return [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path}: expected a readable CSV of pairs, got {words_of(error)}; fix it") from None
 
 
 def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:

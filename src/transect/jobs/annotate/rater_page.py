@@ -19,6 +19,7 @@ from transect.reports.environment import data_address
 from transect.reports.page import section_parts
 from transect.reports.records import PictureGallery, RatedPicture, RaterPage
 from transect.reports.wording import ATTRIBUTE_NOTE
+from transect.runs.picture_files import PNG, open_rgb
 from transect.runs.plain_json import plain
 
 SIDE: Final = 88
@@ -111,8 +112,7 @@ def reduced(png: bytes) -> bytes:
     """A JPEG of the picture whose longer side is at most 88 pixels."""
     from PIL import Image
 
-    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-        small = image.convert("RGB")
+    small = open_rgb(png, "a picture of the run", PNG)
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=88)

@@ -27,6 +27,7 @@ from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_json
 from transect.runs.parts import fill_table
+from transect.runs.picture_files import pixels_of_png
 from transect.runs.provenance import versions
 
 if TYPE_CHECKING:
@@ -271,12 +272,10 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
 
 def _sheet(inversion: Inversion, table: pa.Table) -> bytes:
     """The first images in a row, and their reconstructions below."""
-    from PIL import Image
-
     from transect.reports import contact_sheet
 
     rows = range(min(_SHOWN, len(table)))
-    below = [np.asarray(Image.open(io.BytesIO(table["image"][row].as_py()), formats=("PNG",))) for row in rows]
+    below = [pixels_of_png(table["image"][row].as_py()) for row in rows]
     sheet = contact_sheet(np.concatenate([inversion.pictures.pixels(rows), np.stack(below)]), columns=len(rows))
     sink = io.BytesIO()
     sheet.save(sink, "PNG")

@@ -19,6 +19,7 @@ from jaxtyping import Float, UInt8
 
 from transect.errors import BudgetSpent
 from transect.records import Predictions
+from transect.runs.picture_files import pixels_of_png
 from transect.runs.plain_json import plain
 from transect.targets.http.ledger import Ledger, Reply
 from transect.targets.http.messages import Pixels, image_key
@@ -164,7 +165,4 @@ def _png(pixels: Pixels) -> bytes:
 
 
 def _pixels(png: bytes) -> Pixels:
-    from PIL import Image
-
-    with Image.open(io.BytesIO(png)) as image:
-        return np.asarray(image.convert("RGB"))
+    return pixels_of_png(png)

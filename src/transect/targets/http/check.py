@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transect.errors import BadInput
 from transect.records import Predictions, Task
+from transect.runs import picture_files
 from transect.runs.plain_json import plain
 from transect.targets.http.answers import NoAnswer, failed, outline, parse
 from transect.targets.http.ledger import Reply
@@ -73,16 +73,8 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
 def picture(path: str | Path) -> Pixels:
     """The pixels of an image file. Raises BadInput for what is no image."""
     import numpy as np
-    from PIL import Image, UnidentifiedImageError
 
-    try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert("RGB"))
-    except UnidentifiedImageError:
-        raise BadInput(f"{path}: expected an image, found another kind of file: give a PNG or JPEG") from None
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise BadInput(f"{path}: cannot be read as an image ({reason}): check the path") from None
+    return np.asarray(picture_files.open_rgb(Path(path), str(path)))
 
 
 def _reply(target: HttpTarget, pixels: Pixels) -> tuple[Reply | None, str]:

@@ -1,0 +1,54 @@
+"""A process that reads one Arrow file and writes it back checked; run as a script by `arrow_files`, never imported.
+
+pyarrow trusts lengths and offsets of a file until it is validated: a damaged one can end its process.
+"""
+
+import sys
+from typing import Any
+
+REFUSED = 3
+"""The exit status where the reason stands on stderr."""
+
+
+def _bound(most: int) -> None:
+    """No more address space than twice the content, and what Python and pyarrow need."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (2 * most + (2 << 30),) * 2)
+
+
+def _names(fields: Any) -> None:
+    """Every name, also of nested fields; raises UnicodeDecodeError for one that is no text."""
+    for field in fields:
+        field.name.encode()
+        _names([field.type.field(place) for place in range(field.type.num_fields)])
+
+
+def _main(path: str, most: int) -> None:
+    _bound(most)
+    import pyarrow as pa
+
+    with pa.OSFile(path) as source:
+        try:
+            table = pa.ipc.open_stream(source).read_all()
+        except pa.ArrowInvalid:
+            table = pa.ipc.open_file(source).read_all()
+    table.validate(full=True)
+    _names(table.schema)
+    if table.nbytes > most:
+        raise ValueError(f"content of {table.nbytes} bytes instead of at most {most}")
+    with pa.output_stream(sys.stdout.buffer) as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+
+
+if __name__ == "__main__":
+    try:
+        _main(sys.argv[1], int(sys.argv[2]))
+    except Exception as error:
+        # A damaged file can name parts of memory in its error: nothing but a line of letters leaves this process.
+        text = "".join(letter if letter.isprintable() else " " for letter in str(error)[:1000])
+        sys.stderr.write(" ".join(text.split())[:160] or type(error).__name__)
+        sys.stderr.flush()
+        sys.exit(REFUSED)

@@ -1,0 +1,96 @@
+"""CSV read strictly: one line a row, as many fields as the heading has, and quotes that close in their line.
+
+A stray quote would otherwise swallow the rows up to the next one, in silence.
+
+Source: RFC 4180, https://www.rfc-editor.org/rfc/rfc4180, less line breaks within fields.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput
+
+_LONGEST_FIELD: Final = 1 << 20
+_QUOTES: Final = 'double the quotes within a field ("") and close those around it'
+
+
+def rows_of(
+    source: Path | str, name: str, *, breaks: Callable[[str], bool] = lambda _: False, spaces: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    r"""The line on which each row ends and its fields, the heading first; empty lines are left out.
+
+    source: a file, or its text. name: what messages call it. breaks: whether fields of the column of that name may hold
+    line breaks. spaces: those behind a comma are no part of the field.
+
+    Raises BadInput with the line: a quote that does not close, or not at the end of its field or line; another number
+    of fields than in the heading; a file that is absent or no UTF-8.
+
+    >>> list(rows_of('id,age\n"a, b",3\n', "people"))
+    [(1, ['id', 'age']), (2, ['a, b', '3'])]
+    >>> list(rows_of('id,age\n"a,3\nb,4\nc",5\n', "people"))
+    Traceback (most recent call last):
+    transect.errors.BadInput: people, line 2: expected quotes that close in their line, got a field that...
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    text = _text(source, name) if isinstance(source, Path) else source
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=spaces)
+    head: list[str] | None = None
+    before = 0
+    try:
+        for row in reader:
+            start, before = before + 1, reader.line_num
+            if not row:
+                continue
+            _check(row, head, f"{name}, line {start}", before if before > start else 0, breaks)
+            head = head or row
+            yield before, row
+    except csv.Error as error:
+        raise BadInput(f"{name}, line {before + 1}: expected a row of CSV, got {error}; {_QUOTES}") from None
+
+
+def records_of(
+    source: Path | str, name: str, *, breaks: Callable[[str], bool] = lambda _: False, spaces: bool = False
+) -> list[tuple[int, dict[str, str]]]:
+    r"""The rows by the names in the heading, with their lines. Raises BadInput as `rows_of`, and for a name twice.
+
+    >>> records_of("id,age\na,3\n", "people")
+    [(2, {'id': 'a', 'age': '3'})]
+    """
+    rows = list(rows_of(source, name, breaks=breaks, spaces=spaces))
+    if not rows:
+        return []
+    head = rows[0][1]
+    if len(set(head)) < len(head):
+        raise BadInput(f"{name}: expected every column once, got {', '.join(head)}; rename one")
+    return [(line, dict(zip(head, row, strict=True))) for line, row in rows[1:]]
+
+
+def _check(row: list[str], head: list[str] | None, where: str, end: int, breaks: Callable[[str], bool]) -> None:
+    """Raises BadInput for a row of the wrong width, or a field that goes on to line `end` and may not."""
+    names = head or row
+    broken = [name for name, field in zip(names, row, strict=False) if "\n" in field or "\r" in field]
+    if end and not (head and len(row) == len(head) and all(map(breaks, broken))):
+        raise BadInput(
+            f"{where}: expected quotes that close in their line, got a field that goes on to line {end}; {_QUOTES}"
+        )
+    if len(row) != len(names):
+        raise BadInput(f"{where}: expected {len(names)} columns, got {len(row)}; fix the line")
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise BadInput(f"{name}: expected a file, found none; check the path") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{name}: expected a CSV in UTF-8, got another encoding ({error.reason}); save it again"
+        ) from None
+    except OSError as error:
+        raise BadInput(f"{name}: expected a readable CSV, got {error.strerror}; check path and permissions") from None
