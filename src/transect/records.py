@@ -288,7 +288,8 @@ class Effect:
     estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable.
     kind: "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a
     difference of contrasts; its spec says of which attributes and levels). p_adjusted: within
-    the family of the report. excluded: reason -> number of images left out. spec: what recreates it.
+    the family of the report. excluded: reason -> number of images left out. spec: what recreates it. always_low,
+    always_high: in an audit, the interval that is valid whenever one stops or extends; NaN with `always_reason`.
     """
 
     name: str
@@ -313,6 +314,10 @@ class Effect:
     test_method: str = ""
     spec: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[str] = ()
+    always_low: float = math.nan
+    always_high: float = math.nan
+    always_method: str = ""
+    always_reason: str = ""
 
     @property
     def estimable(self) -> bool:

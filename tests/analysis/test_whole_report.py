@@ -286,3 +286,14 @@ def test_the_projection_is_the_mean_of_the_cells_that_the_population_has(folder,
     # half off at tone 1 (cell 0), half on at tone 10 (cell 5)
     expected = 0.5 * wrong[(cell == 0) & keep].mean() + 0.5 * wrong[cell == 5].mean()
     assert (made["population"], whole["estimate"]) == ("clinic", pytest.approx(expected))
+
+
+def test_every_effect_of_an_experiment_has_an_always_valid_interval_or_the_reason(folder, results):
+    for effect in results["effects"]:
+        assert (effect["always_low"] is None) == (effect["always_high"] is None) == bool(effect["always_reason"])
+        if effect["always_low"] is not None:
+            assert effect["always_low"] <= effect["estimate"] <= effect["always_high"]
+            assert effect["basis"] == "experimental"
+    page = (folder / "report.html").read_text()
+    experiments = [study for study in results["studies"] if study["basis"] == "experimental"]
+    assert page.count("Intervals for a study that is stopped or extended after a look") == len(experiments)

@@ -64,7 +64,15 @@ def failing(run):
 
     The file is made once, here: the tests that want another verdict change a copy.
     """
-    return validated(run, Gates(differing=0.1, images=4), seen_otherwise=(0,))
+    return validated(run, Gates(differing=0.1, images=4, quality_margin=5.0), seen_otherwise=(0,))
+
+
+def test_equal_quality_that_is_not_shown_refuses_the_generator(failing, tmp_path):
+    """Four subjects say nothing of half a rating point; a validation without pairs of levels says so."""
+    text = "equal quality is not shown of face_shape 0 and 1"
+    path = changed(failing, tmp_path, lambda one: one["failures"].update({"equal quality": text}))
+    with pytest.raises(BadInput, match=f"expected a generator that met every gate, got {text}"):
+        auditing.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
 
 
 def changed(path, folder, change):
@@ -122,6 +130,7 @@ def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path)
         ["images judged, at least", 4, "met"],
         ["seen as another condition, at most", 0.1, "met"],
     ]
+    assert section["tables"][0]["rows"][-1] == ["difference of mean quality between levels, less than", 5.0, "met"]
     assert section["tables"][1]["rows"][1][0] == "face shape 0"
     assert section["tables"][1]["rows"][1][-1] == "conditions: 1 of 4 images are seen as another condition"
     assert "Gates that were required" in result.page.read_text()

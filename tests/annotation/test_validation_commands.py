@@ -46,12 +46,19 @@ def test_conditions_are_judged_by_majority(judged):
     every = made["groups"][0]
     assert (every["judged"], every["differing"]) == (6, 1)
     assert every["quality"] == pytest.approx(3.2)  # four say 3 and one says 4, of each image
-    assert made["failures"] == {"conditions": "1 of 6 images are seen as another condition"}
-    assert made["equal_quality"][0]["reason"] == "quality does not vary within groups"
+    assert made["failures"]["conditions"] == "1 of 6 images are seen as another condition"
+    assert made["failures"]["equal quality"] == (
+        "equal quality is not shown of face_shape 0 and 1: they differ by 0.00 (90 % interval -3.16 to 3.16, "
+        "margin 0.5); 3 and 3 subjects were rated, about 29 a level would probably be enough"
+    )
+    (pair,) = made["equal_quality"]
+    assert (pair["difference"], pair["subjects"], pair["paired"], pair["verdict"]) == (0, 3, 3, "not shown")
+    assert (pair["low"], pair["high"]) == pytest.approx((-3.158, 3.158), abs=1e-3)  # 5 (1 - .05^(1/3))
     with pytest.raises(BadInput, match="expected every gate to be met, got audit: 1 of 6 images"):
         validation.require(judged)
     again = CliRunner().invoke(
-        annotate, ["validate", str(judged), "--max-differing", "0.34", "--min-images", "3", "--require"]
+        annotate,
+        ["validate", str(judged), "--max-differing", "0.34", "--min-images", "3", "--quality-margin", "5", "--require"],
     )
     assert again.exit_code == 0
     assert "every gate is met" in again.stdout
@@ -60,8 +67,8 @@ def test_conditions_are_judged_by_majority(judged):
 
 
 def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, tmp_path):
-    for option in ("--max-differing", "--min-quality", "--min-p"):
-        with pytest.raises(BadInput, match="gate .*: expected a (share from 0 to 1|finite number), got nan"):
+    for option in ("--max-differing", "--min-quality", "--quality-margin"):
+        with pytest.raises(BadInput, match="gate .*: expected a (share from 0 to 1|finite number.*), got nan"):
             CliRunner().invoke(annotate, ["validate", str(judged), option, "nan"], catch_exceptions=False)
     (tmp_path / validation.FILE).write_text("{}")
     with pytest.raises(BadInput, match="expected a validation of every study, got none"):
@@ -83,8 +90,16 @@ def test_the_page_on_raters_has_it_too(judged):
     ]  # fmt: skip
     assert section["warnings"] == [
         f"Gate not met: {text}"
-        for text in ("6 images were judged and 6 rated, fewer than 20", "1 of 6 images are seen as another condition")
+        for text in (
+            "6 images were judged and 6 rated, as telling as 3 of different subjects, fewer than 20",
+            "1 of 6 images are seen as another condition",
+            "equal quality is not shown of face_shape 0 and 1: they differ by 0.00 (90 % interval -3.16 to 3.16, "
+            "margin 0.5); 3 and 3 subjects were rated, about 29 a level would probably be enough",
+        )
     ]
+    (pair,) = section["tables"][1]["rows"]
+    assert pair[1] == pytest.approx(0)
+    assert pair[6:8] == ["not shown", "about 29 subjects"]
     assert section["tables"][0]["rows"][0][6] == pytest.approx(3.2)
 
 

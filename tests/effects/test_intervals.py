@@ -186,8 +186,8 @@ def test_averages_of_independent_cells_count_as_more_pairs():
 
 
 def test_equal_differences_of_all_subjects_still_have_a_width():
-    made = choose(np.full((30, 1), 0.5), pairs=np.array([2.0]))
-    np.testing.assert_allclose((made.low[0], made.high[0]), paired_score_interval(15, 0, 30))
+    made = choose(np.full((150, 1), 0.5), pairs=np.array([2.0]))
+    np.testing.assert_allclose((made.low[0], made.high[0]), paired_score_interval(75, 0, 150))
     assert made.methods == ("paired score",)
 
 
@@ -271,3 +271,14 @@ def test_differences_equal_up_to_rounding_have_no_interval(n):
     made = mean_difference_interval(d, binary=False)
     assert np.isnan([made.low, made.high]).all()
     assert made.methods == ("",)
+
+
+def test_few_subjects_that_average_allow_for_one_that_was_not_drawn():
+    """Differences .5 and 0 of 4 + 16 subjects over 9 pairs: squares 1 - 20 · .1² + 1/2, t of 19 degrees of freedom."""
+    d = np.array([[0.5]] * 4 + [[0.0]] * 16)
+    made = choose(d, pairs=np.array([9.0]))
+    between = (4 * 0.25 - 20 * 0.1**2 + 0.5) / 19 * (stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)) ** 2
+    expected = paired_score_interval(2, 0, 20, design_effect=between / (0.1 - 0.1**2))
+    np.testing.assert_allclose((made.low[0], made.high[0]), expected)
+    whole = choose(np.tile(d, (8, 1)), pairs=np.array([9.0]))  # 160 subjects, of whom 32 differ
+    assert whole.methods == ("BCa bootstrap by subject",)

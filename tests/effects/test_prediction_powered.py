@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import skew, t
 
 from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
 from transect.effects.powered_rates import SCORE
@@ -24,9 +24,42 @@ def test_by_hand():
     assert made.estimate == pytest.approx(y.mean() + 0.7 * (g.mean() - f.mean()))
     a, b = (y - 0.7 * f).var(ddof=1) / 80, 0.49 * g.var(ddof=1) / 2000
     half = t.ppf(0.975, (a + b) ** 2 / (a**2 / 79 + b**2 / 1999)) * math.sqrt(a + b)
-    assert made.high - made.estimate == pytest.approx(half)
-    assert made.alone == pytest.approx(t.ppf(0.975, 79) * y.std(ddof=1) / math.sqrt(80))
+    assert made.standard_error == pytest.approx(math.sqrt(a + b))
+    assert max(made.high - made.estimate, made.estimate - made.low) >= half
+    assert min(made.high - made.estimate, made.estimate - made.low) == pytest.approx(half)
+    assert made.alone == pytest.approx(t.ppf(0.975, 79) * y.std(ddof=1) / math.sqrt(80), rel=0.02)
     assert half < 0.6 * made.alone
+
+
+def test_of_symmetric_ratings_with_a_useless_machine_it_is_students():
+    """Ratings -1 and 1, eight each, and predictions in pairs of +-1 beside them: the weight is 0, leverages are 1/16.
+
+    A rating then counts sqrt(15 / 16) / (1 - 2 / 16) times as much, once for its mean and once for the weight.
+    """
+    y, f = np.tile([-1.0, 1.0], 8), np.tile([-1.0, -1.0, 1.0, 1.0], 4)
+    made = ppi_mean(y, f, np.tile([-1.0, 1.0], 50))
+    error = 1 / math.sqrt(15) * math.sqrt(15 / 16) / (1 - 2 / 16)
+    assert (made.trust, made.skewed) == (0.0, pytest.approx(0.0))
+    assert (made.standard_error, made.freedom) == (pytest.approx(error), pytest.approx(14))
+    assert (made.low, made.high) == pytest.approx((-error * t.ppf(0.975, 14), error * t.ppf(0.975, 14)))
+    assert made.alone == pytest.approx(t.ppf(0.975, 15) / math.sqrt(15))
+    given = ppi_mean(y, f, np.tile([-1.0, 1.0], 50), trust=0.0)
+    assert given.high == pytest.approx(made.alone), "a weight that is given has no leverage"
+
+
+def test_an_interval_reaches_further_to_the_side_of_the_skew():
+    """One rating of 16 is 4: Hall's transform of t at the upper end is -t, by hand; the lower end is Student's."""
+    y = np.repeat([0.0, 0.5, 4.0], [8, 7, 1])
+    made = ppi_mean(y, np.zeros(16), np.zeros(50), trust=0.0)
+    error, q = y.std(ddof=1) / 4, t.ppf(0.975, 15)
+    g = float(skew(y, bias=False)) / 4  # of a mean of 16
+    assert made.skewed == pytest.approx(g)
+    assert made.low == pytest.approx(y.mean() - q * error)
+    far = (y.mean() - made.high) / error
+    assert far < -q
+    assert far + g * far**2 / 3 + g**2 * far**3 / 27 + g / 6 == pytest.approx(-q)
+    turned = ppi_mean(-y, np.zeros(16), np.zeros(50), trust=0.0)
+    assert (turned.low, turned.high) == pytest.approx((-made.high, -made.low))
 
 
 def test_the_trust_is_that_of_the_smallest_variance():
@@ -54,21 +87,22 @@ def test_ppi_python_agrees():
 
 
 def test_a_subject_on_both_sides_is_one():
-    """Two subjects with one image of each kind: with all of the trust y - f + g is the subject's own number."""
-    y, f, g = np.array([1.0, 4.0]), np.array([0.5, 2.0]), np.array([1.5, 3.0])
-    own = y - f + g  # 2 and 5: mean 3.5, standard error 1.5
-    made = ppi_mean(y, f, g, subjects=["a", "b"], subjects_unrated=["a", "b"], trust=1.0)
-    assert (made.estimate, made.standard_error, made.freedom) == (own.mean(), pytest.approx(1.5), 1.0)
-    # The same in another order; of strangers the squares are added: var(y - f) = 1.125, var(g) = 1.125, each over 2.
-    turned = ppi_mean(y, f, g[::-1], subjects=["a", "b"], subjects_unrated=["b", "a"], trust=1.0)
-    assert turned.standard_error == pytest.approx(1.5)
-    for strangers in (["c", "d"], None):
-        apart = ppi_mean(y, f, g, subjects=["a", "b"], subjects_unrated=strangers, trust=1.0)
-        assert apart.standard_error == pytest.approx(np.sqrt(1.125))
+    """Ten subjects with one image of each kind: with all of the trust y - f + g is the subject's own number."""
+    y, f, g = (np.tile(pair, 5) for pair in ((1.0, 4.0), (0.5, 2.0), (1.5, 3.0)))
+    own, ab = y - f + g, list("abcdefghij")  # 2 and 5: mean 3.5, standard error 1.5 / 3
+    made = ppi_mean(y, f, g, subjects=ab, subjects_unrated=ab, trust=1.0)
+    assert (made.estimate, made.standard_error, made.freedom) == (own.mean(), pytest.approx(0.5), 9.0)
+    # The same in another order; of strangers the squares are added: both y - f and g are .75 from their means.
+    turned = ppi_mean(y, f, g[::-1], subjects=ab, subjects_unrated=ab[::-1], trust=1.0)
+    assert turned.standard_error == pytest.approx(0.5)
+    for strangers in (list("klmnopqrst"), None):
+        apart = ppi_mean(y, f, g, subjects=ab, subjects_unrated=strangers, trust=1.0)
+        assert apart.standard_error == pytest.approx(np.sqrt(2 * 0.75**2 / 9))
     # Against itself nobody differs; against strangers the variances add.
     assert ppi_difference(made, made).standard_error == 0
-    other = ppi_mean(y, f, g, subjects=["e", "f"], subjects_unrated=["e", "f"], trust=1.0)
-    assert ppi_difference(made, other).standard_error == pytest.approx(1.5 * np.sqrt(2))
+    others = [2 * name for name in ab]
+    other = ppi_mean(y, f, g, subjects=others, subjects_unrated=others, trust=1.0)
+    assert ppi_difference(made, other).standard_error == pytest.approx(0.5 * np.sqrt(2))
 
 
 def test_intervals_cover_where_subjects_are_on_both_sides():
@@ -109,6 +143,10 @@ def test_a_difference_of_groups():
     assert made.estimate == pytest.approx(second.estimate - first.estimate)
     assert made.standard_error == pytest.approx(math.hypot(first.standard_error, second.standard_error))
     assert min(first.freedom, second.freedom) < made.freedom < first.freedom + second.freedom
+    third = second.skewed * second.standard_error**3 - first.skewed * first.standard_error**3
+    assert made.skewed == pytest.approx(third / made.standard_error**3)
+    back = ppi_difference(second, first)
+    assert (back.low, back.high) == pytest.approx((-made.high, -made.low))
 
 
 def test_missing_answers_are_left_out_and_counted():
@@ -128,6 +166,22 @@ def test_too_few_and_bad_input():
         ppi_mean([1.0, 2.0], [1.0], [1.0, 2.0])
     with pytest.raises(BadInput, match="trust: expected a weight from 0 to 1"):
         ppi_mean([1.0, 2.0], [1.0, 2.0], [1.0, 2.0], trust=2.0)
+
+
+def test_of_few_or_equal_ratings_there_is_no_interval():
+    rng = np.random.default_rng(8)
+    y, f, g = rng.normal(size=10), rng.normal(size=10), rng.normal(size=60)
+    nine = ppi_mean(y[:9], f[:9], g)
+    assert nine.reason == "9 rated subjects: an interval needs 10"
+    assert math.isfinite(nine.estimate)
+    assert np.isnan([nine.low, nine.high, nine.alone]).all()
+    assert nine.method == ""
+    assert ppi_difference(nine, ppi_mean(y, f, g)).reason == nine.reason
+    assert math.isfinite(ppi_mean(y, f, g).low)
+    assert ppi_mean(y, f, g, subjects=np.arange(10) // 2, subjects_unrated=10 + np.arange(60)).n_rated == 5
+    assert ppi_mean(np.full(20, 3.0), np.tile(f, 2), g).reason == "people's answers do not vary: no interval"
+    assert ppi_mean(y, y + 1, g).reason == "the machine is off by the same on every rated image: no interval"
+    assert [ppi_mean(y, y + 1, g, trust=trust).reason for trust in (0.0, 1.0)] == ["", ""]
 
 
 def test_of_rare_outcomes_of_several_images_a_subject_there_is_no_interval():

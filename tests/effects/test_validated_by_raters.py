@@ -90,12 +90,13 @@ def test_the_published_share_and_equal_quality():
     assert every.quality == pytest.approx(3.39)
     assert [one.judged for one in made.groups[1:]] == [100] * 4 + [200] * 2
     assert made.passed
-    assert [one.p for one in made.equal] == pytest.approx([1.0, 1.0])
+    assert len(made.equal) == 6 + 1, "every pair of races, and of genders"
+    assert {one.verdict for one in made.equal} == {"passed"}
 
 
 def test_gates_that_are_not_met_are_told():
     gender, seen, groups = mcduff(differing=8)
-    quality = 2.0 + groups["race"] * 0.1 + np.tile([0.0, 0.1], 200)
+    quality = 1.9 + groups["race"] * 0.3 + np.tile([0.0, 0.1], 200)
     worst = np.zeros(400, dtype=bool)
     worst[:2] = True
     seen[399] = np.nan
@@ -103,7 +104,11 @@ def test_gates_that_are_not_met_are_told():
                     gates=Gates(differing=0.01))  # fmt: skip
     assert set(made.failures) == {"conditions", "quality", "identifiable", "equal quality"}
     assert made.failures["conditions"] == "8 of 399 images are seen as another condition"
-    assert "by race" in made.failures["equal quality"]
+    # 100 images each: -.9 -+ 1.653 * .05025 * sqrt(2 / 100)
+    assert made.failures["equal quality"] == (
+        "quality differs between race 0 and 3, by -0.90 (90 % interval -0.91 to -0.89, margin 0.5); "
+        "2 further pairs did not pass"
+    )
     assert (made.undecided, made.unrated, made.unidentifiable) == (1, 0, 2)
 
 
@@ -118,7 +123,8 @@ def test_images_of_one_subject_are_one_cluster():
 
 def test_quality_that_cannot_be_compared_says_why():
     made = validate(np.zeros(4), np.zeros(4), np.full(4, 3.0), {"a": np.array([0, 0, 1, 1.0])}, np.arange(4))
-    assert made.equal[0].reason == "quality does not vary within groups"
+    assert made.equal[0].verdict == "not shown"
+    assert "equal quality is not shown of a 0 and 1" in made.failures["equal quality"]
     with pytest.raises(BadInput, match="expected images whose condition raters agree on"):
         validate(np.zeros(2), np.full(2, np.nan), np.zeros(2), {}, np.arange(2))
 
@@ -141,7 +147,10 @@ def test_what_was_not_rated_meets_no_gate():
                     np.arange(4), worst=bad, gates=Gates(unidentifiable=0.4, images=2))  # fmt: skip
     assert made.groups[2].failures == ("conditions: no image was judged", "quality: nobody rated the quality")
     # one of the two images that were rated, not one of four
-    assert made.failures == {"identifiable": "of 50.0 % of the images most raters say that no face is identifiable"}
+    assert made.failures == {
+        "identifiable": "of 50.0 % of the images most raters say that no face is identifiable",
+        "equal quality": "equal quality is not shown of a 0 and 1: nobody rated 1",
+    }
 
 
 def test_too_few_images_meet_no_gate():
@@ -165,3 +174,20 @@ def test_too_few_images_meet_no_gate():
     assert (made.between, made.failures["images"]) == (0, "10 images were judged and 10 rated, fewer than 20")
     with pytest.raises(BadInput, match="gate images: expected 1 or more, got 0"):
         Gates(images=0)
+    for margin in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(BadInput, match="gate quality_margin: expected a finite number above 0, got"):
+            Gates(quality_margin=margin)
+
+
+def test_images_of_one_subject_count_once():
+    """Forty images of ten subjects are as telling as ten: what ten agree on leaves 28 % open, not 9 %."""
+    subjects = np.repeat(np.arange(10), 4)
+    made = validate(np.zeros(40), np.zeros(40), np.full(40, 4.0), {}, subjects)
+    assert made.failures == {
+        "images": "40 images were judged and 40 rated, as telling as 10 of different subjects, fewer than 20"
+    }
+    assert made.groups[0].independent == 10
+    assert made.groups[0].high == pytest.approx(0.2775, abs=1e-4)
+    # One subject with 37 images and three with one: 40² / (37² + 3).
+    uneven = validate(np.zeros(40), np.zeros(40), np.full(40, 4.0), {}, np.r_[np.zeros(37, int), 1, 2, 3])
+    assert uneven.groups[0].independent == pytest.approx(1600 / 1372)

@@ -69,7 +69,8 @@ def _scales(place, results):
     if table == "selection" and rest.rpartition("/")[2] in ("low", "high", "shrunken"):
         unit = results["effects"][at(results, place.rpartition("/")[0])["effect"]]["unit"]
         return (100,) if unit == "proportion" else (1,)
-    if table in ("effects", "rates") and rest.rpartition("/")[2] in ("estimate", "rate", "low", "high"):
+    shown = ("estimate", "rate", "low", "high", "always_low", "always_high")
+    if table in ("effects", "rates") and rest.rpartition("/")[2] in shown:
         unit = results[table][int(rest.split("/")[0])]["unit"]
         return (100,) if unit.split(" per ")[0] == "proportion" else (1,)
     if table in ("interactions", "negative_controls") and rest.rpartition("/")[2] in (

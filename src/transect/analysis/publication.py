@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from transect import __version__
 from transect.analysis import selection
 from transect.analysis.audit_result import AuditNumbers, AuditResult
+from transect.analysis.extending import with_always_valid
 from transect.analysis.findings import Findings, merge
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
@@ -82,10 +83,15 @@ def publish(
 
 
 def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
-    effects = [effect for study in studies for effect in study.effects]
+    effects = [effect for study in studies for effect in _extendable(study)]
     if choice("correction", correction, CORRECTIONS) != MAX_T:
         return adjust(effects, correction)
     return adjust_together(effects, [column for study in studies for column in study.differences])
+
+
+def _extendable(study: Findings) -> tuple[Effect, ...]:
+    binary = {(answered.target, answered.outcome): answered.is_binary for answered in study.answered}
+    return with_always_valid(study.effects, study.differences, study.design, binary)
 
 
 def _results(

@@ -1,4 +1,8 @@
 from .adjustment import balakrishnan as balakrishnan
+from .always_valid import AlwaysValid as AlwaysValid
+from .always_valid import always_valid_difference as always_valid_difference
+from .always_valid import always_valid_mean as always_valid_mean
+from .always_valid import always_valid_rate as always_valid_rate
 from .analysis import Analysis as Analysis
 from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population

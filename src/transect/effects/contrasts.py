@@ -7,7 +7,7 @@ cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -123,6 +123,16 @@ def slopes(grid: Float[np.ndarray, "n levels cells"], levels: Float[np.ndarray, 
     # Terms that cancel leave a remainder in the last bits; a subject without a slope must count as one.
     above[np.abs(above) <= 1e-12 * np.abs(terms).sum(axis=(1, 2))] = 0.0
     return _divide(above, (x**2).sum(axis=(1, 2)))
+
+
+def steepest_slope(levels: Sequence[float]) -> float:
+    """The steepest slope of a subject with an outcome in [0, 1] at every level: 1 above the mean level and 0 below.
+
+    >>> steepest_slope([1.0, 2.0, 3.0])  # (1 * 1) / (1 + 0 + 1)
+    0.5
+    """
+    x = np.array(levels, dtype=np.float64)
+    return _steepest((x - x.mean())[None, :, None])
 
 
 def _level_contrast(

@@ -1,7 +1,8 @@
 """Does a generator make the intended image, equally well for all groups? Checked by raters, as McDuff et al. 2019 did.
 
 From a sample with as many images of every condition: on how many the majority of raters sees another condition than was
-asked for, how good the pictures look by group, and whether the groups differ in that. Gates turn it into yes or no.
+asked for, how good the pictures look by group, and whether that is equal between groups (`equal_quality`). Gates turn
+it into yes or no.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.effects.equal_quality import MARGIN, SCALE, QualityDifference, quality_differences
 from transect.effects.intervals import wilson_clustered
 from transect.errors import BadInput
+from transect.runs.wording import counted
 
 SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using generative models, arXiv:1906.11891"
+_ROUNDING: Final = 1e-9
 
 
 @final
@@ -25,8 +29,10 @@ class Group:
     """Images of one level of one attribute: those judged, those seen as another condition, and quality.
 
     unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: rated ones
-    whose intended condition is unknown, of which only quality is judged. failures: gates that
-    this level does not meet, as "gate: what was found"; those of all images are in `Validation.failures`.
+    whose intended condition is unknown, of which only quality is judged. independent: images that those judged, and
+    those rated, are at least worth, since images of a subject resemble each other: subjects, where each has as many.
+    failures: gates that this level does not meet, as "gate: what was found"; those of all images are in
+    `Validation.failures`.
     """
 
     attribute: str
@@ -41,19 +47,8 @@ class Group:
     rated: int
     unidentifiable: int = 0
     between: int = 0
+    independent: float = 0.0
     failures: tuple[str, ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class EqualQuality:
-    """Do the levels of one attribute differ in quality? F of one-way analysis of variance, its p, and Kruskal's p."""
-
-    attribute: str
-    f: float
-    p: float
-    p_ranks: float
-    reason: str = ""
 
 
 @final
@@ -63,32 +58,38 @@ class Gates:
     apply.
 
     differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
-    share of those rated, of which most raters say that no face is identifiable; equal: least p of the tests of equal
-    quality after Holm's correction; images: least number that was judged, and least number whose quality was rated,
-    since none of a few seen as another says little: of 20 it leaves shares up to 16 % open (Wilson, 95 %), of 50 up to
-    7 %.
+    share of those rated, of which most raters say that no face is identifiable; quality_margin: largest difference of
+    mean quality between two levels, within which the 90 % interval of every pair has to lie; a margin as wide as the
+    scale asks nothing. images: least number of independent images that were judged, and that were rated, where images
+    of a subject count once, since none of a few seen as another says little: of 20 it leaves shares up to 16 % open
+    (Wilson, 95 %), of 50 up to 7 %.
     """
 
     differing: float = 0.05
     quality: float = 2.5
     unidentifiable: float = 0.0
-    equal: float = 0.05
+    quality_margin: float = MARGIN
     images: int = 20
 
     def __post_init__(self) -> None:
-        for name in ("differing", "unidentifiable", "equal"):
+        for name in ("differing", "unidentifiable"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}; change it")
         if self.images < 1:
             raise BadInput(f"gate images: expected 1 or more, got {self.images}; change it")
         if not np.isfinite(self.quality):
             raise BadInput(f"gate quality: expected a finite number, got {self.quality}; change it")
+        if not 0 < self.quality_margin < np.inf:
+            raise BadInput(
+                f"gate quality_margin: expected a finite number above 0, got {self.quality_margin}; change it"
+            )
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """groups: all images first. failures: gate -> what was found, of the gates that are not met; nothing: all are met.
+    """groups: all images first. equal: every pair of levels. failures: gate -> what was found, of the gates that
+    are not met; nothing: all are met.
 
     undecided: images on which raters were evenly split; unrated: images without an answer, of a sample also those that
     nobody rated; between: images whose intended condition is unknown, as halfway between two answers. gates:
@@ -96,7 +97,7 @@ class Validation:
     """
 
     groups: tuple[Group, ...]
-    equal: tuple[EqualQuality, ...]
+    equal: tuple[QualityDifference, ...]
     unidentifiable: int
     undecided: int
     unrated: int
@@ -120,6 +121,7 @@ def validate(
     answered: np.ndarray | None = None,
     worst: np.ndarray | None = None,
     gates: Gates | None = None,
+    scale: tuple[float, float] = SCALE,
 ) -> Validation:
     """Compare the intended condition with what most raters saw, image by image.
 
@@ -127,9 +129,9 @@ def validate(
     answered; quality: mean rating, NaN
     without one; groups: the levels by which quality and errors are reported; subjects: the cluster of each image.
     answered [n]: whether anybody answered (default: where seen is known); worst [n]: whether most raters say that no
-    face is identifiable.
+    face is identifiable; scale: the lowest and the highest quality that can be said.
 
-    Raises BadInput where no image was judged.
+    Raises BadInput where no image was judged, or a rating is outside of the scale.
 
     >>> intended, seen, quality = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([4.0, 3.0])
     >>> result = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
@@ -159,9 +161,10 @@ def validate(
         replace(row, failures=tuple(f"{gate}: {text}" for gate, text in _failures(row, required).items()))
         for row in rows_without_gates
     )
-    equal = tuple(_equal(name, column, quality) for name, column in groups.items())
+    margin = required.quality_margin
+    equal = quality_differences(quality, groups, subjects, margin=margin, scale=scale)
     undecided, unrated = int((has_answers & ~np.isfinite(seen)).sum()), int((~has_answers).sum())
-    failures = {**_failures(rows[0], required), **_unequal(equal, required)}
+    failures = {**_failures(rows[0], required), **_unequal(equal, margin)}
     return Validation(rows, equal, rows[0].unidentifiable, undecided, unrated, failures, required, rows[0].between)
 
 
@@ -184,22 +187,19 @@ def _group(
     spread = float(good.std(ddof=1)) if len(good) > 1 else np.nan
     share = wrong / n if n else np.nan
     bad, unknown = int((mine & worst).sum()), int((mine & between).sum())
-    return Group(name, level, n, wrong, share, float(low[0]), float(high[0]), mean, spread, len(good), bad, unknown)
+    worth = min(_independent(subjects[mine & part]) for part in (judged | between, np.isfinite(quality)))
+    limits = float(low[0]), float(high[0])
+    return Group(name, level, n, wrong, share, *limits, mean, spread, len(good), bad, unknown, worth)
 
 
-def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray, " n"]) -> EqualQuality:
-    """One-way analysis of variance of images' mean quality, and the same by ranks."""
-    from scipy import stats
+def _independent(subjects: Int[np.ndarray, " n"]) -> float:
+    """Independent images that images are worth where those of a subject agree, (sum of counts)² / sum of counts²."""
+    counts = np.unique(subjects, return_counts=True)[1].astype(np.float64)
+    return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
 
-    known = np.isfinite(quality) & np.isfinite(column)
-    parts = [quality[known & (column == level)] for level in np.unique(column[known])]
-    parts = [part for part in parts if len(part) > 1]
-    if len(parts) < 2:
-        return EqualQuality(name, np.nan, np.nan, np.nan, "fewer than two groups with two rated images")
-    if np.ptp(np.concatenate(parts)) == 0 or all(np.ptp(part) == 0 for part in parts):
-        return EqualQuality(name, np.nan, np.nan, np.nan, "quality does not vary within groups")
-    f, p = stats.f_oneway(*parts)
-    return EqualQuality(name, float(f), float(p), float(stats.kruskal(*parts).pvalue))
+
+def _worth(independent: float) -> str:
+    return f", as telling as {independent:.3g} of different subjects"
 
 
 def _failures(group: Group, gates: Gates) -> dict[str, str]:
@@ -208,8 +208,9 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
     if not group.judged and not group.between:
         failures["conditions"] = "no image was judged"
     judged = group.judged + group.between
-    if judged and group.rated and min(judged, group.rated) < gates.images:
-        failures["images"] = f"{judged} images were judged and {group.rated} rated, fewer than {gates.images}"
+    if judged and group.rated and group.independent < gates.images - _ROUNDING:
+        worth = "" if group.independent >= min(judged, group.rated) else _worth(group.independent)
+        failures["images"] = f"{judged} images were judged and {group.rated} rated{worth}, fewer than {gates.images}"
     if group.share > gates.differing:
         failures["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
     if not group.rated:
@@ -222,11 +223,29 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
     return failures
 
 
-def _unequal(equal: tuple[EqualQuality, ...], gates: Gates) -> dict[str, str]:
-    known = [row for row in equal if np.isfinite(row.p)]
-    if not known:
+def _unequal(pairs: tuple[QualityDifference, ...], margin: float) -> dict[str, str]:
+    """The pair of levels that is furthest from passing, and how many more do not pass."""
+    missed = [pair for pair in pairs if pair.verdict != "passed"]
+    if not missed:
         return {}
-    worst = min(known, key=lambda row: row.p)
-    if worst.p * len(known) >= gates.equal:
-        return {}
-    return {"equal quality": f"quality differs by {worst.attribute}: F = {worst.f:.2f}, p = {worst.p:.2g}"}
+    worst = min(missed, key=lambda pair: (pair.verdict != "failed", -np.nan_to_num(abs(pair.difference), nan=np.inf)))
+    more = f"; {counted(len(missed) - 1, 'further pair')} did not pass" if len(missed) > 1 else ""
+    return {"equal quality": f"{in_words(worst, margin)}{more}"}
+
+
+def in_words(pair: QualityDifference, margin: float) -> str:
+    """What is known of a pair of levels that did not pass.
+
+    >>> pair = QualityDifference("age", 20.0, 60.0, 0.1, -0.6, 0.8, 6, 7, 0, "not shown", 15)
+    >>> in_words(pair, 0.5)[:63]
+    'equal quality is not shown of age 20 and 60: they differ by 0.1'
+    """
+    levels = f"{pair.attribute} {pair.level:g} and {pair.other:g}"
+    if not np.isfinite(pair.difference):
+        return f"equal quality is not shown of {levels}: {pair.reason}"
+    size = f"{pair.difference:.2f} (90 % interval {pair.low:.2f} to {pair.high:.2f}, margin {margin:g})"
+    if pair.verdict == "failed":
+        return f"quality differs between {levels}, by {size}"
+    rated = f"{pair.subjects} and {pair.other_subjects} subjects were rated"
+    enough = f", about {pair.enough:,} a level would probably be enough" if pair.enough else ""
+    return f"equal quality is not shown of {levels}: they differ by {size}; {rated}{enough}"

@@ -37,6 +37,10 @@ SOURCES: Final = {
 RARE: Final = 0.05
 FEW_DISCORDANT: Final = 25
 FEW_SUBJECTS: Final = 10
+FEW_AVERAGED: Final = 150
+"""Subjects below which averages over several pairs of binary answers allow for a subject that was not drawn."""
+UNSEEN: Final = 0.5
+"""How much of a subject with the largest possible difference they allow for."""
 
 
 @final
@@ -282,8 +286,8 @@ def mean_difference_interval(
     """Interval of the mean over subjects of each column of differences (NaN: the subject has none).
 
     Outcomes that are not binary: BCa, and Student's t below 10 subjects. Binary outcomes: BCa, but the paired score
-    interval where the outcome is rare (`base` <= 0.05) or fewer than 25 subjects differ from 0: BCa covers too little
-    there and can collapse to a point.
+    interval where the outcome is rare (`base` <= 0.05), fewer than 25 subjects differ from 0, or fewer than 150
+    subjects average over several pairs: BCa covers too little there and can collapse to a point.
 
     base: how rare the outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest
     difference that one subject can have, 1 for differences of proportions; the score interval works on
@@ -304,9 +308,9 @@ def mean_difference_interval(
     by_mean = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
     if not binary:
         return by_mean
-    score = _prefers_score(differences, valid, base)
     scale = np.ones(n.shape) if reach is None else reach
     averaged = np.ones(n.shape) if pairs is None else pairs
+    score = _prefers_score(differences, valid, base) | _few_averages(n, averaged)
     tango_low, tango_high = paired_score_clustered(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
     low, high = np.where(score, scale * tango_low, by_mean.low), np.where(score, scale * tango_high, by_mean.high)
     known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
@@ -325,12 +329,20 @@ def _prefers_score(
     return np.asarray(few | (smallest == largest) | rare)
 
 
+def _few_averages(n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+    """Where few subjects average over several pairs: they agree so closely that a rare large effect would not show."""
+    return np.asarray((pairs > 1) & (n < FEW_AVERAGED))
+
+
 def paired_score_clustered(
     d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Paired score interval of mean differences d in [-1, 1] (0 where a subject has none) of n subjects.
 
-    pairs: how many one subject averages over, at most; the design effect is held between 1 / pairs and 1. Tango 1998.
+    pairs: how many one subject averages over, at most; the design effect is held between 1 / pairs and 1. Where fewer
+    than 150 subjects average over several pairs, it is larger by the squared ratio of Student's quantile to the
+    normal one, and the variance between subjects includes half a subject with the largest possible difference: an
+    effect in few subjects of a hundred is often absent from the sample. Tango 1998.
 
     Returns low and high; NaN where n is 0.
 
@@ -342,7 +354,11 @@ def paired_score_clustered(
     some = np.maximum(n, 1)
     mean = (positive - negative) / some
     multinomial = (positive + negative) / some - mean**2
-    between = np.maximum((d**2).sum(axis=0) - some * mean**2, 0.0) / np.maximum(n - 1, 1)
+    few, freedom = _few_averages(n, pairs), np.maximum(n - 1.0, 1.0)
+    squares = np.maximum((d**2).sum(axis=0) - some * mean**2, 0.0) + np.where(few, UNSEEN, 0.0)
+    between = squares / freedom
+    tail = (1 + confidence) / 2
+    between *= np.where(few, (stdtrit(freedom, tail) / ndtri(tail)) ** 2, 1.0)
     design_effect = np.ones(n.shape)
     np.divide(between, multinomial, out=design_effect, where=(multinomial > 1e-12) & (between > 1e-12))
     design_effect = np.clip(design_effect, 1 / pairs, 1.0)

@@ -13,23 +13,31 @@ from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from transect.effects.intervals import NO_INTERVAL, STUDENT
 from transect.effects.powered_rates import SCORE, PoweredRate, powered_rate
+from transect.effects.skewness import skewed_interval, skewness
 from transect.errors import BadInput
 
 SOURCES: Final = (
     "Angelopoulos et al. 2023, Prediction-powered inference, doi:10.1126/science.adi6000",
     "Angelopoulos, Duchi and Zrnic 2023, PPI++: efficient prediction-powered inference, arXiv:2311.01453",
     "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
+    "MacKinnon and White 1985, Some heteroskedasticity-consistent covariance matrix estimators, "
+    "doi:10.1016/0304-4076(85)90158-7",
+    "Hall 1992, On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54, 221-228",
     "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095",
 )
 FEW: Final = "fewer than two subjects with a rating and two without: no interval"
+UNVARIED: Final = "people's answers do not vary: no interval"
+METHOD: Final = f"{STUDENT}, widened by skew"
 LEAST: Final = 10
-"""Rated subjects that must have an outcome of 0 or 1, and as many that must lack it, for a variance of their own."""
+"""Rated subjects that a variance of their own needs; of outcomes of 0 or 1, as many that have and that lack it."""
+_EQUAL: Final = 1e-9
+_LEVER: Final = 0.9
+"""The most that one subject's leverage counts."""
 
 
 @final
@@ -39,10 +47,11 @@ class PredictionPowered:
 
     method: of the interval, "" where there is none. standard_error, freedom: of Student's t interval, also where the
     interval is another. trust: the weight of the predictions, 0 (ratings alone) to 1.
-    alone: the half width of the ratings' own interval, to compare with (high - low) / 2. n_rated, n_predicted: subjects
-    (or images) with and without a rating; a subject with images of both kinds counts in both. subjects, shares: by how
-    much each subject moves the estimate, empty where no subjects were given for both kinds. rarer: rated subjects that
-    have the rarer of two answers, where ratings are 0 or 1 and each subject has one.
+    alone: half of the width of the ratings' own interval, to compare with (high - low) / 2. n_rated, n_predicted:
+    subjects (or images) with and without a rating; a subject with images of both kinds counts in both. subjects,
+    shares: by how much each subject moves the estimate, empty where no subjects were given for both kinds. rarer: rated
+    subjects that have the rarer of two answers, where ratings are 0 or 1 and each subject has one. skewed: the
+    estimate's skewness.
     """
 
     estimate: float
@@ -58,8 +67,9 @@ class PredictionPowered:
     reason: str = ""
     subjects: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     shares: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
-    method: str = STUDENT
+    method: str = METHOD
     rarer: int = 0
+    skewed: float = 0.0
 
 
 def ppi_mean(
@@ -79,12 +89,15 @@ def ppi_mean(
     predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. Rows with a NaN are
     left out and counted. A subject named on both sides is one: what it moves is added up before it is squared.
     Ratings that are all 0 or 1, with one image of each subject: `powered_rate`'s score interval. Others: Student's t
-    with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides.
+    with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides, widened to the side of
+    the skew (`skewed_interval`). Where the weight is estimated, that costs a degree of freedom, and what a rated
+    subject moves is divided by 1 minus its leverage on the weight (HC3: MacKinnon and White 1985), since each of a few
+    subjects pulls the weight towards itself.
 
-    Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind. Of ratings
-    that are all 0 or 1, several of some subject, the estimate has no interval (NaN, with the reason) where they do not
-    vary, where the machine is off by the same on every image, or where fewer than 10 subjects have, or lack, the
-    outcome.
+    Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind. Other than
+    by the score interval, the estimate has no interval (NaN, with the reason) of fewer than 10 rated subjects, where
+    ratings do not vary, where the machine is off by the same on every image (for numbers: unless trust is given), or,
+    of ratings that are all 0 or 1, where fewer than 10 subjects have, or lack, the outcome.
 
     Raises BadInput where lengths differ or trust is not within [0, 1].
 
@@ -102,28 +115,28 @@ def ppi_mean(
     if n < 2 or m < 2:
         return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW, method=NO_INTERVAL)
     named = subjects is not None and subjects_unrated is not None
-    names, moves = (
-        _aligned(rated, other, influence, influence_other[:, 1:]) if named else (np.empty(0), np.empty((0, 3)))
-    )
-    shared = named and len(names) < n + m
+    names, moves = _aligned(rated, other, influence, influence_other[:, 1:], named)
+    shared = len(names) < n + m
     rates = None if shared else _rates(rated, other, trust, confidence)
     weight = rates[0].trust if rates else trust
     if weight is None:
         weight = _shared_trust(moves) if shared else _trust(influence, influence_other[:, 1])
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
-    untold = "" if rates else _untold(rated)
+    untold = "" if rates else _untold(rated, trust)
     if untold:
         nothing = (math.nan,) * 4
         return PredictionPowered(estimate, *nothing, weight, math.nan, n, m, missing, untold, method=NO_INTERVAL)
-    both = _sum([_error(influence @ [1.0, -weight]), _error(weight * influence_other[:, 1])])
-    shares = moves @ [1.0, -weight, weight]
-    if shared:
-        both = math.sqrt(float(shares @ shares)), min(n, m) - 1.0
-    alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
-    half = _quantile(both[1], confidence) * both[0]
-    powered = PredictionPowered(
-        estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing, "", names, shares
-    )
+    estimated = trust is None and not rates
+    shares = moves @ [1.0, -weight, weight] * (_leverage(moves[:, 1], n) if estimated else 1.0)
+    freedom = min(n, m) - 1.0 - estimated if shared else _freedom(shares, moves[:, 2] != 0, n - 1 - estimated, m - 1)
+    error, skewed = math.sqrt(float(shares @ shares)), skewness(shares, n)
+    ends = skewed_interval(estimate, error, freedom, skewed, confidence)
+    own = moves[:, 0]
+    alone = skewed_interval(0.0, math.sqrt(float(own @ own)), n - 1.0, skewness(own, n), confidence)
+    half = (alone[1] - alone[0]) / 2
+    powered = PredictionPowered(estimate, *ends, error, freedom, weight, half, n, m, missing, skewed=skewed)
+    if named:
+        powered = replace(powered, subjects=names, shares=shares)
     return _with_score(powered, *rates, rated) if rates else powered
 
 
@@ -147,15 +160,19 @@ def ppi_difference(
     shares = moves @ [-1.0, 1.0] if named else np.empty(0)
     if named and len(names) < len(first.subjects) + len(second.subjects):
         both = math.sqrt(float(shares @ shares)), min(first.freedom, second.freedom)
-    half = _quantile(both[1], confidence) * both[0]
+        skewed = skewness(shares, min(first.n_rated, second.n_rated))
+    else:
+        third = second.skewed * second.standard_error**3 - first.skewed * first.standard_error**3
+        skewed = third / both[0] ** 3 if both[0] > 0 else 0.0
     estimate = second.estimate - first.estimate
     scored = SCORE in (first.method, second.method)
-    method = SCORE if scored else STUDENT
+    method = SCORE if scored else METHOD
     reason = first.reason or second.reason
     likeness = _likeness(first, second, both[0]) if scored else 0.0
+    ends = _joined(first, second, likeness) if scored else skewed_interval(estimate, *both, skewed, confidence)
     return PredictionPowered(
         estimate,
-        *(_joined(first, second, likeness) if scored else (estimate - half, estimate + half)),
+        *ends,
         *both,
         min(first.trust, second.trust),
         math.hypot(first.alone, second.alone),
@@ -167,6 +184,7 @@ def ppi_difference(
         shares,
         NO_INTERVAL if reason else method,
         min(first.rarer, second.rarer),
+        skewed,
     )
 
 
@@ -260,30 +278,58 @@ def too_rare(ratings: ArrayLike, subjects: ArrayLike) -> str:
     if not np.isin(values, (0.0, 1.0)).all():
         return ""
     if len(np.unique(values)) < 2:
-        return "people's answers do not vary: no interval"
+        return UNVARIED
     have, lack = (len(np.unique(of[values == value])) for value in (1.0, 0.0))
     rare = f"fewer than {LEAST} rated subjects have the outcome ({have}) or lack it ({lack}): no interval"
     return rare if min(have, lack) < LEAST else ""
 
 
-def _untold(rated: _Table) -> str:
-    """Why there is no interval of ratings that are 0 or 1; "" where there is one."""
+def _untold(rated: _Table, trust: float | None) -> str:
+    """Why there is no interval but for a score interval; "" where there is one."""
     people = rated.values[:, 0]
-    reason = too_rare(people, rated.subject)
-    if not reason and np.isin(people, (0.0, 1.0)).all() and np.ptp(people - rated.values[:, 1]) == 0:
+    if reason := too_rare(people, rated.subject):
+        return reason
+    if len(rated.names) < LEAST:
+        return f"{len(rated.names)} rated subjects: an interval needs {LEAST}"
+    if np.ptp(people) == 0:
+        return UNVARIED
+    doubtful = trust is None or (trust != 0 and np.isin(people, (0.0, 1.0)).all())
+    if doubtful and np.ptp(people - rated.values[:, 1]) <= _EQUAL * np.ptp(people):
         return "the machine is off by the same on every rated image: no interval"
-    return reason
+    return ""
 
 
 def _aligned(
-    rated: _Table, other: _Table, influence: Float[np.ndarray, "n 2"], influence_other: Float[np.ndarray, "m 1"]
+    rated: _Table,
+    other: _Table,
+    influence: Float[np.ndarray, "n 2"],
+    influence_other: Float[np.ndarray, "m 1"],
+    named: bool,
 ) -> tuple[np.ndarray, Float[np.ndarray, "s 3"]]:
     """Every subject once, and by how much it moves the means of ratings, of predictions on them, and on the others.
 
-    The sum of squares of a column is the squared standard error of its mean.
+    The sum of squares of a column is the squared standard error of its mean. named: False where the two tables' names
+    are not of one list, and nobody is in both.
     """
     scaled = [each / math.sqrt(len(each) * (len(each) - 1)) for each in (influence, influence_other)]
-    return _side_by_side((rated.names, other.names), (scaled[0], scaled[1]))
+    apart = np.arange(len(influence)), len(influence) + np.arange(len(influence_other))
+    return _side_by_side((rated.names, other.names) if named else apart, (scaled[0], scaled[1]))
+
+
+def _leverage(predicted: Float[np.ndarray, " s"], n: int) -> Float[np.ndarray, " s"]:
+    """The factor of what each subject moves, by how far its own prediction decides the weight; 1 of those not rated."""
+    square = predicted**2
+    share = square / square.sum() if square.any() else square
+    factor = math.sqrt((n - 1) / n) / (1 - np.minimum(share + 1 / n, _LEVER))
+    return np.where(square > 0, factor, math.sqrt(n / (n - 1)))
+
+
+def _freedom(
+    shares: Float[np.ndarray, " s"], others: Bool[np.ndarray, " s"], freedom: float, freedom_others: float
+) -> float:
+    """Satterthwaite's degrees of freedom of independent sums over rated subjects and over others."""
+    sides = ((shares[~others], freedom), (shares[others], freedom_others))
+    return _sum([(math.sqrt(float(each @ each)), of) for each, of in sides])[1]
 
 
 def _side_by_side(
@@ -311,18 +357,8 @@ def _trust(influence: Float[np.ndarray, "n 2"], other: Float[np.ndarray, " m"]) 
     return min(max(covariance / ((1 + n / m) * variance), 0.0), 1.0) if variance > 0 else 0.0
 
 
-def _error(influence: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Standard error of a mean from its influences, and its degrees of freedom."""
-    n = len(influence)
-    return math.sqrt(float(influence @ influence) / (n - 1) / n), n - 1.0
-
-
 def _sum(errors: list[tuple[float, float]]) -> tuple[float, float]:
     """Standard error of a sum of independent estimates, and Satterthwaite's degrees of freedom."""
     whole = math.hypot(*(error for error, _ in errors))
     below = sum(error**4 / freedom for error, freedom in errors)
     return whole, whole**4 / below if below > 0 else min(freedom for _, freedom in errors)
-
-
-def _quantile(freedom: float, confidence: float) -> float:
-    return float(stdtrit(freedom, (1 + confidence) / 2))

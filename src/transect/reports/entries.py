@@ -53,6 +53,14 @@ class EffectEntry(EstimatedEntry):
     origin: Estimate = Field(alias="from", description="level that is compared with")
     to: Estimate
     basis: Basis
+    always_low: Estimate = Field(
+        default=None, description="of the interval that is valid whenever one stops or extends"
+    )
+    always_high: Estimate = None
+    always_method: str = ""
+    always_reason: str = Field(
+        default="", description="why there is no always-valid interval; empty where there is one"
+    )
 
 
 class ComparedEntry(EstimatedEntry):

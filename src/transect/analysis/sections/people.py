@@ -23,7 +23,8 @@ _TEXT: Final = (
     "the machine is often right. Its weight is estimated: 0 is people alone. With many rated images the "
     "interval is valid even where the machine is wrong. Rates with one image per subject have score intervals, "
     f"however rare the outcome. With several images of a subject, an outcome that fewer than {LEAST} rated "
-    "subjects have, or lack, has no interval. People's own intervals of rates are Wilson's, by subject.",
+    f"subjects have, or lack, has no interval, nor have numbers of fewer than {LEAST} rated subjects. People's own "
+    "intervals of rates are Wilson's, by subject.",
     "This holds if the rated images were drawn at random from all of them; ratings of hand-picked images do "
     "not represent the others. Differences are the last group minus the first.",
 )
@@ -172,7 +173,8 @@ def _mean(answers: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"]) -> _B
     mean = float(each.people[rated].mean())
     if each.binary:
         return (mean, *_wilson(each.people[rated], answers.subjects[rated])), estimate
-    return (mean, mean - estimate.alone, mean + estimate.alone), estimate
+    own = _powered(answers, each, rows, trust=0.0)
+    return (mean, own.low, own.high), estimate
 
 
 def _powered(

@@ -231,11 +231,17 @@ def validate(
     max_unidentifiable: Annotated[
         float, typer.Option(help="Gate: share of images of which most raters say that no face is identifiable.")
     ] = 0.0,
-    min_p: Annotated[
-        float, typer.Option(help="Gate: p of the tests of equal quality between levels (Holm); 0: not asked.")
-    ] = 0.05,
+    quality_margin: Annotated[
+        float,
+        typer.Option(
+            help="Gate: mean quality of any two levels differs by less, by its 90 % interval, in the question's units."
+        ),
+    ] = 0.5,
     min_images: Annotated[
-        int, typer.Option(help="Gate: images that raters judged, of all and of each level that was varied.")
+        int,
+        typer.Option(
+            help="Gate: images that raters judged, of all and of each level that was varied; of a subject counts one."
+        ),
     ] = 20,
     require: Annotated[bool, typer.Option("--require", help="Exit with an error if a gate is not met.")] = False,
     database: Address = None,
@@ -248,7 +254,7 @@ def validate(
     from transect.effects.image_validation import Gates
     from transect.jobs.annotate import validation
 
-    gates = Gates(max_differing, min_quality, max_unidentifiable, min_p, min_images)
+    gates = Gates(max_differing, min_quality, max_unidentifiable, quality_margin, min_images)
     result = _project(run, database).validate(condition, quality, gates)
     show(result, json, *result.lines())
     if require:

@@ -14,10 +14,12 @@ from jaxtyping import Float
 from transect.analysis.rater_report import RatedStudy
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
-from transect.effects.image_validation import SOURCE, EqualQuality, Gates, Group, Validation, validate
+from transect.effects import equal_quality
+from transect.effects.equal_quality import QualityDifference
+from transect.effects.image_validation import SOURCE, Gates, Group, Validation, validate
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
-from transect.reports.records import Section
+from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
 
@@ -52,6 +54,7 @@ def of_generator(
         answered=np.isfinite(shown.ratings).any(axis=1),
         worst=good.majority == good.values[0],
         gates=gates,
+        scale=(good.low, good.low + good.width),
     )
 
 
@@ -80,8 +83,9 @@ def _named(study: RatedStudy, name: str) -> Rated:
 class StudyValidation:
     """What raters' answers make of the images of one study, as `validation.json` stores it.
 
-    generator: described as in the run's spec. groups: all images first. undecided: images on which raters were evenly
-    split; unrated: images without an answer; between: images whose intended condition lies halfway between two answers.
+    generator: described as in the run's spec. groups: all images first. equal_quality: every pair of levels. undecided:
+    images on which raters were evenly split; unrated: images without an answer; between: images whose intended
+    condition lies halfway between two answers.
     """
 
     generator: Mapping[str, Any]
@@ -89,7 +93,7 @@ class StudyValidation:
     passed: bool
     failures: Mapping[str, str]
     groups: tuple[Group, ...]
-    equal_quality: tuple[EqualQuality, ...]
+    equal_quality: tuple[QualityDifference, ...]
     unidentifiable: int
     undecided: int
     unrated: int
@@ -159,8 +163,6 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
             group.rated,
         ]
         rows.append([name, *counts, group.between, "; ".join(group.failures)])
-    tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in validation.equal]
-    of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
     return Section(
         key="validation",
         study=study,
@@ -170,13 +172,30 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
             "look by group (McDuff et al. 2019: 50 images a condition, five raters). Raters were evenly split on "
             f"{validation.undecided:,} images; {validation.unrated:,} were not rated; {validation.between:,} were "
             "asked to lie halfway between two answers, so that none is right, and are judged by quality alone; of "
-            f"{validation.unidentifiable:,} most raters say that no face is identifiable."
+            f"{validation.unidentifiable:,} most raters say that no face is identifiable.",
+            "Quality is equal where the 90 % interval of every pair of levels lies within "
+            f"{validation.gates.quality_margin:g} rating points (two one-sided tests at 5 %). Each subject counts once "
+            "at each level, by the mean of its images; subjects at both levels are paired. The "
+            "raters at hand are fixed.",
         ],
         warnings=[f"Gate not met: {text}" for text in validation.failures.values()],
         figures=[],
         tables=[
             table("Seen as another condition, and quality", heads, rows),
-            table("Equal quality", of_tests, tests),
+            _pairs(validation, attributes),
         ],
-        sources=[SOURCE],
+        sources=[SOURCE, *equal_quality.SOURCES],
     )
+
+
+def _pairs(validation: Validation, attributes: Mapping[str, Attribute]) -> Table:
+    heads = [("levels", "text"), ("difference", "number"), ("low (90 %)", "number"), ("high (90 %)", "number")]
+    heads += [("subjects", "text"), ("at both", "count"), ("equal quality", "text"), ("enough a level", "text")]
+    rows: list[list[Any]] = []
+    for pair in validation.equal:
+        label = attributes[pair.attribute].label
+        name = f"{words(pair.attribute)}: {label(pair.level)}, {label(pair.other)}"
+        counts = [f"{pair.subjects}, {pair.other_subjects}", pair.paired]
+        enough = f"about {pair.enough:,} subjects" if pair.enough else ""
+        rows.append([name, pair.difference, pair.low, pair.high, *counts, pair.verdict, enough, pair.reason])
+    return table("Equal quality", [*heads, ("note", "text")], rows)

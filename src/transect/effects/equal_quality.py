@@ -1,0 +1,270 @@
+"""Are the pictures of all levels of an attribute equally good? Two one-sided tests of every pair of levels.
+
+A difference that is not significant is no evidence of equal quality: with few images none is. So the burden of proof is
+turned around (Schuirmann 1987): a pair passes where the 90 % interval of its difference lies within a stated margin,
+which is where both one-sided tests reject at 5 %. All pairs have to pass, so that none needs a correction (Berger
+1982).
+
+Each subject counts once at each level, by the mean of its images; subjects at both levels are paired. The raters at
+hand are fixed: quality is what they say on average.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final, Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from transect.effects.few_subjects import bias_reduced
+from transect.errors import BadInput
+
+SOURCES: Final = (
+    "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
+    "equivalence of average bioavailability, doi:10.1007/BF01068419",
+    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+)
+SCALE: Final = (0.0, 5.0)
+"""The ends of the scale of McDuff et al. 2019."""
+MARGIN: Final = 0.5
+FEWEST: Final = 5
+"""Least subjects that differ from the most common value, from which their spread is taken as known."""
+SETTLED: Final = 10
+"""The same where less than a third of the subjects differ from it, as where a flaw is rare and large."""
+_ALPHA: Final = 0.05
+_POWER: Final = 0.8
+_MOST: Final = 100_000
+_ROUNDING: Final = 1e-9
+
+Verdict = Literal["passed", "failed", "not shown"]
+Limits = tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class QualityDifference:
+    """Mean quality at one level less that at another, with its 90 % interval, and whether it lies within the margin.
+
+    subjects, other_subjects: rated at either level; paired: at both. verdict: "passed": the interval lies within the
+    margin; "failed": it lies outside, or a larger difference has no spread; "not shown": neither. enough: subjects a
+    level that would probably be enough where the levels do not differ (power 80 %), 0 where no number is known.
+    reason: why the difference is NaN, or how an interval came about where spread is not known.
+    """
+
+    attribute: str
+    level: float
+    other: float
+    difference: float
+    low: float
+    high: float
+    subjects: int
+    other_subjects: int
+    paired: int
+    verdict: Verdict
+    enough: int = 0
+    reason: str = ""
+
+
+def quality_differences(
+    quality: Float[np.ndarray, " n"],
+    levels: Mapping[str, Float[np.ndarray, " n"]],
+    subjects: Int[np.ndarray, " n"],
+    *,
+    margin: float = MARGIN,
+    scale: Limits = SCALE,
+) -> tuple[QualityDifference, ...]:
+    """Every pair of levels of every attribute, tested for equivalence.
+
+    quality: each image's mean rating, NaN without one; levels: by attribute, NaN where an image has none; subjects: the
+    cluster of each image. margin: the largest difference that does not matter, in rating points; scale: the lowest and
+    the highest rating that can be given.
+
+    The interval is Student's t on bias-reduced errors by subject with Satterthwaite's degrees of freedom. Where fewer
+    than 5 subjects differ from the most common value, or fewer than 10 and less than a third, the spread is not known:
+    what was not seen may then reach to the ends of the scale, for as large a share of subjects as their number leaves
+    open (see `bounded_limits`).
+
+    Returns a difference by pair, none for an attribute of one level.
+
+    Raises BadInput for a margin that is not above 0 and for ratings outside of the scale.
+
+    >>> group, subject = np.repeat([0.0, 1.0], 12), np.arange(24)
+    >>> quality_differences(np.repeat([5.0, 3.0], 12), {"a": group}, subject)[0].verdict
+    'failed'
+    """
+    if not 0 < margin < np.inf:
+        raise BadInput(f"margin: expected a finite number above 0, got {margin}; state the largest difference allowed")
+    known = np.isfinite(quality)
+    if ((quality[known] < scale[0]) | (quality[known] > scale[1])).any():
+        raise BadInput(f"quality: expected ratings from {scale[0]:g} to {scale[1]:g}, got others; state the scale")
+    return tuple(
+        _compared(name, pair, quality, column, subjects, margin=margin, scale=scale)
+        for name, column in levels.items()
+        for pair in combinations(np.unique(column[np.isfinite(column)]).tolist(), 2)
+    )
+
+
+def bounded_limits(values: Float[np.ndarray, " n"], ends: Limits, alpha: float) -> Limits:
+    """One-sided limits, each at level alpha, of the mean of values between known ends whose spread is not known.
+
+    A share of at most 1 - α^(1/n) lies above the largest value seen (Wilks 1941), and reaches to the end of the scale;
+    the others lie at the most common value, but for the share of Clopper and Pearson, which lies at the largest seen.
+
+    Returns low and high; the ends without a value.
+
+    >>> low, high = bounded_limits(np.zeros(29), (-5.0, 5.0), 0.05)
+    >>> round(low, 3), round(high, 3)  # 5 (1 - .05^(1/29)); of 28 it is .507
+    (-0.491, 0.491)
+    """
+    if not len(values):
+        return ends
+    return -_upper(-values, -ends[0], alpha), _upper(values, ends[1], alpha)
+
+
+def _upper(values: Float[np.ndarray, " n"], end: float, alpha: float) -> float:
+    n, usual, most = len(values), _usual(values), float(values.max())
+    above = int((values > usual + _ROUNDING).sum())
+    level = alpha / 2 if above else alpha
+    share = float(betaincinv(above + 1, n - above, 1 - level)) if above < n else 1.0
+    unseen = 1 - level ** (1 / n)
+    return float(usual + share * (most - usual) + unseen * (end - most))
+
+
+def _usual(values: Float[np.ndarray, " n"]) -> float:
+    """The most common value, of several the lowest."""
+    rounded, counts = np.unique(np.round(values / _ROUNDING), return_counts=True)
+    return float(rounded[counts.argmax()] * _ROUNDING)
+
+
+def _varied(values: Float[np.ndarray, " n"]) -> int:
+    """Subjects that differ from the most common value."""
+    return int((np.abs(values - _usual(values)) > 2 * _ROUNDING).sum())
+
+
+def _spread_known(values: Float[np.ndarray, " n"]) -> bool:
+    return _varied(values) >= min(SETTLED, max(FEWEST, len(values) / 3))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Means of each subject at either level. means, subjects: of the first, then of the other level."""
+
+    means: tuple[Float[np.ndarray, " a"], Float[np.ndarray, " b"]]
+    subjects: tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]
+
+    @property
+    def paired(self) -> int:
+        return len(np.intersect1d(*self.subjects))
+
+    @property
+    def parts(self) -> tuple[Float[np.ndarray, " n"], ...]:
+        """What varies by subject: differences where all subjects are at both levels, else the means of either level."""
+        if np.array_equal(*self.subjects):
+            return (self.means[0] - self.means[1],)
+        return self.means
+
+
+def _compared(
+    name: str,
+    pair: Limits,
+    quality: Float[np.ndarray, " n"],
+    column: Float[np.ndarray, " n"],
+    subjects: Int[np.ndarray, " n"],
+    *,
+    margin: float,
+    scale: Limits,
+) -> QualityDifference:
+    cells = _cells(quality, column, subjects, pair)
+    counts, width = (len(cells.means[0]), len(cells.means[1]), cells.paired), scale[1] - scale[0]
+    if not min(counts[:2]):
+        empty = " and ".join(f"{level:g}" for level, count in zip(pair, counts[:2], strict=True) if not count)
+        allowed: Verdict = "passed" if margin >= width else "not shown"
+        unknown = (np.nan, np.nan, np.nan)
+        return QualityDifference(name, *pair, *unknown, *counts, allowed, reason=f"nobody rated {empty}")
+    difference = float(cells.means[0].mean() - cells.means[1].mean())
+    if not all(_spread_known(part) for part in cells.parts):
+        low, high = _bounded(cells, scale)
+        enough = _enough_unvaried(difference, margin, width, len(cells.parts))
+        reason = "too few subjects differ from the most common value: limits by the ends of the scale"
+    else:
+        error, freedom = _error(cells)
+        half = float(stdtrit(freedom, 1 - _ALPHA)) * error
+        low, high, reason = difference - half, difference + half, ""
+        enough = _enough(error, freedom, min(counts[:2]), margin)
+    low, high = max(low, -width), min(high, width)
+    verdict = _verdict(difference, (low, high), margin, fixed=_no_spread(cells))
+    enough = enough if verdict == "not shown" and abs(difference) < margin else 0
+    return QualityDifference(name, *pair, difference, low, high, *counts, verdict, enough=enough, reason=reason)
+
+
+def _cells(
+    quality: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], pair: Limits
+) -> _Cells:
+    means, who = [], []
+    for level in pair:
+        rows = (column == level) & np.isfinite(quality)
+        person, place = np.unique(subjects[rows], return_inverse=True)
+        counts = np.bincount(place.reshape(-1), minlength=len(person))
+        means.append(np.bincount(place.reshape(-1), weights=quality[rows], minlength=len(person)) / counts)
+        who.append(person)
+    return _Cells((means[0], means[1]), (who[0], who[1]))
+
+
+def _bounded(cells: _Cells, scale: Limits) -> Limits:
+    if len(cells.parts) == 1:
+        width = scale[1] - scale[0]
+        return bounded_limits(cells.parts[0], (-width, width), _ALPHA)
+    # Half of the level each: the limits hold however the two levels depend on each other.
+    (low, high), (other_low, other_high) = (bounded_limits(part, scale, _ALPHA / 2) for part in cells.means)
+    return low - other_high, high - other_low
+
+
+def _error(cells: _Cells) -> tuple[float, float]:
+    """Standard error of the difference by subject (CR2), and its degrees of freedom."""
+    first = np.repeat([1.0, 0.0], [len(part) for part in cells.means])
+    x, y = np.column_stack([np.ones(len(first)), first]), np.concatenate(cells.means)
+    residual = y - np.where(first == 1, cells.means[0].mean(), cells.means[1].mean())
+    groups = np.unique(np.concatenate(cells.subjects), return_inverse=True)[1].reshape(-1)
+    covariance, freedom = bias_reduced(x, residual, groups)
+    return float(np.sqrt(covariance[1, 1])), float(freedom[1])
+
+
+def _no_spread(cells: _Cells) -> bool:
+    """Whether two or more subjects have the same value, at both levels or of their difference."""
+    return all(len(part) > 1 and _varied(part) == 0 for part in cells.parts)
+
+
+def _verdict(difference: float, limits: Limits, margin: float, *, fixed: bool) -> Verdict:
+    low, high = limits
+    if -margin <= low and high <= margin:
+        return "passed"
+    if low > margin or high < -margin or (fixed and abs(difference) > margin + _ROUNDING):
+        return "failed"
+    return "not shown"
+
+
+def _enough(error: float, freedom: float, subjects: int, margin: float) -> int:
+    """Subjects a level from which both tests reject with 80 % where levels do not differ, at the spread found."""
+    tail = float(ndtri((1 + _POWER) / 2))
+
+    def within(n: int) -> bool:
+        half = (float(stdtrit(freedom * n / subjects, 1 - _ALPHA)) + tail) * error * np.sqrt(subjects / n)
+        return bool(half <= margin)
+
+    candidates = range(FEWEST + 1, _MOST)
+    place = bisect_left(candidates, True, key=within)
+    return candidates[place] if place < len(candidates) else 0
+
+
+def _enough_unvaried(difference: float, margin: float, width: float, parts: int) -> int:
+    """Subjects a level whose limits lie within the margin where none differs from the most common value."""
+    room, reach = margin - abs(difference), width - abs(difference)
+    if room <= 0 or room >= reach:
+        return 0
+    return int(np.ceil(np.log(_ALPHA / parts) / np.log1p(-room / reach)))

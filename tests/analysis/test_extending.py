@@ -1,0 +1,64 @@
+"""Always-valid intervals of a study's effects: which estimator, and why there is none."""
+
+import math
+
+import numpy as np
+import pytest
+
+from transect.analysis.extending import INCOMPLETE, OBSERVED, with_always_valid
+from transect.effects.always_valid import SOURCES, always_valid_difference, always_valid_mean
+from transect.effects.analysis import analyse_transects
+from transect.effects.samples import Measure
+from transect.records import Attribute, Design, Effect
+
+AGE = {"age": Attribute("age", "continuous", "years", unit="years", low=0, high=100)}
+LEVELS = {"age": (20.0, 40.0, 60.0)}
+
+
+def effects_of(values, *, binary):
+    """The effects of one study, with always-valid intervals."""
+    design, reasons = Design(LEVELS, subjects=len(values)), np.where(np.isfinite(values), "", "failed").astype(object)
+    measure = Measure("mine", "answer", "proportion" if binary else "score", binary)
+    table = analyse_transects(values, reasons, design, AGE, measure)
+    return with_always_valid(table.effects, table.differences, design, {("mine", "answer"): binary})
+
+
+def answers():
+    return np.random.default_rng(0).integers(0, 2, size=(40, 3)).astype(float)
+
+
+def test_rates_bet_and_a_slope_on_its_steepest():
+    y = answers()
+    contrast, slope = effects_of(y, binary=True)
+    by_hand = always_valid_difference(y[:, 2] - y[:, 0])
+    assert (contrast.always_low, contrast.always_high, contrast.always_method) == (by_hand.low, by_hand.high, "betting")
+    assert SOURCES["betting"] in contrast.sources
+    # Three levels 20 apart: a slope is at most 1 from the first to the last, 1 / 40, and half of the last contrast.
+    assert (slope.always_low, slope.always_high) == pytest.approx((by_hand.low / 40, by_hand.high / 40))
+    assert contrast.always_low < contrast.low < contrast.high < contrast.always_high
+
+
+def test_scores_are_asymptotic():
+    x = np.random.default_rng(1).normal(size=(40, 3))
+    contrast, _ = effects_of(x, binary=False)
+    by_hand = always_valid_mean(x[:, 2] - x[:, 0])
+    assert (contrast.always_low, contrast.always_high) == (by_hand.low, by_hand.high)
+    few, _ = effects_of(x[:20], binary=False)
+    assert (math.isnan(few.always_low), few.always_reason) == (True, "fewer than 25 subjects (20)")
+
+
+def test_a_slope_with_missing_answers_and_an_association_have_none():
+    y = answers()
+    y[3, 1] = np.nan
+    contrast, slope = effects_of(y, binary=True)
+    assert contrast.always_reason == ""
+    assert (slope.always_reason, slope.always_method, math.isnan(slope.always_high)) == (INCOMPLETE, "", True)
+    associated = Effect("a", "age", "mine", "answer", 0.1, 0.0, 0.2, 0.5, "proportion", 9, 9, basis="observational")
+    observed = with_always_valid([associated], [np.zeros(9)], Design({}, subjects=9), {})
+    assert observed[0].always_reason == OBSERVED
+
+
+def test_the_subjects_of_a_smaller_study_are_the_first_of_a_larger_one():
+    """So that an audit with more subjects and the same seed extends a smaller one."""
+    small, large = (Design(LEVELS, subjects=n, seed=3) for n in (5, 9))
+    assert list(large.subject_seeds()[:5]) == list(small.subject_seeds())

@@ -1,0 +1,112 @@
+"""Always-valid intervals against stakes by hand, exact probabilities of ever missing, and the published formula."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transect.effects.always_valid import always_valid_difference, always_valid_mean, always_valid_rate
+
+NAN = np.nan
+SHARES = [(k + 0.5) / 50 for k in range(50)]
+
+
+def stake(values, truth):
+    """What a gambler has who bets every share, side by side, that values in [0, 1] are above `truth`, one by one."""
+    ends = []
+    for share in SHARES:
+        money = 1.0
+        for value in values:
+            money *= 1 + share * (value / truth - 1)
+        ends.append(money)
+    return sum(ends) / len(ends)
+
+
+def test_the_ends_are_where_the_stake_has_grown_forty_fold():
+    d = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=40, p=[0.1, 0.5, 0.4])
+    result = always_valid_difference(d)
+    low, high = result.low, result.high
+    above, below = (1 + d) / 2, (1 - d) / 2
+    assert stake(above, (1 + low) / 2) == pytest.approx(40, rel=1e-6)
+    assert stake(below, (1 - high) / 2) == pytest.approx(40, rel=1e-6)
+    assert stake(above, (1 + low) / 2 + 0.01) < 40
+
+
+def test_a_fair_game_keeps_its_stake_on_average():
+    """Differences -1, 0, 1 with chances .2, .3, .5 have the mean .3; all 3^6 courses, each with its chance."""
+    chances = {-1.0: 0.2, 0.0: 0.3, 1.0: 0.5}
+    expected = sum(
+        math.prod(chances[d] for d in course) * stake([(1 + d) / 2 for d in course], 1.3 / 2)
+        for course in itertools.product(chances, repeat=6)
+    )
+    assert expected == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5])
+def test_the_chance_of_ever_missing_is_at_most_five_percent(rate):
+    """Exactly: the chance of each number of successes among those courses that have not missed yet."""
+    alive, missed = np.array([1.0]), 0.0
+    for n in range(1, 41):
+        alive = np.append(alive, 0.0) * (1 - rate) + np.insert(alive, 0, 0.0) * rate
+        for k in range(n + 1):
+            result = always_valid_rate(np.repeat([1.0, 0.0], [k, n - k]), np.ones(n), most=1)
+            if not result.low <= rate <= result.high:
+                missed += alive[k]
+                alive[k] = 0.0
+    assert 0 < missed <= 0.05
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, NAN]), min_size=1, max_size=30), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_order_and_missing_differences_do_not_matter_and_signs_mirror(values, seed):
+    d = np.array(values)
+    result, shuffled = always_valid_difference(d), always_valid_difference(np.random.default_rng(seed).permutation(d))
+    assert (shuffled.low, shuffled.high) == (result.low, result.high) or np.isnan(result.low)
+    if np.isfinite(d).any():
+        mirrored = always_valid_difference(-d)
+        assert [-mirrored.high, -mirrored.low] == pytest.approx([result.low, result.high], abs=1e-9)
+        assert result.low <= np.nanmean(d) <= result.high
+
+
+def test_a_rate_of_several_images_bets_on_subjects():
+    """Six subjects with two images, one with one; the stake by hand is 1 + τ (successes / θ - images) / 2 each time."""
+    hits, counts = np.array([2.0, 2, 1, 2, 2, 2, 1]), np.array([2.0, 2, 2, 2, 2, 2, 1])
+    result = always_valid_rate(hits, counts, most=2)
+    money = [math.prod(1 + s * (h / result.low - c) / 2 for h, c in zip(hits, counts, strict=True)) for s in SHARES]
+    assert sum(money) / 50 == pytest.approx(40, rel=1e-6)
+    single = always_valid_rate(hits[:6] / 2, np.ones(6), most=1)
+    double = always_valid_rate(hits[:6], np.full(6, 2.0), most=2)
+    assert (double.low, double.high) == pytest.approx((single.low, single.high))
+
+
+def test_a_slope_is_scaled_by_its_reach():
+    d = np.array([0.0, 0.1, -0.2, 0.2, 0.2])
+    one, fifth = always_valid_difference(5 * d), always_valid_difference(d, reach=0.2)
+    assert (5 * fifth.low, 5 * fifth.high) == pytest.approx((one.low, one.high))
+
+
+def test_scores_have_the_published_asymptotic_interval():
+    """Equation (10) of Waudby-Smith et al. at α = .05, with ρ² n = (2 log 20 + log(2 log 20 + 1)) n / 100."""
+    x = np.random.default_rng(1).normal(3, 2, size=64)
+    result = always_valid_mean(np.append(x, NAN))
+    rho2 = (2 * math.log(20) + math.log(2 * math.log(20) + 1)) / 100
+    inner = (64 * rho2 + 1) / (64**2 * rho2) * math.log((64 * rho2 + 1) / 0.05**2)
+    half = x.std() * math.sqrt(inner)
+    assert (result.low, result.high) == pytest.approx((x.mean() - half, x.mean() + half))
+    assert (result.method, result.reason) == ("asymptotic, time-uniform", "")
+
+
+def test_what_has_no_interval_says_why():
+    assert always_valid_difference(np.full(3, NAN)).reason == "no subject has a difference"
+    assert always_valid_rate(np.zeros(3), np.zeros(3), most=1).reason == "no image has a valid answer"
+    assert always_valid_mean(np.arange(24.0)).reason == "fewer than 25 subjects (24)"
+    assert always_valid_mean(np.full(30, 0.1)).reason == "the differences do not vary"
+    assert np.isnan(always_valid_mean(np.arange(24.0)).low)
+
+
+def test_one_subject_says_next_to_nothing():
+    result = always_valid_difference(np.array([1.0]))
+    assert (-1.0 <= result.low < -0.9, result.high) == (True, 1.0)

@@ -1,0 +1,91 @@
+"""The gate of equal quality passes too unequal levels in at most 5 %, and equal ones with good power (slow)."""
+
+import numpy as np
+import pytest
+
+from transect.effects.equal_quality import MARGIN, quality_differences
+
+IMAGES = 12
+WIDE = (-50.0, 50.0)
+
+
+def shares(people, *, difference, between, within, paired, tables, seed=0):
+    """Share of passed and of failed tables: subjects' normal qualities at either level, and images around them."""
+    rng, verdicts = np.random.default_rng(seed), []
+    level = np.repeat([0.0, 1.0], people * IMAGES)
+    who = np.repeat(np.tile(np.arange(people), 2) if paired else np.arange(2 * people), IMAGES)
+    for _ in range(tables):
+        subject = rng.normal(0, between, (2, people)) + (rng.normal(0, between, people) if paired else 0)
+        quality = 3 + subject[..., None] + rng.normal(0, within, (2, people, IMAGES))
+        quality[1] += difference
+        (pair,) = quality_differences(quality.ravel(), {"a": level}, who, scale=WIDE)
+        verdicts.append(pair.verdict)
+    return verdicts.count("passed") / tables, verdicts.count("failed") / tables
+
+
+def allowed(tables):
+    """5 %, and two standard errors."""
+    return 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("people", [6, 10, 30])
+def test_levels_that_differ_by_the_margin_do_not_pass(people, paired):
+    """At the margin itself both errors, to pass and to say that it is exceeded, are 5 % at most."""
+    made = shares(people, difference=MARGIN, between=0.3, within=0.5, paired=paired, tables=2000)
+    print(f"{people} subjects, {'paired' if paired else 'others'}: {made[0]:.3f} passed, {made[1]:.3f} failed")
+    assert max(made) <= allowed(2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "difference"), [(10, 0.6), (12, 1.2)])
+def test_a_difference_beyond_the_margin_does_not_pass(people, difference):
+    """.6 SD of one rating point, beyond the margin; the test of difference that stood here let 72 % pass."""
+    made = shares(people, difference=difference, between=0.6, within=0.8, paired=False, tables=2000)
+    print(f"{people} subjects, {difference} points: {made[0]:.3f} passed, {made[1]:.3f} failed")
+    assert made[0] <= allowed(2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "power"), [(10, 0.85), (20, 0.98)])
+def test_equal_levels_pass(people, power):
+    made = shares(people, difference=0.0, between=0.3, within=0.5, paired=False, tables=1000)
+    print(f"{people} subjects: {made[0]:.3f} passed, {made[1]:.3f} failed")
+    assert made[0] >= power
+    assert made[1] <= 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(("share", "points"), [(0.1, 5.0), (0.2, 2.5), (0.5, 1.0)])
+@pytest.mark.parametrize("people", [10, 30, 120])
+def test_flaws_that_few_subjects_have_do_not_pass(people, share, points, paired):
+    """All ratings are 5, but for a share of the subjects at one level: .5 points on average, and often unseen."""
+    rng, tables, passed = np.random.default_rng(people), 1000, 0
+    level = np.repeat([0.0, 1.0], people)
+    who = np.tile(np.arange(people), 2) if paired else np.arange(2 * people)
+    for _ in range(tables):
+        flawed = rng.random(people) < share
+        quality = np.r_[5 - points * flawed, np.full(people, 5.0)]
+        passed += quality_differences(quality, {"a": level}, who)[0].verdict == "passed"
+    print(f"{people} subjects, {points:g} points of {share:.0%}: {passed / tables:.3f} passed")
+    assert passed / tables <= allowed(tables)
+
+
+@pytest.mark.slow
+def test_of_three_levels_all_pairs_must_pass():
+    """Levels at 0, 0 and the margin: intersection and union need no correction (Berger 1982)."""
+    rng, tables, passed, people = np.random.default_rng(0), 500, 0, 15
+    level, who = np.repeat([0.0, 1.0, 2.0], people), np.arange(3 * people)
+    for _ in range(tables):
+        quality = 3 + rng.normal(0, 0.4, 3 * people) + MARGIN * (level == 2)
+        pairs = quality_differences(quality, {"a": level}, who, scale=WIDE)
+        passed += all(pair.verdict == "passed" for pair in pairs)
+    assert passed / tables <= allowed(tables)
+
+
+def test_at_the_margin_few_pass():
+    """A fast version of the first test."""
+    made = shares(10, difference=MARGIN, between=0.3, within=0.5, paired=False, tables=200)
+    assert max(made) <= allowed(200)
