@@ -50,7 +50,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
-    found = rater_report.page(rater_report.from_stored(rated), resamples=0)
+    found = rater_report.page(rater_report.from_stored(rated))
     path = rater_page.write(found, Pictures(rated).png, tmp_path / "out")
     content, text = json.loads((tmp_path / "out" / "annotate.json").read_text()), path.read_text()
     assert content["facts"]["answers"] == 2 * 3 * 30
@@ -74,7 +74,7 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
 
 def test_galleries_without_room_are_counted(rated, monkeypatch):
     monkeypatch.setattr(rater_page, "LARGEST", 1)
-    whole = rater_report.page(rater_report.from_stored(rated), resamples=0)
+    whole = rater_report.page(rater_report.from_stored(rated))
     page, addresses = rater_page.choose(whole, Pictures(rated).png)
     text = builder.build(rater_page.page_of(page, addresses))
     assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
@@ -114,7 +114,7 @@ def test_raters_are_the_reference(rated):
         both = np.isfinite(grid[:, 0]) & np.isfinite(grid[:, -1])
         assert effect.estimate == pytest.approx((grid[both, -1] - grid[both, 0]).mean())
         assert made.results["studies"][0]["truth"] == "smile>=0.5 (as raters saw it)"
-        page = rater_report.page(rater_report.from_stored(rated), resamples=0)
+        page = rater_report.page(rater_report.from_stored(rated))
         assert page.galleries[-1].title.startswith("Farthest from people")
     finally:
         (rated / "reference.json").unlink()

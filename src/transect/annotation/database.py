@@ -28,6 +28,7 @@ except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
 from transect.annotation import schema
+from transect.runs.sqlite_files import use_write_ahead_log
 
 _T = TypeVar("_T")
 _TRIES: Final = 8
@@ -205,7 +206,8 @@ def _sqlite(path: Path) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below
-        for pragma in ("busy_timeout = 60000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        use_write_ahead_log(connection, seconds=60)
+        for pragma in ("busy_timeout = 60000", "synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

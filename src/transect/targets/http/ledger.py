@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
+from transect.runs.sqlite_files import use_write_ahead_log
 
 NANO: Final = 10**9
 """Money is counted in whole billionths of the currency."""
@@ -121,7 +122,7 @@ class Ledger:
             self._open()
 
     def _open(self) -> None:
-        self._database.execute("PRAGMA journal_mode = WAL")
+        use_write_ahead_log(self._database)
         self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
         with self._transaction() as database:
             database.execute(_CANARIES)

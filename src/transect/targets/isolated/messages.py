@@ -41,12 +41,13 @@ def send(stream: IO[bytes], header: Header, numbers: bytes = b"") -> None:
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
     """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message.
 
-    >>> import io
-    >>> channel = io.BytesIO()
+    >>> import tempfile
+    >>> channel = tempfile.TemporaryFile()
     >>> send(channel, {"ask": "predict"}, b"12")
     >>> _ = channel.seek(0)
     >>> receive(channel)
     ({'ask': 'predict'}, b'12')
+    >>> channel.close()
     """
     header, numbers = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
     if header > LONGEST_HEADER or numbers > LONGEST_NUMBERS:
