@@ -5,11 +5,11 @@
 Found are failures without label noise that were also answered as failures, at least a tenth of the cube's diagonal
 apart; regions are found with one such failure. Seeds go round 4, 8 and 12 dimensions. `regions` is the default goal of
 `transect search`, whose last hundred calls confirm rules first, `confirmed` the same with all of the hundred;
-`failures` its goal of that name; `active` the search inside them, `active4` with four follow-ups for each failure of
-the exploration in place of eight. The method of McDuff et al. and Optuna take one call after another, BoTorch batches
-of eight; Optuna and BoTorch are compared where they are installed. Seeds go up by three over all rows at a time, and
---out keeps each search, so that it can be stopped and goes on from there. It ends with the tables, how many searches
-they rest on, and the seconds that a suggestion takes. Exit 1 where a suggestion takes 100 ms or more.
+`failures` its goal of that name, `eager` its follow-ups alone; `active` the search inside them, `active4` with four
+follow-ups for each failure of the exploration in place of eight. The method of McDuff et al. and Optuna take one call
+after another, BoTorch batches of eight; Optuna and BoTorch are compared where they are installed. Seeds go up by three
+over all rows at a time, and --out keeps each search, so that it can be stopped and resumed. It ends with the tables,
+how many searches they rest on, and the seconds that a suggestion takes. Exit 1 where one takes 100 ms or more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from _search_peers import BoTorch, optuna_search
 from planted_failures import SHAPES, conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, eager
+from transect.designs.search import ActiveSearch, Harvest, History, Interrogation, Random, Sobol, apart, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 
 BUDGET, BATCH = 400, 8
@@ -56,7 +56,8 @@ KINDS = {
     "active4": lambda seed: batched(ActiveSearch(seed, earned=4.0)),
     "regions": lambda seed: batched(ConfirmedSearch(seed, BUDGET)),
     "confirmed": lambda seed: batched(ConfirmedSearch(seed, BUDGET, narrow=0.0)),
-    "failures": lambda seed: batched(eager(seed)),
+    "eager": lambda seed: batched(eager(seed)),
+    "failures": lambda seed: batched(Harvest(seed)),
 }
 
 
@@ -126,7 +127,7 @@ def overhead(calls=1000, dimensions=12):
     """Mean seconds of one core for a suggestion in the last batches before so many calls, where failures are common."""
     target = failing_target("ridge", dimensions, 0.08, 0)
     seconds = {}
-    for name, strategy in (("active", ActiveSearch(0)), ("failures", eager(0))):
+    for name, strategy in (("active", ActiveSearch(0)), ("failures", Harvest(0))):
         history = conduct(strategy, History.empty(dimensions), target, budget=calls - 5 * BATCH, batch=BATCH)
         started = time.process_time()
         conduct(strategy, history, target, budget=calls, batch=BATCH)

@@ -2,11 +2,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.stats import skew, t
 
 from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
 from transect.effects.powered_rates import SCORE
 from transect.errors import BadInput
+
+AS_STUDENT = 2 * ndtr(t.ppf(0.975, 39)) - 1
+"""The confidence at which the normal quantile is Student's of 40 ratings."""
 
 
 def ratings(seed, n=80, others=2000, bias=0.3, noise=0.5):
@@ -207,16 +211,16 @@ def test_of_rare_outcomes_of_several_images_a_subject_there_is_no_interval():
 
 
 def test_rates_of_single_images_have_a_score_interval_however_rare():
-    """Without the machine it is Wilson's, also of nobody; a difference is then Newcombe's."""
+    """Without the machine it is Wilson's with Student's quantile, also of nobody; a difference is then Newcombe's."""
     predicted, others = np.tile([0.0, 1.0], 20), np.tile([0.0, 1.0], 50)
     y = np.repeat([1.0, 0.0], [3, 37])
     few, none = (ppi_mean(each, predicted, others, trust=0.0) for each in (y, np.zeros(40)))
     for made, count in ((few, 3), (none, 0)):
-        low, high = wilson(count, 40)
+        low, high = wilson(count, 40, AS_STUDENT)
         assert (made.low, made.high) == (pytest.approx(low), pytest.approx(high))
         assert made.alone == pytest.approx((high - low) / 2)
         assert (made.method, made.reason, made.rarer) == (SCORE, "", count)
-    low, high = newcombe((0, 3), (40, 40))
+    low, high = newcombe((0, 3), (40, 40), AS_STUDENT)
     made = ppi_difference(few, none)
     np.testing.assert_allclose([made.estimate, made.low, made.high], [-3 / 40, low, high])
     assert made.method == SCORE
@@ -235,7 +239,7 @@ def test_of_matched_subjects_the_correlation_is_told_by_ten_of_either_answer():
     one, made = beside_itself(10)
     lopsided = (one.high - one.estimate) - (one.estimate - one.low)
     assert (made.low, made.high) == pytest.approx((-lopsided, lopsided))
-    low, high = newcombe((9, 9), (40, 40))
+    low, high = newcombe((9, 9), (40, 40), AS_STUDENT)
     np.testing.assert_allclose([beside_itself(9)[1].low, beside_itself(9)[1].high], [low, high])
 
 

@@ -229,6 +229,17 @@ def test_an_observational_study_speaks_of_associations():
     assert "raises" not in text
 
 
+def test_the_page_says_that_p_values_are_for_a_fixed_number_of_subjects():
+    fixed, instead = "hold for a number of subjects that was fixed in advance", "read the always-valid intervals"
+    results = make_results()
+    text = text_of(parse(build(results, make_gallery())))
+    assert (fixed in text, instead in text) == (True, True)
+    for row in (*results["studies"], *results["effects"]):
+        row["basis"] = "observational"
+    text = text_of(parse(build(results, make_gallery())))
+    assert (fixed in text, instead in text, "no always-valid interval" in text) == (True, False, True)
+
+
 def test_the_input_is_left_as_it_was():
     results = make_results()
     before = copy.deepcopy(results)

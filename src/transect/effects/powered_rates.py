@@ -13,7 +13,7 @@ from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 SCORE: Final = "score with predictions"
 _IMAGINED: Final = 1
@@ -42,11 +42,12 @@ def powered_rate(
     """The share of yes over all images, of which n were rated 0 or 1 by people at random, and its score interval.
 
     With weight λ of the predictions, y the ratings, f and g the predictions on rated and other images, the estimate is
-    mean(y) + λ (mean(g) - mean(f)). The interval has every rate θ from which that is at most z standard errors off,
+    mean(y) + λ (mean(g) - mean(f)). The interval has every rate θ from which that is at most t standard errors off,
     where n times the variance is θ (1 - θ) (1 - 2 λ d) + λ² v (1 + n / m): v is the variance of all predictions, d how
     much higher they are where people say yes than where they say no. Few ratings of one answer estimate d poorly, so
     that one more image of each answer is imagined, with the mean of all predictions: the predictions then look less
-    telling than they did, and the interval is wider. λ = 0 gives Wilson's interval.
+    telling than they did, and the interval is wider. t is Student's quantile with n - 1 degrees of freedom, since the
+    normal one covers too little with fewer than 30 ratings. With it, λ = 0 would give Wilson's interval.
 
     ratings: 0 or 1, [n] with n >= 2; predicted [n], predicted_unrated [m] with m >= 2: any numbers, without NaN, each
     image of a separate subject. trust: λ; default the one of the smallest variance, within 0 and 1.
@@ -56,8 +57,8 @@ def powered_rate(
     joined is Transect's own, and the proving ground shows what it covers.
 
     >>> none = powered_rate(np.zeros(10), np.zeros(10), np.ones(20))
-    >>> none.trust, round(none.high, 4)  # z² / (n + z²)
-    (0.0, 0.2775)
+    >>> none.trust, round(none.high, 4)  # t² / (n + t²)
+    (0.0, 0.3385)
     """
     n, m = len(ratings), len(predicted_unrated)
     every = np.concatenate([predicted, predicted_unrated])
@@ -66,8 +67,8 @@ def powered_rate(
     gap = _beyond(predicted[ratings == 1] - average) - _beyond(predicted[ratings == 0] - average)
     weight = _weight(rate * (1 - rate) * gap, spread) if trust is None else trust
     estimate = rate + weight * float(predicted_unrated.mean() - predicted.mean())
-    z = float(ndtri((1 + confidence) / 2))
-    return PoweredRate(estimate, *_ends(estimate, n, 1 - 2 * weight * gap, weight**2 * spread, z), weight)
+    t = float(stdtrit(n - 1, (1 + confidence) / 2))
+    return PoweredRate(estimate, *_ends(estimate, n, 1 - 2 * weight * gap, weight**2 * spread, t), weight)
 
 
 def _beyond(distances: Float[np.ndarray, " k"]) -> float:
@@ -79,10 +80,10 @@ def _weight(covariance: float, spread: float) -> float:
     return min(max(covariance / spread, 0.0), 1.0) if spread > 0 else 0.0
 
 
-def _ends(estimate: float, n: int, share: float, noise: float, z: float) -> tuple[float, float]:
-    """The solutions θ of n (estimate - θ)² = z² (share θ (1 - θ) + noise)."""
+def _ends(estimate: float, n: int, share: float, noise: float, t: float) -> tuple[float, float]:
+    """The solutions θ of n (estimate - θ)² = t² (share θ (1 - θ) + noise)."""
     # A large weight of wild predictions may leave no interval: a larger share makes one, and a wider one.
-    share = max(share, -n / (2 * z**2))
-    square, linear = n + z**2 * share, 2 * n * estimate + z**2 * share
-    root = math.sqrt(max(linear**2 - 4 * square * (n * estimate**2 - z**2 * noise), 0.0))
+    share = max(share, -n / (2 * t**2))
+    square, linear = n + t**2 * share, 2 * n * estimate + t**2 * share
+    root = math.sqrt(max(linear**2 - 4 * square * (n * estimate**2 - t**2 * noise), 0.0))
     return (linear - root) / (2 * square), (linear + root) / (2 * square)

@@ -6,6 +6,7 @@ a batch from the history of queries and answers, so that a search resumes from i
 
 from transect.designs.search.active import ActiveSearch, eager
 from transect.designs.search.conditions import Thompson
+from transect.designs.search.harvest import Harvest
 from transect.designs.search.history import APART, History, Strategy, Suggestions, apart
 from transect.designs.search.interrogation import Interrogation
 from transect.designs.search.spread import Random, Sobol
@@ -13,6 +14,7 @@ from transect.designs.search.spread import Random, Sobol
 __all__ = [
     "APART",
     "ActiveSearch",
+    "Harvest",
     "History",
     "Interrogation",
     "Random",

@@ -61,7 +61,7 @@ class ActiveSearch:
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """Follow-ups first, as many as are earned and promising; then the next points of the exploration."""
-        chosen = self._follow_ups(history, self._earned(history, n))
+        chosen = self.follow_ups(history, self._earned(history, n))
         start = int(history.explored.sum())
         even = sobol_points(history.dimensions, self.seed, start, start + n - len(chosen))
         return Suggestions(np.concatenate([chosen, even]), np.arange(n) >= len(chosen))
@@ -73,7 +73,8 @@ class ActiveSearch:
         paid = min(self.earned * by_exploration, trusted, self.most * (len(history) + n))
         return int(np.clip(paid - (~history.explored).sum(), 0, n))
 
-    def _follow_ups(self, history: History, n: int) -> Float[np.ndarray, "m d"]:
+    def follow_ups(self, history: History, n: int) -> Float[np.ndarray, "m d"]:
+        """At most n points near known failures that are likely to fail, each far from every known failure."""
         chosen: list[Float[np.ndarray, " d"]] = []
         if not n:
             return as_points(chosen, history.dimensions)

@@ -28,8 +28,8 @@ def search(
     goal: Annotated[
         str,
         typer.Option(
-            help="regions: rules, confirmed on fresh images; failures: as many as possible, far apart; rate: the "
-            "overall failure rate."
+            help="regions: rules in words, each with its rate on held-back calls; failures: as many failures "
+            "as possible, without rules; rate: the overall failure rate."
         ),
     ] = "regions",
     vary: Annotated[
@@ -83,7 +83,7 @@ def search(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/search-<target>.")] = None,
     json: Json = False,
 ) -> None:
-    """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
+    """Find where a target fails, with few calls: regions in words, as many failures as possible, or the overall rate.
 
     Rerun the command to resume a stopped search; no call is repeated.
     """

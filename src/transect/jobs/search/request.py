@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from transect.designs.search import Interrogation, Strategy, Thompson, eager
+from transect.designs.search import Harvest, Interrogation, Strategy, Thompson
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.latents import DIRECTIONS
 from transect.designs.search.space import Space, space_of
@@ -104,7 +104,7 @@ class Search:
             return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
         if self.goal == "rate":
             return Phases(self.seed, self.budget, self.space.thresholds, strategy=sampler)
-        return eager(self.seed) if sampler is None else sampler
+        return Harvest(self.seed) if sampler is None else sampler
 
     def spec(self) -> SearchSpec:
         """What recreates the run."""

@@ -9,7 +9,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.designs.search import APART, History, Interrogation, Strategy, Thompson, apart, eager
+from transect.designs.search import APART, Harvest, History, Interrogation, Strategy, Thompson, apart, eager
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.rules import Rule, find_rules
@@ -157,6 +157,8 @@ def surely_explored(search: SearchSetup, history: History) -> Int[np.ndarray, " 
         calls, most = strategy.first, strategy.search.most
     elif isinstance(strategy, Thompson):
         most = strategy.most
+    elif isinstance(strategy, Harvest):
+        calls, most = strategy.exploring(calls), 0.0
     elif isinstance(strategy, Interrogation):
         calls, most = FIRST, 0.0
     return np.asarray(np.flatnonzero(history.explored)[: int((1 - most) * calls)])

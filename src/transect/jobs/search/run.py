@@ -82,11 +82,11 @@ def search(
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> SearchResult:
-    """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
+    """Find where a target fails, with few calls: regions in words, as many failures as possible, or the overall rate.
 
     target: a spec, a function of uint8 images [n, h, w, 3], a Target. truth: the right answer, as "smile>0.5"; by
     default detectors are expected to find a face on every image. budget: calls in all, 20 or more. goal: "regions"
-    (rules, confirmed on fresh images), "failures" (as many as possible, far apart) or "rate". vary: attributes to
+    (rules, confirmed on fresh images), "failures" (as many as possible, no rules) or "rate". vary: attributes to
     search along, as "age", "age=20:60" or "age=20,40"; by default every continuous one. options: everything else. out:
     the run folder, by default runs/search-TARGET; a stopped search resumes there and repeats no call. quiet: no
     progress on standard error.
