@@ -134,7 +134,7 @@ def test_a_photograph_on_its_side_is_turned(folder):
         ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
         ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
         ("file,age\na.png,1\nb.png,1\n", "faces/labels.csv: expected at least one attribute in addition to file, got age (one value only), no attribute"),
-        ("file,age\na.png,1\nb.png\n", "faces/labels.csv: expected 2 columns in line 3, got 1; fix the line"),
+        ("file,age\na.png,1\nb.png\n", "faces/labels.csv, line 3: expected 2 columns, got 1; fix the line"),
         ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected every column once, got file, age, age; rename one"),
         ("file,age\na.png,1\nd.png,2\n", "faces/labels.csv: row 2 names 'd.png', which does not exist; add the image or drop the row"),
         ("file,age\n,1\na.png,2\n", "faces/labels.csv: row 1 names '', which does not exist; add the image or drop the row"),
@@ -200,7 +200,7 @@ def test_a_parquet_with_a_column_twice_and_one_without_a_name_of_a_file(folder):
 
 def test_a_csv_in_another_encoding_is_one_line_and_a_byte_order_mark_is_no_part_of_a_name(folder):
     (folder / "labels.csv").write_bytes("file,hair\na.png,crépu\n".encode("latin-1"))
-    with pytest.raises(BadInput, match="expected a readable table of labels, got 'utf-8' codec"):
+    with pytest.raises(BadInput, match="expected a CSV in UTF-8, got another encoding"):
         open_dataset(f"folder:{folder}")
     (folder / "labels.csv").write_bytes(b"\xef\xbb\xbffile,age\na.png,1\nb.png,2\n")
     assert len(open_dataset(f"folder:{folder}")) == 2

@@ -12,7 +12,7 @@ import pickletools
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -95,10 +95,10 @@ def check_torch(path: Path) -> None:
         raise BadInput(f"{path}: expected a PyTorch checkpoint, found a damaged archive ({error})") from None
 
 
-def check_operations(name: str, file: IO[bytes], pickles: int = 1) -> None:
+def check_operations(name: str, file: Any, pickles: int = 1) -> None:
     """Count the operations of the first pickles of a file without running them. Raises BadInput for too many.
 
-    A stream that is no pickle is left to its reader, which fails at the same place.
+    file: has read and readline. A stream that is no pickle is left to its reader, which fails at the same place.
     """
     operations = 0
     try:

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
+from transect.runs import bounds
 from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.plain_json import dumps
 from transect.runs.spec import RunSpec
@@ -267,7 +268,7 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != _digest(folder, table, index).read_text():
             raise CorruptedPart("its SHA-256 differs")
-        return pq.ParquetFile(pa.BufferReader(content)).read()  # read_table imports pyarrow.dataset, a quarter second
+        return bounds.parquet_table(pq.ParquetFile(pa.BufferReader(content)), str(path), len(content))
     except (OSError, pa.ArrowException, CorruptedPart) as error:
         advice = "delete that file and rerun the command; only this part is made again"
         raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
-from transect.runs import model_files
+from transect.runs import bounds, model_files
 from transect.texts import words_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def read_weights(path: Path, *, pytorch: bool = False) -> dict[str, Tensor]:
 def _read_state(path: Path) -> dict[str, Tensor]:
     import torch
 
+    bounds.check_torch(path)
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from transect.errors import BadInput
+from transect.runs import bounds
 from transect.texts import words_of
 
 LARGEST = 4 << 30
@@ -76,7 +77,11 @@ def read_pickle(path: Path) -> object:
         raise BadInput(f"{path}: expected a checkpoint of at most {LARGEST >> 30} GiB, got {size >> 30} GiB")
     try:
         with path.open("rb") as file:
+            bounds.check_operations(str(path), _Bounded(file, size))
+            file.seek(0)
             return _DataUnpickler(_Bounded(file, size), size).load()
+    except BadInput:
+        raise
     except _Refused as refused:
         raise BadInput(f"{path}: {refused}") from None
     except MemoryError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from torch import Tensor
 from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
-from transect.runs import model_files
-from transect.texts import words_of
+from transect.runs import bounds, model_files
+from transect.texts import one_line
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -28,7 +27,7 @@ def read_checkpoint(path: Path) -> Weights:
     if kind == "a safetensors file":
         return read_safetensors(path)
     if kind == "a PyTorch checkpoint (state_dict or pickled module)":
-        return _read_archive(path)
+        return _read_torch(path)
     if kind == "a Python pickle" and is_legacy(path):
         return _read_torch(path)
     if kind == "a Python pickle":
@@ -52,17 +51,9 @@ def _clamp(text: str | None, path: Path) -> float | None:
     return check_clamp(clamp, f"{path}: metadata clamp")
 
 
-def _read_archive(path: Path) -> Weights:
-    """A `.pt` archive through PyTorch's loader of weights alone."""
-    with zipfile.ZipFile(path) as archive:
-        packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
-    if packed:
-        raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
-    return _read_torch(path)
-
-
 def _read_torch(path: Path) -> Weights:
     """Through PyTorch's loader of weights alone. The community's training keeps its options in a namespace."""
+    bounds.check_torch(path)
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
             content = torch.load(path, map_location="cpu", weights_only=True)
@@ -74,9 +65,10 @@ def _read_torch(path: Path) -> Weights:
 
 def _what(error: Exception) -> str:
     """The name that PyTorch's loader refused, without its advice to load the file unsafely."""
-    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", words_of(error, 2000)):
+    text = one_line(str(error))
+    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", text):
         return f"a call of {named[1]}, which is not run"
-    return words_of(error).partition(" This file can still be loaded")[0][:200]
+    return text.partition(" This file can still be loaded")[0][:200]
 
 
 def _is_state(content: object) -> bool:

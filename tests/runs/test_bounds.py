@@ -1,0 +1,94 @@
+"""Small files that would unpack to much memory are refused from their own metadata."""
+
+import io
+import pickle
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from transect.errors import BadInput
+from transect.generators.checkpoints.pickles import read_pickle
+from transect.runs import bounds
+from transect.runs.inputs import read_table
+from transect.runs.weights import read_weights
+
+
+@pytest.fixture
+def small_bound(monkeypatch):
+    """One MiB for a file of any size, so that no test needs a real bomb."""
+    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
+    monkeypatch.setattr(bounds, "FACTOR", 0)
+
+
+def peak_of(work):
+    """Most bytes that NumPy and Python held meanwhile."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInput, match="it may be a"):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_compressed_npz(small_bound, tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", a=np.zeros(8 << 20, np.uint8))
+    assert (tmp_path / "x.npz").stat().st_size < 20_000
+    assert peak_of(lambda: read_table(tmp_path / "x.npz")) < 4 << 20
+
+
+@pytest.mark.parametrize("values", [np.zeros(2 << 20), np.repeat(["a" * 1000], 100_000)])
+def test_a_parquet_of_one_value(small_bound, tmp_path, values):
+    pq.write_table(pa.table({"a": values}), tmp_path / "x.parquet")
+    assert (tmp_path / "x.parquet").stat().st_size < 40_000
+    before = pa.total_allocated_bytes()
+    with pytest.raises(BadInput, match="it may be a bomb; if you trust it, set TRANSECT_LARGEST_GIB"):
+        read_table(tmp_path / "x.parquet")
+    assert pa.total_allocated_bytes() - before < 4 << 20
+
+
+def test_a_trusted_file_is_read_with_the_variable(small_bound, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"a": np.zeros(2 << 20)}), tmp_path / "x.parquet")
+    monkeypatch.setenv(bounds.VARIABLE, "0.5")
+    assert read_table(tmp_path / "x.parquet").num_rows == 2 << 20
+    monkeypatch.setenv(bounds.VARIABLE, "much")
+    with pytest.raises(BadInput, match="TRANSECT_LARGEST_GIB: expected a number of GiB, got 'much'"):
+        read_table(tmp_path / "x.parquet")
+
+
+def test_a_checkpoint_with_compressed_entries(tmp_path):
+    torch.save({"w": torch.zeros(1 << 20)}, tmp_path / "x.pt")
+    with zipfile.ZipFile(tmp_path / "x.pt") as archive, zipfile.ZipFile(tmp_path / "y.pt", "w", 8) as packed:
+        for entry in archive.infolist():
+            packed.writestr(entry.filename, archive.read(entry))
+    assert read_weights(tmp_path / "x.pt", pytorch=True)["w"].shape == (1 << 20,)
+    with pytest.raises(BadInput, match="found compressed ones; it may be a zip bomb"):
+        read_weights(tmp_path / "y.pt", pytorch=True)
+
+
+def test_pickles_of_marks_are_counted_and_not_run(tmp_path):
+    """20 MB of them took 57 s."""
+    content = io.BytesIO(b"\x80\x02" + b"(" * 20_000_000 + b".")
+    with pytest.raises(BadInput, match="the file is hostile"):
+        bounds.check_operations("x", content)
+    assert content.tell() < 2_100_000
+    (tmp_path / "x.pkl").write_bytes(content.getvalue())
+    with pytest.raises(BadInput, match="expected at most 2000000 operations in a pickle of weights, found more"):
+        read_pickle(tmp_path / "x.pkl")
+    archived = io.BytesIO()
+    with zipfile.ZipFile(archived, "w") as archive:
+        archive.writestr("x/data.pkl", b"\x80\x02" + b"(" * 3_000_000 + b".")
+    (tmp_path / "x.pt").write_bytes(archived.getvalue())
+    with pytest.raises(BadInput, match="operations in a pickle of weights"):
+        read_weights(tmp_path / "x.pt", pytorch=True)
+
+
+def test_a_real_checkpoint_is_far_below_the_bound():
+    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(500)))
+    sink = io.BytesIO(pickle.dumps({name: value.tolist() for name, value in model.state_dict().items()}))
+    bounds.check_operations("x", sink)
