@@ -15,7 +15,7 @@ from transect.annotation.assignment import next_tasks
 from transect.annotation.database import Database, shown
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import invite
-from transect.errors import BadInput
+from transect.errors import BadInput, CorruptedPart
 
 
 def test_settings_are_kept(address):
@@ -179,7 +179,7 @@ def test_a_run_that_moved_is_still_the_same_run(tmp_path):
 
 
 def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
-    with pytest.raises(BadInput, match="expected a picture of every image, got none of 1-0001"):
+    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back as it was written"):
         open_project(make_run(tmp_path / "a", without_picture=[(1, 1)]))
     run = make_run(tmp_path / "b")
     (run / "images" / "part-00001.parquet").unlink()
@@ -205,7 +205,7 @@ def test_studies_of_one_folder_are_told_apart(tmp_path):
     [
         ('[[question.gold]]\nimage = "9-0000"\nanswer = "yes"', "gold of question smile: expected ids of this run's images, such as 0-0000, got '9-0000'"),
         ('[[question]]\nname = "p"\ntext = "t"\npairs = "{folder}/pairs.csv"\nlevels = ["a", "b"]', "pairs.csv, line 3: expected ids of this run's images"),
-        ('[[question]]\nname = "p"\ntext = "t"\npairs = "{folder}/none.csv"\nlevels = ["a", "b"]', "none.csv: expected a readable CSV"),
+        ('[[question]]\nname = "p"\ntext = "t"\npairs = "{folder}/none.csv"\nlevels = ["a", "b"]', "none.csv: expected a file, found none; check the path"),
     ],
 )  # fmt: skip
 def test_images_that_are_not_there_are_named(more, message, tmp_path):

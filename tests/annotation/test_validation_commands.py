@@ -230,7 +230,6 @@ def test_answers_of_several_studies_want_pairs_by_study(tmp_path, text, message)
         ("first,second,kind\n\na,b,real\na,b,fake\n", "line 4: expected a, b once, or with the same kind, group and distance"),
         ("first,second,kind,distance\na,b,real,0.1\na,b,real,0.9\n", "line 3: expected a, b once"),
         ("first,second,kind\na,b,\n", "line 2: kind: expected one, such as real or fake, got none"),
-        ("first,second,kind\na,b\n", "line 2: kind: expected one, such as real or fake, got none"),
     ],
 )  # fmt: skip
 def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, text, message):

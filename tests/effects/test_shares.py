@@ -52,7 +52,7 @@ def test_rounded_shares_are_divided_by_their_sum(tmp_path):
         ("a.csv", "age,share\n90,1\n", "a.csv: age: expected between 18 and 80 years, got 90"),
         ("a.csv", "age,share\n20,many\n", "expected a share from 0 to 1, got 'many'"),
         ("a.csv", "age,share\n20,-1\n60,2\n", "expected a share from 0 to 1, got '-1'"),
-        ("a.csv", "age,share\n20\n", "line 2: expected as many fields"),
+        ("a.csv", "age,share\n20\n", "line 2: expected 2 columns, got 1; fix the line"),
         ("a.csv", "age\n20\n", "rows with a field 'share' each"),
         ("a.csv", "share\n1\n", "and at least one"),
         ("a.csv", "", "rows with a field 'share' each"),

@@ -3,12 +3,13 @@
 import csv
 import io
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.errors import BadInput
-from transect.runs.csv_files import records_of, rows_of
+from transect.runs.csv_files import csv_of, records_of, rows_of
 from transect.runs.inputs import read_table
 
 FORTY = ["id,age", *(f"p{n},{n}" for n in range(40))]
@@ -51,3 +52,13 @@ def test_what_a_writer_made_is_read_back(rows):
     sink = io.StringIO()
     csv.writer(sink, quoting=csv.QUOTE_ALL).writerows(rows)
     assert [row for _line, row in rows_of(sink.getvalue(), "x")] == rows
+
+
+def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():
+    hostile = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
+    kept = ["-5", "+1.5e-3", "a=b", "", None, "' quoted"]
+    content = csv_of(pa.table({"=name": [*hostile, *kept], "score": [-1.0] * 12}))
+    rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    assert rows[0] == ["'=name", "score"]
+    assert [row[0] for row in rows[1:]] == [*(f"'{text}" for text in hostile), *(text or "" for text in kept)]
+    assert {row[1] for row in rows[1:]} == {"-1"}

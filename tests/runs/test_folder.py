@@ -21,11 +21,11 @@ ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
 def test_a_part_reads_back_and_is_the_same_bytes_each_time(tmp_path):
     for name in ("one", "two"):
         with RunFolder(tmp_path / name, SPEC) as folder:
-            folder.write_part("images", 0, ROWS)
-            assert folder.has_part("images", 0)
-            assert not folder.has_part("images", 1)
-            assert folder.read_part("images", 0).equals(ROWS)
-    parts = [tmp_path / name / "images" / "part-00000.parquet" for name in ("one", "two")]
+            folder.write_part("answers", 0, ROWS)
+            assert folder.has_part("answers", 0)
+            assert not folder.has_part("answers", 1)
+            assert folder.read_part("answers", 0).equals(ROWS)
+    parts = [tmp_path / name / "answers" / "part-00000.parquet" for name in ("one", "two")]
     assert parts[0].read_bytes() == parts[1].read_bytes()
 
 
@@ -71,38 +71,38 @@ def test_a_folder_in_use_is_refused_and_a_killed_holder_frees_it(tmp_path):
 @given(where=st.floats(0, 0.9999), flip=st.integers(1, 255))
 def test_a_flipped_byte_anywhere_is_found_and_the_part_named(tmp_path, where, flip):
     with RunFolder(tmp_path, SPEC) as folder:
-        folder.write_part("images", 3, ROWS)
-        path = tmp_path / "images" / "part-00003.parquet"
+        folder.write_part("answers", 3, ROWS)
+        path = tmp_path / "answers" / "part-00003.parquet"
         content = bytearray(path.read_bytes())
         content[int(where * len(content))] ^= flip
         path.write_bytes(content)
-        with pytest.raises(CorruptedPart, match=r"images/part-00003.parquet does not read back .* delete that file"):
-            folder.read_part("images", 3)
+        with pytest.raises(CorruptedPart, match=r"answers/part-00003.parquet does not read back .* delete that file"):
+            folder.read_part("answers", 3)
 
 
 def test_a_truncated_part_is_found(tmp_path):
     with RunFolder(tmp_path, SPEC) as folder:
-        folder.write_part("images", 0, ROWS)
-        path = tmp_path / "images" / "part-00000.parquet"
+        folder.write_part("answers", 0, ROWS)
+        path = tmp_path / "answers" / "part-00000.parquet"
         path.write_bytes(path.read_bytes()[:-5])
         with pytest.raises(CorruptedPart):
-            folder.read_part("images", 0)
+            folder.read_part("answers", 0)
 
 
 def test_a_full_disk_is_one_line_and_keeps_what_is_there(tmp_path, monkeypatch):
     with RunFolder(tmp_path, SPEC) as folder:
-        folder.write_part("images", 0, ROWS)
+        folder.write_part("answers", 0, ROWS)
 
         def full(_handle):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(store.os, "fsync", full)
         with pytest.raises(RunFolderError, match=r"no space left on the disk to write .*part-00001.* are kept"):
-            folder.write_part("images", 1, ROWS)
+            folder.write_part("answers", 1, ROWS)
         monkeypatch.undo()
-        assert not folder.has_part("images", 1)
-        assert folder.read_part("images", 0).equals(ROWS)
-        assert [p.name for p in (tmp_path / "images").iterdir()] == ["part-00000.parquet"]
+        assert not folder.has_part("answers", 1)
+        assert folder.read_part("answers", 0).equals(ROWS)
+        assert [p.name for p in (tmp_path / "answers").iterdir()] == ["part-00000.parquet"]
 
 
 def test_an_unwritable_folder_is_one_line(tmp_path):
@@ -152,21 +152,21 @@ def test_no_differing_key_if_and_only_if_equal(one, other):
 
 def test_log_is_one_json_object_a_line(tmp_path):
     with RunFolder(tmp_path, SPEC) as folder:
-        folder.log("part", table="images", part=0)
-        folder.log("part", table="images", part=1)
+        folder.log("part", table="answers", part=0)
+        folder.log("part", table="answers", part=1)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["part"] for line in lines] == [0, 1]
 
 
 def test_a_finished_run_reads_whole_tables_and_an_unfinished_one_says_so(tmp_path):
     with RunFolder(tmp_path, SPEC) as folder:
-        folder.write_part("images", 0, ROWS)
-        folder.write_part("images", 1, ROWS)
+        folder.write_part("answers", 0, ROWS)
+        folder.write_part("answers", 1, ROWS)
     run = FinishedRun(tmp_path)
     assert run.spec_hash == spec_hash(SPEC)
-    assert run.read_table("images", 2, without=("score",)).to_pydict() == {"id": ["a", "b", "a", "b"]}
-    with pytest.raises(BadInput, match=r"is not finished \(2 of 3 parts of images\): run its command again first"):
-        run.read_table("images", 3)
+    assert run.read_table("answers", 2, without=("score",)).to_pydict() == {"id": ["a", "b", "a", "b"]}
+    with pytest.raises(BadInput, match=r"is not finished \(2 of 3 parts of answers\): run its command again first"):
+        run.read_table("answers", 3)
 
 
 def test_text_that_utf8_cannot_hold_is_written_and_reads_back(tmp_path):

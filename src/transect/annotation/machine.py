@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, final
@@ -14,6 +13,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.model_files import sha256
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 CLIP: Final = (
@@ -132,21 +132,21 @@ def _check(folder: Path) -> None:
         raise BadInput(f"{folder}: expected config.json and model.safetensors of a saved CLIP, found no such files")
     for file in sorted(folder.glob("*.json")):
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = loads(file.read_text(encoding="utf-8"))
         except (ValueError, OSError) as error:
             raise BadInput(f"{file}: expected JSON, got {words_of(error)}; save the model again") from None
         if isinstance(content, dict) and "auto_map" in content:
             raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
-    if (kind := json.loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":
+    if (kind := loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":
         raise BadInput(f"{settings}: expected a model of type clip, found {kind!r}; give another folder")
 
 
 def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
     """Side, mean and spread as the folder says; CLIP's own mean and spread where it does not."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = loads((folder / "config.json").read_text(encoding="utf-8"))
     side = int(config.get("vision_config", {}).get("image_size", 224))
     path = folder / "preprocessor_config.json"
-    settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    settings = loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     mean = settings.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
     spread = settings.get("image_std", [0.26862954, 0.26130258, 0.27577711])
     return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)

@@ -14,7 +14,8 @@ from transect.annotation.pictures import Pictures
 from transect.annotation.questions import RaterQuestion, load
 from transect.errors import BadInput
 from transect.records import Images
-from transect.runs.folder import write_atomically
+from transect.runs.csv_files import csv_of
+from transect.runs.folder import write_atomically, write_table
 from transect.runs.picture_files import pixels_of_png
 from transect.runs.rated_questions import RatedQuestion, kept_in
 
@@ -89,11 +90,7 @@ def _question(question: RaterQuestion) -> RatedQuestion:
 
 
 def _save(table: pa.Table, path: Path) -> None:
-    from pyarrow import csv, parquet
-
-    sink = pa.BufferOutputStream()
     if path.suffix.lower() == ".csv":
-        csv.write_csv(table, sink)
+        write_atomically(path, csv_of(table))
     else:
-        parquet.write_table(table, sink, compression="zstd")
-    write_atomically(path, bytes(sink.getvalue().to_pybytes()))
+        write_table(path, table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json, differing_keys
+from transect.runs.plain_json import loads
 
 _T = TypeVar("_T")
 FOLDER: Final = "annotations"
@@ -134,7 +134,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, pictures: P
 def _kept(database: Database, text: str) -> Questionnaire:
     """The questions of a database. Raises BadInput for those that only an earlier version can ask."""
     try:
-        return Questionnaire.model_validate(json.loads(text))
+        return Questionnaire.model_validate(loads(text))
     except ValidationError as error:
         wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise BadInput(

@@ -39,7 +39,7 @@ _TAKEN: Final = ("id", "study", "rater")
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 @final

@@ -6,7 +6,6 @@ A label is one column of categories; or several columns of 0 and 1, or one colum
 from __future__ import annotations
 
 import fnmatch
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from transect.attacks.chance import item_keys
 from transect.attacks.records import Evidence, LabelledData
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
@@ -167,7 +167,7 @@ def _read_folder(path: Path, role: str) -> pa.Table:
 def _arrow_files(path: Path) -> list[Path]:
     """The files that `save_to_disk` lists; a folder also holds what `map` and `filter` have cached."""
     if (path / "state.json").exists():
-        state = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        state = loads((path / "state.json").read_text(encoding="utf-8"))
         return [path / Path(part["filename"]).name for part in state["_data_files"]]
     return [file for file in sorted(path.glob("*.arrow")) if not file.name.startswith("cache-")]
 
@@ -251,7 +251,7 @@ def _class_names(table: pa.Table, name: str) -> dict[object, str]:
     """What a Hugging Face data set calls the numbers of a column, where it does."""
     metadata = (table.schema.metadata or {}).get(b"huggingface", b"{}")
     try:
-        feature = json.loads(metadata)["info"]["features"][name]
+        feature = loads(metadata)["info"]["features"][name]
         return dict(enumerate(feature["names"])) if feature["_type"] == "ClassLabel" else {}
     except (ValueError, LookupError, TypeError):  # nothing of the kind, or not as the library writes it
         return {}

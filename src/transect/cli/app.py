@@ -104,6 +104,8 @@ def main() -> None:
     except TransectError as error:
         _leave(error, error.exit_code)
     except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # Typer takes the end of any file for the end of the terminal
+            _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
         _leave(BadInput("interrupted; rerun the command to resume"), 130, error)
     except Exception as error:
         if not hasattr(error, "format_message"):

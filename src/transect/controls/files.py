@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,7 +15,7 @@ from transect.controls.learned import LearnedControls
 from transect.controls.local import AttributeModel, LocalControls
 from transect.runs import model_files
 from transect.runs.folder import write_atomically
-from transect.runs.plain_json import plain
+from transect.runs.plain_json import loads, plain
 from transect.runs.tensor_files import Arrays, Facts, content_of, read_content
 
 LINEAR: Final = "transect.directions"
@@ -133,14 +132,14 @@ def _local(tensors: Arrays, facts: Facts) -> FittedDirections:
 
 
 def _origin(facts: Facts) -> dict[str, object]:
-    origin = json.loads(facts.get("origin", "{}"))
+    origin = loads(facts.get("origin", "{}"))
     if not isinstance(origin, dict):
         raise ValueError("its origin is no object")
     return origin
 
 
 def _entries(text: str) -> list[dict[str, object]]:
-    entries = json.loads(text)
+    entries = loads(text)
     if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
         raise ValueError("it has no list of directions")
     return entries

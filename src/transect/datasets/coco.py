@@ -11,7 +11,6 @@ Zhao et al. 2017, Men also like shopping, arXiv:1707.09457.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,6 +26,7 @@ from transect.datasets.labelled import LabelledImages, Request, Rows, build, dig
 from transect.datasets.pictures import Files
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 ABOUT: Final = "Objects are what annotators marked; gender is what captions call people, not who they are."
@@ -74,7 +74,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
     """A JSON object with these keys. Raises BadInput for another file."""
     try:
-        content = json.loads(source.read_bytes())
+        content = loads(source.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{source}: expected JSON, got {words_of(error, 120)}") from None
     missing = [key for key in keys if not isinstance(content, dict) or key not in content]

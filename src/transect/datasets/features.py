@@ -182,7 +182,7 @@ def _mapped(path: Path, role: str) -> NDArray[np.generic]:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{role}: expected a .npy array of numbers, got: {words_of(error, 80)}") from None
     return values if values.dtype.kind == "f" else np.asarray(values)
 

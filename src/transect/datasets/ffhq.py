@@ -9,7 +9,6 @@ Source: Karras, Laine and Aila 2019, A style-based generator architecture for ge
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from transect.datasets.files import TABLES, by_stem, columns_of, find, folder_of
 from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
 from transect.errors import BadInput, UnknownName
+from transect.runs.plain_json import loads
 
 _PICTURES: Final = ("images1024x1024", "thumbnails128x128", "in-the-wild-images")
 _LISTED: Final = "ffhq-dataset-v2.json"
@@ -82,7 +82,7 @@ def _part(path: Path, split: str) -> set[str]:
         raise UnknownName("part", split, _PARTS, "of FFHQ")
     source = path / _LISTED
     try:
-        listed = json.loads(source.read_text(encoding="utf-8"))
+        listed = loads(source.read_text(encoding="utf-8"))
         return {_stem(number) for number, entry in listed.items() if entry["category"] == split}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         raise BadInput(

@@ -7,7 +7,6 @@ schema's metadata. `true.<name>` of a rendered data set is the attribute <name>;
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from transect.datasets.pictures import Encoded
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import bounds
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 _IMAGE: Final = ("image", "img", "picture")
@@ -175,7 +175,7 @@ def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:
 def _classes(schema: pa.Schema) -> dict[str, list[str]]:
     """Names of the classes of ClassLabel columns, as Hugging Face keeps them."""
     try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        features = loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
         named = {name: field.get("names") for name, field in features.items() if field.get("_type") == "ClassLabel"}
     except (KeyError, ValueError, TypeError, AttributeError):
         return {}

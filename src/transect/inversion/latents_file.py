@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from jaxtyping import Float
 
 from transect.errors import BadInput
 from transect.runs import model_files
+from transect.runs.plain_json import loads
 from transect.runs.tensor_files import Arrays, Facts, content_of, read_content
 from transect.runs.wording import spaced
 
@@ -51,8 +51,8 @@ def read_codes(path: Path) -> InvertedCodes:
 def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
     from transect.inversion.protocol import SPACES
 
-    ids, space, codes = json.loads(facts["ids"]), facts["space"], tensors["codes"]
-    generator = json.loads(facts.get("generator", "{}"))
+    ids, space, codes = loads(facts["ids"]), facts["space"], tensors["codes"]
+    generator = loads(facts.get("generator", "{}"))
     if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids) and isinstance(generator, dict)):
         raise ValueError("its ids are no texts, or its generator is no object")
     if space not in SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":

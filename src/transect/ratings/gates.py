@@ -23,6 +23,7 @@ from transect.protocols import World
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import read_spec, write_atomically
+from transect.runs.plain_json import loads
 from transect.runs.spec import GeneratorDescription, RunSpec
 from transect.texts import words_of
 
@@ -54,7 +55,7 @@ def read(path: Path) -> Required:
     """The validation in a file. Raises BadInput for a file that cannot be read or holds none."""
     try:
         text = path.read_bytes()
-        content = json.loads(text)
+        content = loads(text)
     except (OSError, ValueError) as error:
         reason = words_of(error)
         raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {reason}; {_MAKE_ONE}") from None
@@ -148,7 +149,7 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapp
 
 
 def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
-    plain = json.loads(json.dumps(facts))
+    plain = loads(json.dumps(facts))
     return {key: value for key, value in plain.items() if key != _ANYWHERE}
 
 

@@ -5,7 +5,6 @@ DIR/reference.json   {"truth": TEXT}, in a run's folder; changes no image, no an
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.records import Attribute, Task
 from transect.runs.folder import write_json
+from transect.runs.plain_json import loads
 
 FILE: Final = "reference.json"
 
@@ -33,7 +33,7 @@ def stored(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
     if not path.exists():
         return None
     try:
-        text = str(json.loads(path.read_text(encoding="utf-8"))["truth"])
+        text = str(loads(path.read_text(encoding="utf-8"))["truth"])
     except (ValueError, TypeError, KeyError):
         raise BadInput(f"{path}: expected a reference; delete it, or give --reference again") from None
     return parse(text, known)

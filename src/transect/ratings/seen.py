@@ -40,6 +40,7 @@ from transect.ratings.tables import (
 from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically, write_json
 from transect.runs.inputs import TableLike
+from transect.runs.plain_json import loads
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.runs.tables import LEFT_OUT
 
@@ -321,7 +322,7 @@ def _counting(rows: pa.Table, others: Mapping[str, int]) -> pa.Table:
 
 def _elsewhere(table: pa.Table) -> dict[str, int]:
     """What `_counting` wrote."""
-    return dict(json.loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
+    return dict(loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
 
 
 def _ids(folder: Path) -> list[str]:
@@ -356,7 +357,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
 
 
 def _left_out(files: _Files) -> tuple[int, int] | None:
-    counts = json.loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
+    counts = loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
     return None if counts is None else (int(counts[0]), int(counts[1]))
 
 
@@ -394,4 +395,4 @@ def _outside(values: Float[np.ndarray, " n"]) -> bool:
 def stored_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     """The rules stored in a run's folder, each by its text."""
     path = folder / PRUNING
-    return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return parse_rules(loads(path.read_text(encoding="utf-8"))) if path.exists() else {}

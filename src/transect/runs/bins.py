@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import loads
 
 FILE: Final = "bins.json"
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -76,7 +77,7 @@ def read(folder: Path) -> dict[str, tuple[float, ...]]:
     if not path.exists():
         return {}
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = loads(path.read_text(encoding="utf-8"))
         return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
     except (ValueError, TypeError, AttributeError):
         raise BadInput(f"{path}: expected cut points by attribute; delete it, or give --bins again") from None

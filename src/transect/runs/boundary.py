@@ -5,13 +5,13 @@ DIR/boundary.json   [low, high], in a run or a folder of studies; changes no ima
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput
 from transect.runs.folder import write_json
+from transect.runs.plain_json import loads
 
 FILE: Final = "boundary.json"
 
@@ -54,7 +54,7 @@ def read(folder: Path) -> tuple[float, float] | None:
     if not path.exists():
         return None
     try:
-        low, high = json.loads(path.read_text(encoding="utf-8"))
+        low, high = loads(path.read_text(encoding="utf-8"))
         return check((float(low), float(high)))
     except (ValueError, TypeError):
         raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary again") from None

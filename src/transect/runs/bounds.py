@@ -124,9 +124,14 @@ def parquet_table(
     Values of fixed width are counted in the metadata. Texts and bytes may stand once in a dictionary and be repeated by
     every row, so that files that could exceed the bound are read in batches, and left where their sum exceeds it.
 
-    Raises BadInput beyond the bound.
+    The table is valid in full: its texts are UTF-8. Raises BadInput beyond the bound, and what pyarrow raises.
     """
-    groups = range(file.metadata.num_row_groups) if groups is None else groups
+    table = _table(file, name, size, columns, range(file.metadata.num_row_groups) if groups is None else groups)
+    table.validate(full=True)
+    return table
+
+
+def _table(file: Any, name: str, size: int, columns: Sequence[str] | None, groups: Sequence[int]) -> pa.Table:
     fixed, varying, longest = _worst(file.metadata, groups, columns)
     check(name, size, fixed)
     if fixed + varying <= allowed(size):

@@ -5,13 +5,13 @@ DIR/error_conditions.json   names of attributes, in a run or a folder of studies
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_json
+from transect.runs.plain_json import loads
 
 FILE: Final = "error_conditions.json"
 MOST: Final = 3
@@ -53,7 +53,7 @@ def read(folder: Path) -> tuple[str, ...]:
     if not path.exists():
         return ()
     try:
-        names = json.loads(path.read_text(encoding="utf-8"))
+        names = loads(path.read_text(encoding="utf-8"))
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

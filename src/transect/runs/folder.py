@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
 from transect.runs import bounds
 from transect.runs.locks import lock_folder, refuse_links
-from transect.runs.plain_json import dumps
+from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
 from transect.texts import encodable, words_of
 
@@ -147,7 +147,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
         self.path = Path(path).absolute()  # a target may change the working folder while parts are written
-        self.spec = json.loads(encodable(json.dumps(spec, allow_nan=False, ensure_ascii=False)))
+        self.spec = loads(encodable(json.dumps(spec, allow_nan=False, ensure_ascii=False)))
 
     def __enter__(self) -> RunFolder:
         self._lock = lock_folder(self.path)
@@ -268,10 +268,19 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != _digest(folder, table, index).read_text():
             raise CorruptedPart("its SHA-256 differs")
-        return bounds.parquet_table(pq.ParquetFile(pa.BufferReader(content)), str(path), len(content))
+        rows = bounds.parquet_table(pq.ParquetFile(pa.BufferReader(content)), str(path), len(content))
+        _check_pictures(rows, table)
+        return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
         advice = "delete that file and rerun the command; only this part is made again"
         raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
+
+
+def _check_pictures(rows: pa.Table, table: str) -> None:
+    if table == "images" and not {"id", "image"} <= set(rows.column_names):
+        raise CorruptedPart("images without a column id or image")
+    if table == "images" and rows["image"].null_count:
+        raise CorruptedPart("an image without its picture")
 
 
 def _part(folder: Path, table: str, index: int) -> Path:
@@ -304,7 +313,7 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     record = path / "run.json"
     try:
-        body = json.loads(record.read_text(encoding="utf-8"))
+        body = loads(record.read_text(encoding="utf-8"))
         stated = body.pop("spec_hash")
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None

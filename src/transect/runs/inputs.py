@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -84,6 +86,20 @@ def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -
     raise BadInput(f"{role}: expected a path, an Arrow table, a data frame or columns by name, got {kind}")
 
 
+_UNREADABLE: Final = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+    pa.ArrowException,
+)
+"""What readers raise on files that are damaged, or of another program."""
+
+
 def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table in a .parquet, .csv, .arrow, .feather or .npz file (one array a column; 2-D arrays as lists).
 
@@ -97,7 +113,7 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
         return _read(path, role, text)
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
-    except (OSError, ValueError, KeyError, MemoryError, pa.ArrowException) as error:
+    except _UNREADABLE as error:
         reason = words_of(error)
         kind = path.suffix.removeprefix(".") or "table"
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
@@ -113,7 +129,7 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
         return arrow_files.read_arrow(path)
     if suffix == ".npz":
         bounds.check_archive(path)
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _of_columns({name: arrays[name] for name in arrays.files}, f"{role} {path}")
     raise BadInput(f"{role} {path}: expected one of {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}")
 

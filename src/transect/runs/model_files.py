@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def in_order(content: bytes) -> bytes:
     b'{"__metadata__":{"a":"1","b":"2"}}      '
     """
     size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size])
+    header = loads(content[8 : 8 + size])
     header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)

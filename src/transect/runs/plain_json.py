@@ -67,3 +67,18 @@ def dumps(value: object, indent: int | None = 2) -> str:
 def escaped(text: str) -> str:
     """JSON text with each control and bidirectional character that JSON allows as it stands written as its number."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply for a reader.
+
+    >>> loads('{"a": [1, null]}')
+    {'a': [1, None]}
+    >>> loads("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.records import Attribute
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 KEY: Final = b"transect.questions"
@@ -69,7 +70,7 @@ def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
     """
     content = (table.schema.metadata or {}).get(KEY, b"{}")
     try:
-        return {str(name): _question(fields) for name, fields in json.loads(content).items()}
+        return {str(name): _question(fields) for name, fields in loads(content).items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = words_of(error)
         raise BadInput(

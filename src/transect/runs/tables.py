@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
 from transect.runs.picture_files import pixels_of_png
+from transect.runs.plain_json import loads
 from transect.runs.png import png
 
 _PERSON = "true.subject"
@@ -142,7 +143,7 @@ def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
 
 def predictions_of(table: pa.Table, task: Task) -> Predictions:
     """The predictions that a table holds, row by row."""
-    labels = json.loads((table.schema.metadata or {}).get(b"labels", b"[]"))
+    labels = loads((table.schema.metadata or {}).get(b"labels", b"[]"))
     rows = table["scores"].to_pylist()
     width = max((len(row) for row in rows if row is not None), default=1)
     scores = np.array([[np.nan] * width if row is None else row for row in rows], dtype=np.float64).reshape(-1, width)

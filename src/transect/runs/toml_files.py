@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import EnumType
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,6 +16,7 @@ from transect.errors import BadInput, UnknownName, did_you_mean
 from transect.texts import words_of
 
 M = TypeVar("M", bound=BaseModel)
+_DEEPEST: Final = 100
 
 
 def read_text(path: Path, kind: str = "a TOML file") -> str:
@@ -43,10 +44,23 @@ def shipped_or_file(name: str | Path, shipped: Sequence[str], kind: str, folder:
 
 def parse(text: str, where: str) -> dict[str, Any]:
     """The tables of a TOML text. where: what messages call it. Raises BadInput with the line."""
+    if _depth(text) > _DEEPEST:
+        raise BadInput(f"{where}: expected TOML: nested too deeply; flatten it")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{where}: expected TOML: {words_of(error)}; fix that line") from None
+    except ValueError:  # Python's own limit
+        raise BadInput(f"{where}: expected TOML: a whole number has thousands of digits; shorten it") from None
+
+
+def _depth(text: str) -> int:
+    """The most brackets that are open at once, those in texts too."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from transect.training.resnet import ResNet, start_from
 class Card(BaseModel):
     """What classifier.toml says: how the network is built, asked and read; [training] is for readers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     format: Literal[1]
     architecture: Literal["resnet18", "resnet34", "resnet50"]
     weights: str

@@ -6,7 +6,6 @@ Everything comes from the folder: nothing is downloaded, no code that came with 
 from __future__ import annotations
 
 import importlib
-import json
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import numpy as np
 from transect.errors import BadInput, MissingExtra
 from transect.records import Task
 from transect.runs import model_files
+from transect.runs.plain_json import loads
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
@@ -98,7 +98,7 @@ def _weights(folder: Path) -> list[Path]:
 
 def _config(folder: Path) -> Mapping[str, object]:
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"model folder {folder}: expected {CONFIG} to be JSON: {words_of(error)}") from None
     if not isinstance(config, dict):
@@ -220,7 +220,7 @@ def _facts(folder: Path, config: Mapping[str, Any], device: str, processor: Any)
     if processor is None:
         return facts
     text = f"{type(processor).__name__}, as saved with the model"
-    return {**facts, "preprocess": {"text": text, "processor": json.loads(processor.to_json_string())}}
+    return {**facts, "preprocess": {"text": text, "processor": loads(processor.to_json_string())}}
 
 
 def _first_line(error: BaseException) -> str:

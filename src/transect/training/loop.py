@@ -23,7 +23,7 @@ from transect.errors import BadInput, RunFolderError
 from transect.runs.folder import differing_keys, disk_errors, write_atomically
 from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
-from transect.runs.plain_json import dumps
+from transect.runs.plain_json import dumps, loads
 from transect.runs.progress import Progress
 from transect.texts import say
 from transect.training.chance import rows_of, step_generator
@@ -168,12 +168,12 @@ def check_folder(run: Run) -> None:
     if not file.exists():
         return
     try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
+        stored = loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise RunFolderError(
             f"{file}: expected a training's settings, found a damaged file; choose another --out"
         ) from None
-    if differing := differing_keys(stored, json.loads(json.dumps(run.spec))):
+    if differing := differing_keys(stored, loads(json.dumps(run.spec))):
         spread = any(key.split(".")[-1] == "images" for key in differing)
         why = " (growth, or the rate, is spread over --images)" if spread else ""
         keys = ", ".join(differing[:5])

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from transect.errors import RunFolderError
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 PIECE = 15 << 20
@@ -59,7 +60,7 @@ def load_state(
     if not states:
         return None
     try:
-        index = json.loads((states[-1] / _INDEX).read_text(encoding="utf-8"))
+        index = loads((states[-1] / _INDEX).read_text(encoding="utf-8"))
         tensors = _read(states[-1], int(index["pieces"]))
         for name, part in parts.items():
             part.load_state_dict(_under(tensors, f"parts.{name}."))

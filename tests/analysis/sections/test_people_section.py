@@ -83,7 +83,7 @@ def test_nothing_where_nobody_or_everybody_was_asked():
 
 
 def test_no_error_among_twenty_images_is_no_certainty():
-    """Wilson's interval of 0 of 20 is 0 to z² / (20 + z²) = 3.841 / 23.841 = .161."""
+    """Wilson's interval of 0 of 20 is 0 to z² / (20 + z²) = 3.841 / 23.841 = .161; with t of 19 degrees, t² = 4.381."""
     given = answers(
         Design({}, N), answers=np.ones(N), truth=np.ones(N), values={"glasses": GLASSES},
         people_truth=np.where(np.arange(N) % 2 == 0, 1.0, np.nan),
@@ -93,12 +93,12 @@ def test_no_error_among_twenty_images_is_no_certainty():
     assert (whole["people alone"], whole["people alone: low"]) == (0, 0)
     assert whole["people alone: high"] == pytest.approx(0.161, abs=5e-4)
     assert [whole[f"with the machine{end}"] for end in ("", ": low", ": high")] == pytest.approx(
-        [0, 0, 0.161], abs=5e-4
+        [0, 0, 4.381 / 24.381], abs=5e-4
     )
-    # 0 of 10 in either group is 0 to 3.841 / 13.841 = .2775, and their difference as far to both sides
+    # 0 of 10 in either group is 0 to 5.117 / 15.117 = .3385 (t of 9 degrees), and their difference as far to both sides
     (apart,) = as_rows(made["tables"][2])
     for side in ("people alone", "with the machine"):
-        assert [apart[f"{side}: {end}"] for end in ("low", "high")] == pytest.approx([-0.2775, 0.2775], abs=5e-4)
+        assert [apart[f"{side}: {end}"] for end in ("low", "high")] == pytest.approx([-0.3385, 0.3385], abs=5e-4)
     assert apart["note"] == ""
 
 

@@ -7,6 +7,7 @@ import sys
 
 import jsonschema
 import pytest
+from filelock import FileLock
 from published import fits
 from typer.testing import CliRunner
 
@@ -130,7 +131,7 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
     assert "noise 1" in shown.output
     assert "answers changed" in shown.output
-    with_lock = run.FileLock(folder / "run.lock")
+    with_lock = FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
         run.run(parse_config(kept, "x"), folder, str)
 

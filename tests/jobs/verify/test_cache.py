@@ -46,7 +46,7 @@ def test_tables_are_computed_once(tmp_path):
 
 
 def test_one_process_at_a_time(tmp_path):
-    with Cache(tmp_path), pytest.raises(FolderInUse, match="in use by a live check"), Cache(tmp_path):
+    with Cache(tmp_path), pytest.raises(FolderInUse, match="in use by a live run"), Cache(tmp_path):
         pass
     with Cache(tmp_path):  # freed
         pass

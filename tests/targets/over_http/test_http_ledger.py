@@ -1,5 +1,9 @@
 """The file of calls: its budget against a model of it, under any order of what happens."""
 
+import contextlib
+import itertools
+import socket
+import sqlite3
 import tempfile
 import threading
 from decimal import Decimal
@@ -98,3 +102,49 @@ def test_stopping_waits_for_what_is_under_way(tmp_path, monkeypatch):
         thread.join()
         assert failures == ["Interrupted"]
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path, version):
+    path = tmp_path / "bookmarks.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE bookmarks (address TEXT)")
+        database.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(
+        AnswersUnusable, match="expected a file of answers or a new file, got another program's database"
+    ):
+        Ledger(path, Allowance())
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bookmarks.sqlite"]
+
+
+def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_images(tmp_path, monkeypatch):
+    """The server puts a second whole answer behind its first, in the same packet."""
+    monkeypatch.setenv("ACME_KEY", "correct-horse")
+    numbers, server = itertools.count(), socket.create_server(("127.0.0.1", 0))
+
+    def answer(score):
+        body = f'{{"score": {score}}}'
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        return (head + body).encode()
+
+    def converse(connection):
+        with connection, connection.makefile("rb") as asked:
+            while head := list(iter(asked.readline, b"\r\n")):
+                if not head[-1]:
+                    return
+                asked.read(next(int(line.split()[1]) for line in head if line.lower().startswith(b"content-length")))
+                connection.sendall(answer(0.1 * next(numbers)) + answer(0.9))
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=converse, args=(server.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    url = f"http://127.0.0.1:{server.getsockname()[1]}/detect"
+    with asking(tmp_path, url, limits="concurrency = 1") as target:
+        scores = [float(target.predict(Images(picture[None])).scores[0, 0]) for picture in pictures(4)]
+    server.close()
+    assert scores == pytest.approx([0, 0.1, 0.2, 0.3])

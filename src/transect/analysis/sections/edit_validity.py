@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from transect.designs.edit_validity import (
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.runs.plain_json import loads
 from transect.runs.spec import RunSpec
 from transect.runs.wording import counted
 
@@ -66,7 +66,7 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
     failed = np.zeros(len(rows), dtype=bool)
     for column in fails.values():
         failed |= column
-    limits = json.loads(reference.schema.metadata[b"limits"])
+    limits = loads(reference.schema.metadata[b"limits"])
     labels = [_label(cell, attributes) for cell in design.cells()]
     return Section(
         key=KEY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from transect.effects.change_point import SOURCE, Change
 from transect.effects.sequential_change import SOURCE as ONLINE
 from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, distances_of, evidence_of, tested, warnings
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.runs.plain_json import loads
 
 _TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
@@ -107,4 +107,4 @@ def _figure(canaries: Mapping[str, Any]) -> Figure:
 def sections(folder: Path) -> list[Section]:
     """The section of each target of a run that has canaries."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    return [section(json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+    return [section(loads(path.read_text(encoding="utf-8"))) for path in paths]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any, Final, Literal
 
@@ -80,15 +79,6 @@ def _question(question: RaterQuestion, values: tuple[float, ...], all_rows: list
         unsure[row.study] += row.value is None
     levels = tuple(level.name for level in question.levels)
     return RatedQuestion(question.text, question.attribute, question.scale, levels, values, question.places, unsure)
-
-
-def as_csv(table: pa.Table) -> bytes:
-    """The table as CSV with a header."""
-    from pyarrow import csv
-
-    sink = io.BytesIO()
-    csv.write_csv(table, sink)
-    return sink.getvalue()
 
 
 def as_parquet(table: pa.Table) -> bytes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from transect.annotation.exchange.answers_table import answers_table, as_csv, as_parquet, ratings_table
+from transect.annotation.exchange.answers_table import answers_table, as_parquet, ratings_table
 from transect.annotation.exchange.crowd import ground_truth, label_studio, mturk
 from transect.annotation.project import FOLDER, Project
 from transect.errors import BadInput, UnknownName
+from transect.runs.csv_files import csv_of
 from transect.runs.folder import write_atomically
 
 _DEFAULT: Final = {
@@ -47,7 +48,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
         raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet; choose one")
     unit = "unit" if scale == "unit" else "attribute"
     table = answers_table(project) if kind == "answers" else ratings_table(project, unit)  # type: ignore[arg-type]
-    write_atomically(out, as_csv(table) if out.suffix.lower() == ".csv" else as_parquet(table))
+    write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
     summary: dict[str, Any] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":
         summary["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, UnknownName
 from transect.runs import csv_files
 from transect.runs.inputs import TableLike
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 _UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -80,7 +80,7 @@ def _chosen(row: Mapping[str, str], field: str) -> str:
     of it, `Answer.answer.0` and so on; forms without crowd elements give `Answer.answer` the value itself.
     """
     if row.get("Answer.taskAnswers"):
-        (form,) = json.loads(row["Answer.taskAnswers"])
+        (form,) = loads(row["Answer.taskAnswers"])
         value = form.get(field) or ""
         return _ticked(value) if isinstance(value, dict) else str(value)
     prefix = f"Answer.{field}."
@@ -100,7 +100,7 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
     answers, key = [], worker_key(project)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         where = f"{path}, line {number}"
-        row = json.loads(line)
+        row = loads(line)
         name = next((key.removesuffix("-metadata") for key in row if key.endswith("-metadata")), "")
         question = _question(project, name, where)
         metadata = row[f"{name}-metadata"]
@@ -130,7 +130,7 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
 def _label_studio(path: Path, project: Project) -> list[Incoming]:
     """An export as JSON: tasks with their annotations; those that were skipped or left empty are marked."""
     answers, key = [], worker_key(project)
-    for number, task in enumerate(json.loads(path.read_text(encoding="utf-8")), start=1):
+    for number, task in enumerate(loads(path.read_text(encoding="utf-8")), start=1):
         data, where = task["data"], f"{path}, task {number}"
         question = _question(project, data["question"], where)
         check_level_names(question)

@@ -9,11 +9,12 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from transect.annotation import progress, sessions
-from transect.annotation.exchange.answers_table import answers_table, as_csv, as_parquet
+from transect.annotation.exchange.answers_table import answers_table, as_parquet
 from transect.annotation.raters import set_state
 from transect.annotation.server.forms import form_of
 from transect.annotation.server.guard import COOKIES
 from transect.annotation.server.service import AdminSession, Service, Serving, check_csrf
+from transect.runs.csv_files import csv_of
 
 router: Final = APIRouter()
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
@@ -67,7 +68,7 @@ def export(service: Serving, session: AdminSession, kind: Literal["csv", "parque
     """All answers."""
     _ = session
     table = answers_table(service.project)
-    content, media = (as_csv(table), "text/csv") if kind == "csv" else (as_parquet(table), "application/octet-stream")
+    content, media = (csv_of(table), "text/csv") if kind == "csv" else (as_parquet(table), "application/octet-stream")
     headers = {"content-disposition": f'attachment; filename="answers.{kind}"'}
     return Response(content, media_type=media, headers=headers)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from transect.datasets.labelled import digest
 from transect.errors import BadInput, MissingExtra
+from transect.runs.plain_json import loads
 from transect.texts import words_of
 
 Pipeline: TypeAlias = Any
@@ -156,7 +156,7 @@ def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: expected JSON, got {words_of(error, 80)}; copy the pipeline again") from None
     return content if isinstance(content, dict) else {}

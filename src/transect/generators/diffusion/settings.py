@@ -23,7 +23,7 @@ class AttributeSettings(BaseModel):
     instruct), as a share of noise or of guidance.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     levels: dict[str, str] = Field(default_factory=dict)
     prompt: str = ""
     strongest: float = Field(default=0.8, gt=0, le=1)
@@ -39,7 +39,7 @@ class Settings(BaseModel):
     default the pipeline's own. source: READER:PATH of the photographs to edit. half: half precision, on a GPU.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     pipeline: str
     mode: Literal["text", "edit", "instruct"] = "text"
     prompt: str = ""

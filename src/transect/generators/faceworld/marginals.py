@@ -24,7 +24,7 @@ _DISTRIBUTIONS = {
 class Strict(BaseModel):
     """Frozen; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Uniform(Strict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Attribute, Images, Kind, Latents
 from transect.runs import model_files
+from transect.runs.plain_json import loads
 from transect.runs.weights import check_weights
 
 ARCHITECTURE = "progressive"
@@ -154,7 +154,7 @@ def _conditions(text: str) -> list[tuple[str, list[str]]]:
     """Names with levels. Raises ValueError, TypeError or RecursionError for anything else, or too much of it."""
     if len(text) > _MOST_TEXT:
         raise ValueError("too long")
-    conditions = [(label, levels) for label, levels in json.loads(text)]
+    conditions = [(label, levels) for label, levels in loads(text)]
     names = [label for label, _ in conditions]
     lists = [names, *(levels for _, levels in conditions)]
     if not all(isinstance(levels, list) and all(isinstance(word, str) for word in levels) for levels in lists):

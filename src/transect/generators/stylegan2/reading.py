@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 from transect.runs import bounds, model_files
+from transect.runs.plain_json import loads
 from transect.texts import one_line
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
@@ -45,7 +45,7 @@ def read_safetensors(path: Path) -> Weights:
 
 def _clamp(text: str | None, path: Path) -> float | None:
     try:
-        clamp = json.loads(text or "null")
+        clamp = loads(text or "null")
     except (ValueError, RecursionError):
         clamp = text
     return check_clamp(clamp, f"{path}: metadata clamp")

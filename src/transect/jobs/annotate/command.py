@@ -134,6 +134,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write answers, or tasks for other services, to files."""
+    _need_extra()
     from transect.annotation import cost
     from transect.annotation.exchange import outgoing
     from transect.annotation.exchange.crowd import check_level_names
@@ -176,6 +177,7 @@ def agreement(
     json: Json = False,
 ) -> None:
     """Measure how far raters agree with each other, with known answers and with themselves."""
+    _need_extra()
     from transect.annotation.agreement.summary import lines
 
     result = _project(run, database).agreement()
@@ -276,8 +278,13 @@ def same_person(
     show(result, json, *result.lines())
 
 
+def _need_extra() -> None:
+    """Raise MissingExtra where the libraries of the annotation service are not installed."""
+    import transect.annotation.database  # noqa: F401
+
+
 def _project(run: Path, database: str | None, questions: list[str] | None = None) -> AnnotationProject:
-    import transect.annotation.database  # noqa: F401  (names the missing extra)
+    _need_extra()
     from transect.jobs.annotate.run import AnnotationProject
 
     return AnnotationProject(run, tuple(questions or ()), database)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from transect.records import Attribute
 from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
+from transect.runs.plain_json import loads
 
 FILE: Final = "validation.json"
 
@@ -118,7 +118,7 @@ def require(folder: Path) -> None:
     path = folder / FILE
     if not path.exists():
         raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
-    studies = json.loads(path.read_text(encoding="utf-8"))
+    studies = loads(path.read_text(encoding="utf-8"))
     if not studies:
         raise BadInput(f"{path}: expected a validation of every study, got none; run transect annotate validate")
     failed = [f"{study}: {text}" for study, entry in studies.items() for text in entry["failures"].values()]

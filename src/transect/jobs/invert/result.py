@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from transect.inversion.latents_file import read_codes
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
+from transect.runs.plain_json import loads
 from transect.runs.wording import counted, spaced
 
 ENCODER_R2: Final = b"encoder_r2"
@@ -119,7 +119,7 @@ def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps:
         steps=steps,
         distance=distance,
         start=start,
-        encoder_r2=json.loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
+        encoder_r2=loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
         median=InversionMedians.of(table),
         latents=str(out / "latents.safetensors"),
         sheet=str(out / "sheet.png"),

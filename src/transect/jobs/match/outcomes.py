@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +15,7 @@ from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.errors import BadInput
 from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
+from transect.runs.plain_json import loads
 
 Columns = Mapping[str, Float[np.ndarray, " n"]]
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
@@ -46,7 +46,7 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> li
     """
     path = folder / "results.json"
     try:
-        effects = json.loads(path.read_text(encoding="utf-8"))["effects"]
+        effects = loads(path.read_text(encoding="utf-8"))["effects"]
         contrasts = [row for row in effects if row["kind"] == "contrast" and row["basis"] == "experimental"]
         rows = [row for row in contrasts if row["attribute"] == attribute and row["outcome"] in outcomes]
         chosen = [_effect(row) for row in rows]

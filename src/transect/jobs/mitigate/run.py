@@ -8,7 +8,6 @@ that one. Answers are written last: an interrupted part is computed again, from 
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,7 @@ from transect.mitigation.transects import Protocol, effects, open_protocol
 from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
-from transect.runs.plain_json import plain
+from transect.runs.plain_json import loads, plain
 from transect.runs.result import JobResult
 from transect.texts import say
 
@@ -226,10 +225,10 @@ class _Run:
         audit = None
         if self.protocol is not None:
             audit = effects(self.protocol, answers["audit"], self.bench.data.names, unit.method.name)
-        figures = replace(figures, effects=audit, notes=json.loads(str(answers["notes"])))
+        figures = replace(figures, effects=audit, notes=loads(str(answers["notes"])))
         text = canonical_json(plain({"by": by, "figures": figures}))
         write_atomically(unit.folder / FIGURES, text)
-        return _FIGURES.validate_python(json.loads(text)["figures"])  # in the order in which a resumed run reads them
+        return _FIGURES.validate_python(loads(text)["figures"])  # in the order in which a resumed run reads them
 
     def _answers(self, unit: Unit) -> dict[str, np.ndarray]:
         stored = _read_answers(unit.folder / ANSWERS)
@@ -304,7 +303,7 @@ def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
 def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
     """Figures that were measured by these settings; None where there are none, or they are damaged."""
     try:
-        content = dict(json.loads(file.read_text(encoding="utf-8")))
+        content = dict(loads(file.read_text(encoding="utf-8")))
         return _FIGURES.validate_python(content["figures"]) if content.get("by") == by else None
     except (OSError, ValueError, KeyError, ValidationError):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from transect.errors import BadInput
 from transect.ratings import gates
 from transect.runs.folder import STUDIES, FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
+from transect.runs.plain_json import loads
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
@@ -113,7 +113,7 @@ def open_run(folder: str | Path) -> OpenRun:
     studies = tuple(_open_study(place) for place in places)
     try:
         effects = pq.read_table(path / "effects.parquet")
-        results = json.loads((path / "results.json").read_text(encoding="utf-8"))
+        results = loads((path / "results.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, pa.ArrowException):
         raise BadInput(
             f"{path}: expected results.json and effects.parquet; write them: transect report {path}"

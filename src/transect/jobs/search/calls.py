@@ -6,8 +6,6 @@ none, one part per batch. A resumed search reads its calls back and repeats none
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
@@ -21,6 +19,7 @@ from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
+from transect.runs.plain_json import loads
 from transect.runs.wording import counted
 from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded
@@ -96,7 +95,7 @@ def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, "
         return np.array(_spent(search.target))
     path = folder.path / "metering.json"
     if path.exists():
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = loads(path.read_text(encoding="utf-8"))
         if stored["part"] == part:
             return np.array(stored["spent"], dtype=np.float64)
     spent = _spent(search.target)

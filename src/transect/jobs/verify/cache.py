@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from transect.runs.folder import canonical_json, spec_hash, write_atomically
 from transect.runs.locks import lock_folder
+from transect.runs.plain_json import loads
 
 Settings = Mapping[str, object]
 Figures = dict[str, object]
@@ -50,13 +51,13 @@ class Cache:
         """The figures, computed unless they are stored; they must be plain JSON values (None for what is NaN)."""
         path = self.file(name, settings, ".json")
         if path.exists():
-            stored = json.loads(path.read_text(encoding="utf-8"))
+            stored = loads(path.read_text(encoding="utf-8"))
             if canonical_json(stored["settings"]) == canonical_json(settings):
                 return dict(stored["figures"])
         figures = compute()
         text = json.dumps({"settings": dict(settings), "figures": figures}, indent=1, allow_nan=False)
         write_atomically(path, text)
-        return dict(json.loads(text)["figures"])
+        return dict(loads(text)["figures"])
 
     def table(self, name: str, settings: Settings, compute: Callable[[], pa.Table]) -> pa.Table:
         """The table, computed unless it is stored."""

@@ -27,6 +27,8 @@ NANO: Final = 10**9
 """Money is counted in whole billionths of the currency."""
 
 _SCHEMA_VERSION = 1
+_APPLICATION: Final = 0x74736374
+"""What SQLite files of ours say that they are ("tsct")."""
 _SCHEMA = """
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
@@ -120,7 +122,22 @@ class Ledger:
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-            self._open()
+            try:
+                self._check_ours()
+                self._open()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _check_ours(self) -> None:
+        """Refuse a database of another program before anything is written to it."""
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (kind,) = self._database.execute("PRAGMA application_id").fetchone()  # after them: others may just create both
+        if kind != _APPLICATION and (kind or tables):
+            raise AnswersUnusable(
+                f"{self.path}: expected a file of answers or a new file, got another program's database: "
+                "name another under [answers] file"
+            )
 
     def _open(self) -> None:
         use_write_ahead_log(self._database)
@@ -131,6 +148,7 @@ class Ledger:
             if version == 0:
                 for statement in _SCHEMA.split(";"):
                     database.execute(statement)
+                database.execute(f"PRAGMA application_id = {_APPLICATION}")
                 database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             elif version != _SCHEMA_VERSION:
                 raise AnswersUnusable(

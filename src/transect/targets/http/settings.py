@@ -260,6 +260,8 @@ def _path_fault(settings: Settings) -> tuple[str, str] | None:
     for key, value in {**paths, **{f"outcomes.{k}": v for k, v in response.outcomes.items()}}.items():
         try:
             jmespath.compile(value)
+        except RecursionError:
+            return f"response.{key}", f"expected a JMESPath, got one of {len(value)} characters, nested too deeply"
         except jmespath.exceptions.JMESPathError as error:
             first = words_of(error).removesuffix(", for expression:")
             return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"

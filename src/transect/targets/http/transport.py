@@ -62,7 +62,7 @@ class Transport(Protocol):
 
 @final
 class HttpTransport:
-    """Sends over HTTP with httpx2; one pool of connections, safe to share between threads."""
+    """Sends over HTTP with httpx2; a new connection for each call, safe to share between threads."""
 
     def __init__(self, url: str, limits: Limits) -> None:
         try:
@@ -72,7 +72,8 @@ class HttpTransport:
         self._errors, self._deadline = httpx2, _Deadline()
         silence("httpx2", "httpcore2")
         self._seconds, self._largest = limits.timeout, int(limits.largest_answer * MEGABYTE)
-        pool = httpx2.Limits(max_connections=limits.concurrency, max_keepalive_connections=limits.concurrency)
+        # A connection for each call: bytes behind an answer would be taken for the answer about the next image.
+        pool = httpx2.Limits(max_connections=limits.concurrency, max_keepalive_connections=0)
         self._client = httpx2.Client(
             timeout=httpx2.Timeout(limits.timeout),
             limits=pool,
