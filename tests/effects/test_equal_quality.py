@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 from transect.effects.equal_quality import bounded_limits, quality_differences
 from transect.errors import BadInput
@@ -17,13 +18,32 @@ def compared(first, second, subjects=None, **options):
     return quality_differences(quality, {"a": level}, who, **options)[0]
 
 
+def hall_limits(difference, error, t, *parts):
+    """Student's limits or, where they reach further, roots of Hall's transformation; third moments are k-statistics."""
+    third = sum(sign * stats.kstat(part, 3) / len(part) ** 2 for sign, part in zip((1, -1), parts, strict=False))
+    unseen = np.sqrt(sum(6 * part.var(ddof=1) ** 3 / len(part) ** 5 for part in parts))
+
+    def root(quantile, skewness):
+        def transformed(w):
+            return w + skewness * w**2 / 3 + skewness**2 * w**3 / 27 + skewness / 6 - quantile
+
+        return brentq(transformed, -200, 200)
+
+    low, high = root(t, (third - unseen) / error**3), root(-t, (third + unseen) / error**3)
+    return difference - error * max(low, t), difference - error * min(high, -t)
+
+
 def test_subjects_at_one_level_have_the_interval_of_two_samples():
     a, b = np.array([3.0, 3.2, 3.4, 3.6, 3.8, 4.0]), np.array([3.1, 3.3, 3.5, 3.7, 3.9, 4.1])
     pair = compared(a, b)
-    expected = stats.ttest_ind(a, b).confidence_interval(0.9)  # equally many and one spread: Welch's is Student's
-    assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high))
+    student = stats.ttest_ind(a, b).confidence_interval(0.9)  # equally many and one spread: Welch's is Student's
+    t = stats.t.isf(0.05, 10)
+    low, high = hall_limits(-0.1, (student.high + 0.1) / t, t, a, b)
+    assert (pair.low, pair.high) == pytest.approx((low, high))
+    assert (low, high) == pytest.approx((-0.563, 0.363), abs=5e-4)  # Student's are -.492 and .292
     assert (pair.difference, pair.subjects, pair.other_subjects, pair.paired) == (pytest.approx(-0.1), 6, 6, 0)
-    assert pair.verdict == "passed"  # -.1 -+ 1.812 * .216 = -.49 to .29
+    assert pair.verdict == "not shown"
+    assert compared(np.repeat(a, 2), np.repeat(b, 2)).verdict == "passed"
 
 
 def test_subjects_at_both_levels_are_paired():
@@ -31,8 +51,8 @@ def test_subjects_at_both_levels_are_paired():
     a = rng.uniform(1, 4, 12)
     b = a + rng.normal(0.1, 0.2, 12)
     pair = compared(a, b, np.tile(np.arange(12), 2))
-    expected = stats.ttest_rel(a, b).confidence_interval(0.9)
-    assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high))
+    expected = hall_limits((a - b).mean(), stats.sem(a - b), stats.t.isf(0.05, 11), a - b)
+    assert (pair.low, pair.high) == pytest.approx(expected)
     assert (pair.paired, pair.verdict) == (12, "passed")
     assert compared(a, b).verdict == "not shown", "as different subjects they say much less"
 
@@ -60,9 +80,10 @@ def test_subjects_of_whom_some_are_at_both_levels():
         values, vectors = np.linalg.eigh((np.eye(12) - hat)[np.ix_(rows, rows)])
         scores.append(bread @ x[rows].T @ (vectors / np.sqrt(values)) @ vectors.T @ residual[rows])
     error = np.sqrt((np.array(scores) ** 2).sum(axis=0)[1])
-    freedom = stats.t.isf(0.05, np.arange(1, 9)) * error
-    assert freedom[-1] < (pair.high - pair.low) / 2 < freedom[2], "between 4 and 8 degrees of freedom"
-    assert (pair.low + pair.high) / 2 == pytest.approx(a.mean() - b.mean())
+    # between 3 and 8 degrees of freedom
+    few, many = (hall_limits(a.mean() - b.mean(), error, stats.t.isf(0.05, freedom), a, b) for freedom in (3, 8))
+    assert few[0] < pair.low < many[0]
+    assert many[1] < pair.high < few[1]
     assert pair.paired == 3
 
 

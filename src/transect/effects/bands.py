@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from scipy.special import ndtr
 
 from transect.effects import intervals
+from transect.effects.skewness import hall
 
 SOURCE: Final = (
     "Montiel Olea and Plagborg-Møller 2019, Simultaneous confidence bands: theory, implementation, and an application "
@@ -36,7 +37,6 @@ RATE: Final = "sup-t, Clopper-Pearson on effective images"
 PAIRED: Final = "sup-t, paired score"
 MEAN: Final = "sup-t, Student t with Hall's correction for skewness"
 _DRAWS: Final = 20_000
-_EVEN: Final = 1e-6
 
 
 @final
@@ -136,8 +136,9 @@ def mean_band(
     skewness = (residual**3).sum(axis=0) / n / spread**3 * np.sqrt(n * (n - 1)) / (n - 2)
     unseen = np.sqrt(6 / n)
     half = factor * spread / np.sqrt(n - 1)
-    low = np.minimum(mean - half, mean - spread * _untransformed(factor / np.sqrt(n), skewness - unseen, n))
-    high = np.maximum(mean + half, mean - spread * _untransformed(-factor / np.sqrt(n), skewness + unseen, n))
+    error = spread / np.sqrt(n)
+    low = np.minimum(mean - half, mean - error * hall(factor, (skewness - unseen) / np.sqrt(n)))
+    high = np.maximum(mean + half, mean - error * hall(-factor, (skewness + unseen) / np.sqrt(n)))
     return Band(low, high, factor, MEAN, "")
 
 
@@ -178,14 +179,6 @@ def critical_value(
     if freedom is not None:
         largest = largest / np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)
     return float(np.quantile(largest, confidence))
-
-
-def _untransformed(
-    x: Float[np.ndarray, " k"], skewness: Float[np.ndarray, " k"], n: np.ndarray
-) -> Float[np.ndarray, " k"]:
-    """Hall's transformation w + γw²/3 + γ²w³/27 + γ/(6n) of a standardized mean, inverted."""
-    a = np.where(np.abs(skewness) < _EVEN, _EVEN, skewness) / 3
-    return np.asarray((np.cbrt(1 + 3 * a * (x - skewness / (6 * n))) - 1) / a)
 
 
 def _alone(factor: float) -> float:
