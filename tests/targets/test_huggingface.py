@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from transect.errors import BadInput, MissingExtra, UnknownName
+import transect
+from transect.errors import BadInput, MissingExtra, TransectError, UnknownName
 from transect.records import Images, Task
 from transect.targets import available, describe, resolve
 from transect.testing import check_target
@@ -66,6 +67,19 @@ def test_a_bare_folder_is_a_target(tmp_path):
     assert facts["preprocess"]["processor"]["image_mean"] == [0.4] * 3
     assert describe(resolve(f"huggingface:{tmp_path / 'smiles'}")) == facts
     check_target(target)
+
+
+@pytest.mark.parametrize("name", ["preprocessor_config.json", "config.json", "processor_config.json"])
+def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path, name):
+    """A run with the folder before is not resumed, and its answers are not reported for the folder after."""
+    saved(tmp_path / "smiles", ["none", "broad"])
+    options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
+    transect.audit(str(tmp_path / "smiles"), **options)
+    file = tmp_path / "smiles" / name
+    content = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**content, "comment": "another"}))
+    with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
+        transect.audit(str(tmp_path / "smiles"), **options)
 
 
 def test_two_classes_are_binary_and_the_second_is_yes(tmp_path):

@@ -210,7 +210,7 @@ def _facts(folder: Path, config: Mapping[str, Any], device: str, processor: Any)
     import torch
     import transformers
 
-    files = [folder / CONFIG, *_weights(folder), *([] if processor is None else [folder / PROCESSOR])]
+    files = sorted([*folder.glob("*.json"), *_weights(folder)])  # all that the library may read
     facts = {
         "library": f"Transformers {transformers.__version__}, PyTorch {torch.__version__}",
         "device": device,
