@@ -100,8 +100,27 @@ class AnswerReader:
             raise NoAnswer(f"no value at response.{self._key}: the answer has {outline(content)}")
         return content_of_key
 
+    def _of_winner(self, content: object) -> float:
+        """The chance of yes from the winning label: its score, or one less its score; 1 or 0 where it has none."""
+        label = self._search("label", content)
+        if isinstance(label, bool):
+            label = "true" if label else "false"
+        if not isinstance(label, str):
+            raise NoAnswer(f"invalid answer: expected a label at response.label, got {_kind(label)}")
+        if self._labels and label not in self._labels:
+            raise NoAnswer("invalid answer: a label that is not in labels")
+        won = label == self._response.yes
+        if "score" not in self._paths:
+            return float(won)
+        score = _number(self._found(content), "score") / self._response.score_scale
+        return score if won else 1 - score
+
     def _numbers(self, content: object) -> object:
+        if self._response.yes:
+            return [self._of_winner(content)]
         content_of_key = self._found(content)
+        if self._task is Task.BINARY and isinstance(content_of_key, bool):
+            return [float(content_of_key)]
         if self._key == "scores":
             content_of_key = self._by_label(content_of_key)
         values = [
@@ -123,6 +142,8 @@ class AnswerReader:
 
     def _boxes(self, content: object, width: int, height: int) -> np.ndarray:
         items = self._found(content)
+        if isinstance(items, bool | int | float):  # whether there is a face, or how many
+            return np.array([[0.0, 0.0, width, height, np.nan]] if items > 0 else np.zeros((0, 5)))
         if not isinstance(items, list):
             raise NoAnswer(f"invalid answer: expected a list of boxes, got {_kind(items)}")
         flat = len(items) >= 4 and not any(isinstance(item, list | Mapping) for item in items)

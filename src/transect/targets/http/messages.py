@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, final
@@ -75,6 +76,8 @@ class Messages:
         request = self._request
         values = self._values(pixels, again)
         filled = {key: _fill(value, values) for key, value in self._filled.items()}
+        for place in ("headers", "query", "fields"):  # HTTP has only texts there
+            filled[place] = {name: _text(value) for name, value in filled[place].items()}
         headers, body = filled["headers"], {}
         if request.body == "json":
             body = {"json": filled["json"]}
@@ -119,7 +122,9 @@ class Messages:
 
 
 def encoded(pixels: Pixels, request: Request) -> bytes:
-    """The image as PNG (lossless) or JPEG."""
+    """The image as PNG (lossless), JPEG, or its values: bytes by row, column and channel (red, green, blue)."""
+    if request.image_format == "rgb":
+        return np.ascontiguousarray(pixels).tobytes()
     from PIL import Image
 
     sink = io.BytesIO()
@@ -130,7 +135,11 @@ def encoded(pixels: Pixels, request: Request) -> bytes:
 
 def content_type(request: Request) -> str:
     """The media type of the encoded image."""
-    return f"image/{request.image_format}"
+    return "application/octet-stream" if request.image_format == "rgb" else f"image/{request.image_format}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fill(template: Any, values: Mapping[str, Callable[[], Any]]) -> Any:

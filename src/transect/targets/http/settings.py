@@ -36,7 +36,7 @@ class Request(_Table):
     template: Any = Field(default=None, alias="json")
     field: str = "image"
     fields: dict[str, str] = {}
-    image_format: Literal["png", "jpeg"] = "png"
+    image_format: Literal["png", "jpeg", "rgb"] = "png"
     jpeg_quality: int = Field(default=95, ge=1, le=100)
     preprocess: dict[str, object] = {}
     public_url: str = ""
@@ -46,11 +46,15 @@ class Request(_Table):
 
 @final
 class Response(_Table):
-    """Where the answer is in the reply: JMESPaths; box, score and label are relative to an item of a list."""
+    """Where the answer is in the reply: JMESPaths; box, score and label are relative to an item of a list.
+
+    yes: the label that means yes, where a binary target's reply has the winning label, and its score if any.
+    """
 
     score: str = ""
     scores: str = ""
     label: str = "label"
+    yes: str = ""
     boxes: str = ""
     box: str = "@"
     box_format: Literal["xyxy", "xywh"] = "xyxy"
@@ -245,7 +249,7 @@ def _kind_fault(settings: Settings) -> tuple[str, str] | None:
         kind = value.partition(";")[0].strip().lower()
         an_image = kind.startswith("image/") or kind == "application/octet-stream"
         if settings.request.body == "bytes" and name.lower() == "content-type" and not an_image:
-            expected = f"image/{settings.request.image_format}"
+            expected = "application/octet-stream or image/…"
             return f"request.headers.{name}", f"expected {expected} of an image's bytes, got {value!r}: drop the header"
     return None
 
@@ -273,7 +277,9 @@ _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
 
 def _task_fault(settings: Settings) -> tuple[str, str] | None:
     task = settings.task
-    if not getattr(settings.response, settings.answers_to):
+    if settings.response.yes and task is not Task.BINARY:
+        return "response.yes", f"expected it of binary targets alone, got task {task}: use scores, or task = 'binary'"
+    if not (getattr(settings.response, settings.answers_to) or settings.response.yes):
         return f"response.{settings.answers_to}", f"expected the path of a {task} target's answer: add it, or a preset"
     if task in (Task.MULTICLASS, Task.MULTILABEL) and not settings.labels:
         return "labels", f"expected the names of a {task} target's classes, found none: add labels = [...]"
