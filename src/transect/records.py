@@ -336,7 +336,8 @@ class Quote:
 
     calls: 0 for a target that is not metered; cost: in `currency`. The rest is None where it is not known:
     answers_kept: answers on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left,
-    money_left: of the budget, None for no limit.
+    money_left: of the budget, None for no limit. answers_of: what names the kept answers and the request, the same for
+    targets that read the same answers. shared_with: the target before it that asks for them; this one makes no calls.
     """
 
     target: str
@@ -350,3 +351,5 @@ class Quote:
     money_spent: float | None = None
     calls_left: int | None = None
     money_left: float | None = None
+    answers_of: str = ""
+    shared_with: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from transect.designs import transect_latents
@@ -41,8 +41,16 @@ class Spent:
 
 
 def quotes(targets: Sequence[Target], images: int) -> list[Quote]:
-    """A quote of each target for N images; no target is called for it."""
-    return [_quote(target, images) for target in targets]
+    """A quote of each target for N images; no target is called for it.
+
+    Targets that read the same kept answers in different ways ask about an image once.
+    """
+    made: list[Quote] = []
+    for target in targets:
+        quote = _quote(target, images)
+        first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
+        made.append(replace(quote, calls=0, cost=0.0, shared_with=first.target) if first else quote)
+    return made
 
 
 def total(quotes: Sequence[Quote]) -> Cost:
@@ -74,6 +82,8 @@ def line(quote: Quote) -> str:
     """
     if not quote.metered:
         return f"{quote.target}: {quote.images} images, no metered calls"
+    if quote.shared_with:
+        return f"{quote.target}: no further calls; it reads the answers to {quote.shared_with}"
     left = [] if quote.calls_left is None else [f"{quote.calls_left} calls"]
     left += [] if quote.money_left is None else [f"{quote.money_left:.9g} {quote.currency}"]
     money = f" and {quote.cost:.9g} {quote.currency}" if quote.cost else ""

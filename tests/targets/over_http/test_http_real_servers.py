@@ -5,6 +5,7 @@ import pytest
 from hostile_server import SECRET, pictures, serving, write
 
 from transect.errors import BadInput
+from transect.experiment import costs
 from transect.records import Images
 from transect.targets.http.target import load
 
@@ -78,3 +79,24 @@ def test_a_detector_that_returns_no_boxes(tmp_path, answer, faces):
     assert [len(boxes) for boxes in predictions.boxes] == [faces] * 2
     if faces:
         np.testing.assert_array_equal(predictions.boxes[0][0], [0, 0, 4, 4, np.nan])
+
+
+def test_targets_that_read_the_same_answers_ask_once(tmp_path):
+    """The price of four readings of one answer was four times that of the calls that an audit makes."""
+    shared = '[answers]\nfile = "shared.sqlite"\n[budget]\ncalls = 50'
+    with serving(lambda number, body: {"body": {"a": 0.2, "b": 0.9}}) as server:
+        files = [
+            write(tmp_path, server.url, response=f'score = "{key}"', more=shared, name=f"{name}.toml")
+            for name, key in (("first", "a"), ("second", "b"))
+        ]
+        other = write(tmp_path, f"{server.url}?other=1", response='score = "a"', more=shared, name="other.toml")
+        targets = [load(file) for file in (*files, other)]
+        quotes = costs.quotes(targets, 2)
+        assert [quote.calls for quote in quotes] == [2, 0, 2]
+        assert costs.total(quotes).calls == 4
+        assert costs.line(quotes[1]) == "second: no further calls; it reads the answers to first"
+        scores = [target.predict(IMAGES).scores[0, 0] for target in targets]
+        for target in targets:
+            target.close()
+        assert len(server.requests) == 4
+    assert scores == [0.2, 0.9, 0.2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -132,6 +133,7 @@ class HttpTarget:
             money_spent=float(spent.money),
             calls_left=None if allowed.calls is None else max(0, allowed.calls - spent.calls),
             money_left=None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
+            answers_of=f"{hashlib.sha256(str(self._store.resolve()).encode()).hexdigest()[:12]}-{self.request[:12]}",
         )
 
     def made(self) -> tuple[int, float]:
