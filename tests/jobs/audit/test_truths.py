@@ -81,3 +81,13 @@ def test_the_headline_states_what_the_choice_leaves_of_the_largest(result):
         f"({100 * selection['confidence']:.3g}% interval {picked['low']:+.3f} to {picked['high']:+.3f})"
     )
     assert expected in result.headline()
+
+
+def test_a_face_is_no_truth_of_a_number(tmp_path):
+    """Its error was how far the number lies from 1."""
+    lum = Always("lum", 0.9)
+    lum.task = "regression"
+    with pytest.raises(
+        BadInput, match="--truth face: expected a target that says yes or no, got the regression of lum"
+    ):
+        transect.audit(lum, vary="glasses", subjects=2, image_size=32, truth="face", out=tmp_path / "run", quiet=True)

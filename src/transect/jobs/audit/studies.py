@@ -6,7 +6,7 @@ and the report sets them side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,14 +14,14 @@ from typing import Any, Final
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
-from transect.effects.truth import truths_of
+from transect.effects.truth import FACE, Truth, truths_of
 from transect.errors import BadInput, UnknownName
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
-from transect.records import Attribute, Design
+from transect.records import Attribute, Design, Task
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.inputs import as_names
@@ -179,13 +179,26 @@ def _verifiable(study: Study) -> bool:
     return study.name in (AUDIT, EXPERIMENT)
 
 
+def _check_face(truths: Mapping[str, Truth], targets: Sequence[Target]) -> None:
+    """Refuse "every image shows a face" as the truth of a number, or of an embedding."""
+    for target in targets:
+        truth = truths.get(target.name)
+        if truth is not None and truth.attribute == FACE and target.task in (Task.REGRESSION, Task.EMBEDDING):
+            raise BadInput(
+                f"--truth face: expected a target that says yes or no, got the {target.task} of {target.name}; state "
+                f"what it should answer, such as --truth '{target.name}=age', or leave it out"
+            )
+
+
 def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], check_edits: EditCheck) -> Study:
     known = worlds.truth_attributes(plain(study.world))
     rule = request.verification
+    truths = truths_of(as_names(request.truth), [target.name for target in targets], known)
+    _check_face(truths, targets)
     complete = replace(
         study,
         targets=tuple(targets),
-        truths=truths_of(as_names(request.truth), [target.name for target in targets], known),
+        truths=truths,
         outcomes=tuple(request.outcomes),
         limits=request.limits,
     )
