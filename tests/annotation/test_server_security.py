@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -396,3 +397,31 @@ def test_the_organiser_pauses_and_shuts_out(two, app, project):
     assert (status["answers"], status["raters"][0]["answers"], status["raters"][1]["state"]) == (1, 1, "excluded")
     assert http.post("/admin/logout", data={"csrf": csrf}).headers["location"] == "/admin/login"
     assert http.get("/admin").status_code == 303
+
+
+def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
+    """It said "ok" on a full disk. It tries at most every five seconds, whoever asks how often."""
+    times, tries = [100.0], []
+
+    def full(database, work):
+        tries.append(times[0])
+        raise sa.exc.OperationalError("UPDATE", {}, Exception("database or disk is full"))
+
+    client = TestClient(create_app(project, clock=lambda: times[0]), base_url="http://localhost:1")
+    assert (client.get("/health").status_code, client.get("/health").text) == (200, "ok")
+    monkeypatch.setattr(type(project.database), "write", full)
+    assert client.get("/health").status_code == 200
+    times[0] = 106.0
+    answer = client.get("/health")
+    assert (answer.status_code, answer.text) == (503, "answers cannot be stored")
+    assert client.get("/health").status_code == 503
+    assert tries == [106.0]
+    monkeypatch.undo()
+    times[0] = 112.0
+    assert client.get("/health").text == "ok"
+
+
+def test_others_on_the_machine_cannot_read_the_database(project):
+    files = list(Path(str(project.database.address)).parent.glob("*.sqlite*"))
+    assert files
+    assert {oct(file.stat().st_mode)[-3:] for file in files} == {"600"}

@@ -29,7 +29,7 @@ except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
 from transect.annotation import schema
-from transect.runs.sqlite_files import use_write_ahead_log
+from transect.runs.sqlite_files import make_private, use_write_ahead_log
 
 _T = TypeVar("_T")
 _TRIES: Final = 8
@@ -103,6 +103,14 @@ class Database:
         """What is kept under a name."""
         with self.reading() as connection:
             return read_setting(connection, name)
+
+    def check_writable(self, now: float) -> None:
+        """Write something small. Raises BadInput where nothing can be written, as on a full disk."""
+        try:
+            self.set({"last_check": f"{now:.0f}"})
+        except SQLAlchemyError as error:
+            reason = _reason(error)
+            raise BadInput(f"{self.address}: cannot be written: {reason}; free space, or fix its rights") from None
 
     def set(self, values: Mapping[str, str]) -> None:
         """Keep these under their names, in place of what was there."""
@@ -186,6 +194,7 @@ def _engine(address: str | Path) -> Engine:
     if (path := _file_of(address)) is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path)
         except OSError as error:
             raise BadInput(f"{path}: cannot be used as a database: {error.strerror}; name another place") from None
         return _sqlite(path)

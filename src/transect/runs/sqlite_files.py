@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 _PAUSE: Final = 0.01
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read, as SQLite's own files beside it then are; leave one there.
+
+    Raises OSError where there can be none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     make_private(Path(folder) / "answers.sqlite")
+    ...     oct((Path(folder) / "answers.sqlite").stat().st_mode)[-3:]
+    '600'
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def use_write_ahead_log(database: sqlite3.Connection, seconds: float = 30.0) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
 from importlib import resources
@@ -22,6 +24,7 @@ except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
 from transect import __version__
+from transect.annotation.database import Database
 from transect.annotation.project import Project
 from transect.annotation.server import admin, rating
 from transect.annotation.server.guard import Guard
@@ -34,6 +37,7 @@ _STATIC: Final = {
     "dashboard.js": "text/javascript; charset=utf-8",
 }
 """The files that are served; no other name leads to a file."""
+_HEALTH_SECONDS: Final = 5
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -60,6 +64,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
+    _add_health(app, project.database, clock)
     return Guard(app, hosts, secure, service.known, public=public)
 
 
@@ -72,9 +77,23 @@ def _add_files(app: FastAPI) -> None:
             raise HTTPException(404, "no such file")
         return Response(texts[name], media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
+
+def _add_health(app: FastAPI, database: Database, clock: Callable[[], float]) -> None:
+    """/health: whether an answer could be kept now, tried at most every few seconds, whoever asks."""
+    lock, last, fault = threading.Lock(), -math.inf, ""
+
     @app.get("/health", include_in_schema=False)
     def health() -> Response:
-        return Response("ok", media_type="text/plain")
+        nonlocal last, fault
+        with lock:
+            now = clock()
+            if not last <= now < last + _HEALTH_SECONDS:
+                last, fault = now, ""
+                try:
+                    database.check_writable(now)
+                except BadInput:
+                    fault = "answers cannot be stored"
+        return Response(fault or "ok", 503 if fault else 200, media_type="text/plain")
 
 
 async def _told(_: Request, error: Any) -> Response:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
-from transect.runs.sqlite_files import use_write_ahead_log
+from transect.runs.sqlite_files import make_private, use_write_ahead_log
 from transect.texts import words_of
 
 NANO: Final = 10**9
@@ -121,6 +121,7 @@ class Ledger:
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
             try:
                 self._check_ours()
