@@ -249,7 +249,8 @@ def _kind_fault(settings: Settings) -> tuple[str, str] | None:
         kind = value.partition(";")[0].strip().lower()
         an_image = kind.startswith("image/") or kind == "application/octet-stream"
         if settings.request.body == "bytes" and name.lower() == "content-type" and not an_image:
-            expected = "application/octet-stream or image/…"
+            bare = settings.request.image_format == "rgb"
+            expected = "application/octet-stream" if bare else f"image/{settings.request.image_format}"
             return f"request.headers.{name}", f"expected {expected} of an image's bytes, got {value!r}: drop the header"
     return None
 
