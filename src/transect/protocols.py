@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Quote, Task
+from transect.records import Annotations, Attribute, CallCounts, Images, Latents, Predictions, Question, Quote, Task
 
 Canaries: TypeAlias = "Mapping[str, Any]"
 """rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""
@@ -237,6 +237,15 @@ class Metered(Protocol):
 
     def made(self) -> tuple[int, float]:
         """Calls and cost of this process so far."""
+        ...
+
+
+@runtime_checkable
+class CountsCalls(Metered, Protocol):
+    """A metered target that knows how many calls its answers took."""
+
+    def call_counts(self) -> CallCounts | None:
+        """Images, calls, retries and failures; None before the first call."""
         ...
 
 

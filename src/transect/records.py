@@ -353,3 +353,27 @@ class Quote:
     money_left: float | None = None
     answers_of: str = ""
     shared_with: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CallCounts:
+    """Calls to one target under one request, by all programs since its file of answers was created.
+
+    images: asked about; answered: those with a final answer; calls: sent, and paid where calls have a price. failed:
+    why calls brought no final answer, with how many calls each; a call that found no connection is there and not in
+    `calls`. Calls beyond one for each image are retries.
+
+    >>> CallCounts(images=10, answered=9, calls=13, failed={"HTTP 503": 4}).retries
+    3
+    """
+
+    images: int
+    answered: int
+    calls: int
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def retries(self) -> int:
+        """Calls that were repeated."""
+        return max(self.calls - self.images, 0)

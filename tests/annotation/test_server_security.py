@@ -192,13 +192,57 @@ def test_nothing_is_shown_or_taken_before_consent(app, project):
     assert len(http.get("/api/tasks").json()["tasks"]) == 2
 
 
-def test_passwords_are_slowed_down_and_the_right_one_logs_in(app):
+def log_in(http, password):
+    return http.post("/admin/login", data={"password": password}).status_code
+
+
+def test_passwords_are_slowed_down_and_the_right_one_logs_in(project):
+    now = [0.0]
+    app = create_app(project, clock=lambda: now[0])
     http = anybody(app)
     assert http.post("/admin/login", data={"password": "correct horse"}).headers["location"] == "/admin"
     assert http.get("/admin").status_code == 200
     other = anybody(app)
-    replies = [other.post("/admin/login", data={"password": f"guess {i}"}).status_code for i in range(11)]
-    assert replies == [403] * 9 + [429] * 2
+    assert [log_in(other, f"guess {i}") for i in range(12)] == [403] * 10 + [429] * 2
+    assert log_in(other, "correct horse") == 429, "no guess of this address is looked at"
+    now[0] += 31
+    assert log_in(other, "correct horse") == 303
+
+
+def test_right_passwords_are_not_counted(app):
+    http = anybody(app)
+    assert [log_in(http, "correct horse") for _ in range(12)] == [303] * 12
+    fresh = [anybody(app) for _ in range(12)]
+    assert [log_in(one, "correct horse") for one in fresh] == [303] * 12
+
+
+def test_wrong_passwords_of_others_do_not_shut_the_organiser_out(app, project):
+    """Neither from another address, nor from the same one where this browser logged in before."""
+    organiser, neighbour = anybody(app), anybody(app)
+    assert log_in(organiser, "correct horse") == 303
+    assert [log_in(neighbour, "guess") for _ in range(11)] == [403] * 10 + [429]
+    assert log_in(organiser, "correct horse") == 303
+    assert (
+        log_in(TestClient(app, base_url=HOST, client=("192.0.2.7", 1), follow_redirects=False), "correct horse") == 303
+    )
+
+    # The known browser has a count of its own, which is no way around the limit.
+    assert [log_in(organiser, "guess") for _ in range(11)] == [403] * 10 + [429]
+    forged = anybody(app)
+    name = organiser.cookies["transect_browser"].partition(".")[0]
+    forged.cookies.set("transect_browser", f"{name}.{'0' * 64}")
+    assert log_in(forged, "correct horse") == 429
+
+
+def test_a_browser_is_unknown_after_the_password_changed(app, project, monkeypatch):
+    http = anybody(app)
+    assert log_in(http, "correct horse") == 303
+    token = http.cookies["transect_browser"]
+    assert sessions.browser_of(project.database, token) == token.partition(".")[0]
+    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "battery staple")
+    sessions.set_password(project.database)
+    assert sessions.browser_of(project.database, token) == ""
+    assert sessions.browser_of(project.database, "é.ü") == ""
 
 
 def test_a_raters_session_is_no_organisers_and_the_other_way_round(two, app):

@@ -18,7 +18,7 @@ from transect.analysis import (
     selection,
 )
 from transect.analysis.audit_result import AuditResult
-from transect.analysis.sections import changing, curves, steady
+from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
 from transect.effects.shares import read_shares
 from transect.effects.truth import FACE
@@ -138,5 +138,7 @@ def _changes(study: findings.Findings) -> list[Section]:
 
 
 def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: bins.Bins) -> list[Section]:
-    """The sections on one run's edits, canaries and ratings."""
-    return [*edits.sections(run), *steady.sections(run.folder.path), *pruned.sections(run, effects, cut_points)]
+    """The sections on one run's edits, calls, canaries and ratings."""
+    place = run.folder.path
+    about_calls = [*calling.sections(place), *steady.sections(place)]
+    return [*edits.sections(run), *about_calls, *pruned.sections(run, effects, cut_points)]

@@ -107,6 +107,26 @@ def set_password(database: Database) -> str | None:
     return None
 
 
+def browser_token(database: Database) -> str:
+    """What a browser that logged in keeps, so that wrong passwords of others do not shut it out.
+
+    A random name, signed with the stored hash of the password: it says nothing, logs nobody in, and is void once
+    the password changes. Source: OWASP, Slow Down Online Guessing Attacks with Device Cookies.
+    """
+    name = secrets.token_hex(16)
+    return f"{name}.{_signed(database, name)}"
+
+
+def browser_of(database: Database, token: str) -> str:
+    """The name in a browser's token; "" where this project did not sign it."""
+    name, _, signature = token.partition(".")
+    return name if hmac.compare_digest(signature.encode(), _signed(database, name).encode()) else ""
+
+
+def _signed(database: Database, name: str) -> str:
+    return hmac.new((database.setting(_SETTING) or "").encode(), name.encode(), "sha256").hexdigest()
+
+
 def is_password(database: Database, password: str) -> bool:
     """Whether it is the administrator's password."""
     stored = database.setting(_SETTING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
@@ -12,6 +13,7 @@ from jaxtyping import Float
 
 from transect.effects.change_point import Change, change_point
 from transect.effects.sequential_change import evidence_of_change
+from transect.errors import BadInput
 from transect.protocols import Canaries, RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
 from transect.texts import say
@@ -22,6 +24,28 @@ FALSE_ALARMS: Final = 0.01
 EACH: Final = FALSE_ALARMS / 2
 """The level of each of two tests: one after every round, and one at the end of the run."""
 LIMIT: Final = 1 / EACH
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CanaryRecord:
+    """What a run keeps of one target's canaries.
+
+    every: answers between rounds; images: how many are asked about again; rounds: their numbers. distances [images,
+    rounds, rounds]: between the answers to an image, None where one is missing.
+    """
+
+    target: str
+    every: int
+    images: int
+    rounds: tuple[int, ...]
+    distances: tuple[tuple[tuple[float | None, ...], ...], ...]
+
+    def __post_init__(self) -> None:
+        rounds = len(self.rounds)
+        square = all(len(image) == rounds and all(len(row) == rounds for row in image) for image in self.distances)
+        if rounds < 2 or len(self.distances) != self.images or not square:
+            raise BadInput("expected distances between two or more rounds for each image, got another number of them")
 
 
 def watch(targets: Sequence[Target]) -> None:

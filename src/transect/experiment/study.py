@@ -16,7 +16,7 @@ from transect.designs import transect_latents
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
 from transect.errors import BadInput, TooManyFailures
-from transect.experiment import costs, edits, negative_control, verification
+from transect.experiment import calls, costs, edits, negative_control, verification
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
@@ -169,6 +169,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         _make_parts(study, folder, quiet)
         for line in keep_canaries(out, study.targets):
             say(line, error=True)
+        calls.keep(out, study.targets)
 
 
 def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:

@@ -12,9 +12,12 @@ import typing
 from collections.abc import Hashable, Mapping
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from transect.errors import BadInput
+from transect.runs.plain_json import loads
+from transect.texts import words_of
 
 R = TypeVar("R")
 
@@ -41,6 +44,14 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
         problem = f"unknown key {unknown[0]!r}" if unknown else f"no key {missing[0]!r}"
         raise BadInput(f"{place or kind.__name__}: expected the keys {', '.join(types_by_name)}, got {problem}")
     return kind(**{name: _value(types_by_name[name], value[name], f"{place}.{name}".strip(".")) for name in value})
+
+
+def record_in(path: Path, kind: type[R]) -> R:
+    """The record that a JSON file holds. Raises BadInput, in one line with the path, for a file that holds none."""
+    try:
+        return record_of(kind, loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, BadInput) as error:
+        raise BadInput(f"{path}: {words_of(error)}: put back the file that the run wrote") from None
 
 
 @cache

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from numbers import Real
 from typing import Any, Final
 
-from transect.protocols import DescribesItself, Metered, RepeatsCanaries, Target
-from transect.records import Quote
+from transect.protocols import CountsCalls, DescribesItself, Metered, RepeatsCanaries, Target
+from transect.records import CallCounts, Quote
 from transect.runs.capabilities import description_faults
 from transect.targets.boxes import BoxConvention
 
 _ROUNDS: Final = ("rounds", "every", "distances")
-_METHODS: Final = ("describe", "quote", "made", "asked_again", "ready", "stop", "close")
+_METHODS: Final = ("describe", "quote", "made", "call_counts", "asked_again", "ready", "stop", "close")
 
 Fault = tuple[str, str, str]
 """A clause, what it expects, and what the plug-in has."""
@@ -78,6 +78,8 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
         yield "metered", "quote and made of a target that counts its calls", "none"
     elif isinstance(target, Metered):
         yield from _price_faults(target)
+    if isinstance(target, CountsCalls) and not isinstance(counts := target.call_counts(), CallCounts | None):
+        yield "call_counts", "None or a transect.records.CallCounts", repr(counts)[:60]
     if "on_round" in members and not isinstance(target, RepeatsCanaries):
         yield "on_round", "asked_again next to it", "none"
     if isinstance(target, RepeatsCanaries):

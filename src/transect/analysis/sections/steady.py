@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +13,19 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import point, table
 from transect.effects.change_point import SOURCE, Change
 from transect.effects.sequential_change import SOURCE as ONLINE
-from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, distances_of, evidence_of, tested, warnings
+from transect.experiment.canaries import (
+    EACH,
+    FALSE_ALARMS,
+    FOLDER,
+    LIMIT,
+    CanaryRecord,
+    distances_of,
+    evidence_of,
+    tested,
+    warnings,
+)
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.runs.plain_json import loads
+from transect.runs.json_records import record_in
 
 _TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
@@ -105,6 +116,6 @@ def _figure(canaries: Mapping[str, Any]) -> Figure:
 
 
 def sections(folder: Path) -> list[Section]:
-    """The section of each target of a run that has canaries."""
+    """The section of each target of a run that has canaries. Raises BadInput for a broken file of theirs."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    return [section(loads(path.read_text(encoding="utf-8"))) for path in paths]
+    return [section(asdict(record_in(path, CanaryRecord))) for path in paths]

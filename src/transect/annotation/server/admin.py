@@ -33,15 +33,13 @@ def login_page(service: Serving) -> Response:
 async def login(request: Request, service: Serving) -> Response:
     """Log the organiser in."""
     form = await form_of(request)
-    address = request.client.host if request.client else ""
-    now = service.clock()
-    if not service.guesses.take(f"login {address}", now) or (service.proxied and not service.all_logins.take("", now)):
-        raise HTTPException(429, "too many wrong passwords: wait a minute", {"retry-after": "30"})
 
     def work() -> Response:
-        if not sessions.is_password(service.database, form.get("password", "")):
+        if not service.logins.is_right(request, form.get("password", "")):
             return service.page("login.html", 403, wrong=True)
-        return service.log_in(Response(status_code=303, headers={"location": "/admin"}), None)
+        response = service.log_in(Response(status_code=303, headers={"location": "/admin"}), None)
+        service.logins.remember(response, secure=service.secure)
+        return response
 
     return await run_in_threadpool(work)
 

@@ -27,6 +27,7 @@ from transect import __version__
 from transect.annotation.database import Database
 from transect.annotation.project import Project
 from transect.annotation.server import admin, rating
+from transect.annotation.server.connections import MOST, BoundedConnection, ProxiedConnection
 from transect.annotation.server.guard import Guard
 from transect.annotation.server.service import Service
 
@@ -127,7 +128,15 @@ class Server(uvicorn.Server):
 
 def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> None:
     """Serve an application until a signal stops it. Raises BadInput where the address cannot be listened on."""
-    config = uvicorn.Config(
+    server = Server(_config(app, host, port), ready)
+    with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
+        server.run()
+    if not server.started:
+        raise _taken(host, port)
+
+
+def _config(app: Guard, host: str, port: int) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         host=host,
         port=port,
@@ -135,16 +144,12 @@ def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> Non
         access_log=False,  # links hold tokens
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=512,
+        http=ProxiedConnection if app.proxied else BoundedConnection,
+        limit_concurrency=MOST,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    server = Server(config, ready)
-    with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
-        server.run()
-    if not server.started:
-        raise _taken(host, port)
 
 
 def check_address(host: str, port: int) -> None:

@@ -63,6 +63,11 @@ class Guard:
         self._by_session = Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
 
+    @property
+    def proxied(self) -> bool:
+        """Whether a proxy on this machine stands before it."""
+        return bool(self._public)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
@@ -100,9 +105,9 @@ class Guard:
 
     def _client(self, scope: Scope, headers: dict[str, str]) -> tuple[str, int]:
         """Who sent a request: the last address that a proxy on this machine adds, never one that others say."""
-        there = scope.get("client") or ("", 0)
+        address, port = scope.get("client") or ("", 0)
         named = network_of(headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
-        return (named, 0) if self._public and named and _is_loopback(there[0]) else (there[0], there[1])
+        return (named, 0) if self._public and named and is_loopback(address) else (network_of(address) or address, port)
 
     def _dressed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         there = {key.lower() for key, _ in headers}
@@ -132,7 +137,8 @@ def network_of(address: str) -> str:
     )
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Whether it is an address of this machine alone."""
     try:
         return ip_address(address).is_loopback
     except ValueError:

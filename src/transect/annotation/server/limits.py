@@ -31,6 +31,13 @@ class Buckets:
                 self._levels.popitem(last=False)
             return level >= 1
 
+    def give(self, key: str) -> None:
+        """Take back the last count of a key."""
+        with self._lock:
+            if key in self._levels:
+                level, before = self._levels[key]
+                self._levels[key] = (min(float(self.burst), level + 1), before)
+
     def left(self, key: str, now: float) -> bool:
         """Whether one more would be allowed; nothing is counted."""
         with self._lock:

@@ -17,6 +17,7 @@ from transect.annotation.project import Project
 from transect.annotation.raters import hash_of
 from transect.annotation.server.guard import COOKIES
 from transect.annotation.server.limits import Buckets
+from transect.annotation.server.logins import Logins
 
 _MOST_KNOWN: Final = 20_000
 
@@ -58,10 +59,8 @@ class Service:
         self.project, self.examples, self.secure, self.clock = project, examples, secure, clock
         self.known = Known()
         self.guesses = Buckets(burst=10, rate=1 / 30)
-        """Wrong links and passwords by address: ten, then one in half a minute."""
-        self.proxied = proxied
-        self.all_logins = Buckets(burst=100, rate=1 / 6)
-        """Of everybody behind a proxy together: one that is set up badly lets people choose their address."""
+        """Wrong links by address: ten, then one in half a minute."""
+        self.logins = Logins(project.database, clock, shared=proxied)
         self._pages = Environment(
             loader=PackageLoader("transect.annotation.server"), autoescape=True, undefined=StrictUndefined
         )

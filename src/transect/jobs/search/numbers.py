@@ -107,7 +107,7 @@ class SearchNumbers:
     calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
     found: failures at least a tenth of the diagonal apart; failures: all; failed: calls without a valid answer.
     regions: with rates of fresh images alone; regions_reason: why there are none. curve: failures apart after each
-    call. sections: of canaries and required gates.
+    call. sections: of calls, canaries and required gates.
     """
 
     target: str

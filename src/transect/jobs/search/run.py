@@ -10,9 +10,9 @@ from typing import ClassVar, final
 import pyarrow as pa
 
 from transect.analysis.required import section_of
-from transect.analysis.sections import steady
+from transect.analysis.sections import calling, steady
 from transect.designs.search import History
-from transect.experiment import costs
+from transect.experiment import calls, costs
 from transect.experiment.canaries import keep_canaries, watch
 from transect.jobs.search import page
 from transect.jobs.search.calls import next_batch, paid, pixels_of, progress_label, reasons_of
@@ -146,6 +146,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
                 part += 1
         for line in keep_canaries(out, [search.target]):
             say(line, error=True)
+        calls.keep(out, [search.target])
         result = _result(search, folder, out, history, part)
         result.report(out)
     return result
@@ -155,7 +156,7 @@ def _result(search: Search, folder: RunFolder, out: Path, history: History, part
     reasons = reasons_of(folder, parts)
     errors = error_tables(search, history, reasons, search.by)
     faces = mean_faces(search, history, errors.shown, parts, lambda part: pixels_of(folder, part), search.by)
-    sections = [*steady.sections(out), *_gate_sections(search)]
+    sections = [*calling.sections(out), *steady.sections(out), *_gate_sections(search)]
     numbers = replace(summary(search, history, paid(folder, parts), sections), errors=errors)
     columns = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
     return SearchResult(numbers, out, tuple(faces), pa.table({**columns, "reason": reasons}))

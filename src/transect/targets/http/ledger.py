@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
+from transect.records import CallCounts
 from transect.runs.sqlite_files import make_private, use_write_ahead_log
 from transect.texts import words_of
 
@@ -266,6 +267,22 @@ class Ledger:
         with self._lock, self._errors():
             query = "SELECT count(*) FROM calls WHERE request = ? AND final = 1"
             return int(self._database.execute(query, (request,)).fetchone()[0])
+
+    def counts(self, request: str) -> CallCounts | None:
+        """Calls under this request, canaries left out; None where there was none."""
+        query = (
+            "SELECT count(DISTINCT image), count(DISTINCT CASE WHEN final = 1 THEN image END), "
+            "count(CASE WHEN state != 'not sent' THEN 1 END) FROM calls WHERE request = ?"
+        )
+        why = (
+            "SELECT CASE state WHEN 'answered' THEN 'HTTP ' || status WHEN 'sent' THEN 'under way' "
+            "WHEN 'unconfirmed' THEN 'program killed during the call' ELSE reason END AS why, count(*) FROM calls "
+            "WHERE request = ? AND final = 0 GROUP BY why ORDER BY count(*) DESC, why"
+        )
+        with self._lock, self._errors():
+            images, answered, calls = self._database.execute(query, (request,)).fetchone()
+            failed = {str(reason): int(n) for reason, n in self._database.execute(why, (request,))}
+        return CallCounts(images, answered, calls, failed) if images else None
 
     def canaries(self, request: str) -> list[tuple[str, bytes]]:
         """Key and PNG of each image that is asked about again, in order."""

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from transect.errors import BudgetSpent, Interrupted, MissingExtra
-from transect.records import Images, Predictions, Quote, Task
+from transect.records import CallCounts, Images, Predictions, Quote, Task
 from transect.targets.http.answers import AnswerReader, failed
 from transect.targets.http.canaries import Canaries, round_key
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Unconfirmed, UnderWay
@@ -153,6 +153,12 @@ class HttpTarget:
         if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
             self.on_round(record)
         return _together(self.task, rows, self.labels)
+
+    def call_counts(self) -> CallCounts | None:
+        """Images, calls, retries and failures under this request; None where nothing was ever asked."""
+        if self._opened is None and not self._store.exists():
+            return None
+        return self.ledger.counts(self.request)
 
     def asked_again(self) -> dict[str, object] | None:
         """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""

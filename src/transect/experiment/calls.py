@@ -1,0 +1,45 @@
+"""What a run keeps of the calls that its targets' answers took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from transect.protocols import CountsCalls, Target
+from transect.records import CallCounts
+from transect.runs.folder import canonical_json, slug, write_atomically
+from transect.runs.json_records import record_in
+from transect.runs.plain_json import plain
+
+FOLDER: Final = "calls"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetCalls:
+    """The calls to one target of a run."""
+
+    target: str
+    counts: CallCounts
+
+
+def keep(folder: Path, targets: Sequence[Target]) -> None:
+    """Write the counts of each target that has them into a run folder.
+
+    A target that this program did not call leaves those of an earlier program as they are, so that a finished run
+    stays as it was although other runs use the same file of answers.
+    """
+    for target in targets:
+        path = folder / FOLDER / f"{slug(target.name)}.json"
+        if not isinstance(target, CountsCalls) or (path.exists() and not target.made()[0]):
+            continue
+        if (counts := target.call_counts()) is not None:
+            path.parent.mkdir(exist_ok=True, parents=True)
+            write_atomically(path, canonical_json(plain(TargetCalls(target.name, counts))) + "\n")
+
+
+def read(folder: Path) -> list[TargetCalls]:
+    """The counts that a run folder keeps; none for a run without such targets. Raises BadInput for a broken file."""
+    return [record_in(path, TargetCalls) for path in sorted((folder / FOLDER).glob("*.json"))]
