@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from transect.datasets import open_dataset
+from transect.datasets.pictures import pixels_of
 from transect.errors import BadInput, UnknownName
 
 NAMES = ("a.png", "b.png", "c.png")
@@ -250,3 +251,15 @@ def test_a_damaged_photograph_is_read_or_refused_but_never_a_crash(tmp_path_fact
     except BadInput as error:
         said = str(error)
     assert not said or "b.jpg: expected an image, got" in said
+
+
+@pytest.mark.parametrize("shape", [(528, 16), (16, 528), (1, 4000), (33, 1), (32, 1)])
+def test_a_photograph_that_is_thinner_than_a_pixel_keeps_one(shape):
+    """White, in the middle row or column between grey margins; Pillow would round its side to none."""
+    file = io.BytesIO()
+    Image.fromarray(np.full((*shape, 3), 255, np.uint8)).save(file, "PNG")
+    pixels = pixels_of(file.getvalue(), "thin", 16)
+    assert pixels.shape == (16, 16, 3)
+    white = (pixels == 255).all(axis=2)
+    assert white.sum() == 16
+    assert white.any(axis=0 if shape[0] < shape[1] else 1).all()

@@ -136,7 +136,7 @@ def _kept(database: Database, text: str) -> Questionnaire:
     try:
         return Questionnaire.model_validate(loads(text))
     except ValidationError as error:
-        wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
+        wrong = expectation(error.errors()[0])
         raise BadInput(
             f"{database.address}: expected questions that this version asks, got others ({wrong}); export its answers "
             "with the version that created it"

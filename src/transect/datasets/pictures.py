@@ -154,6 +154,9 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
     if crop is not None:
         image = image.crop(crop.box(*image.size))
     if size is not None and image.size != (size, size):
+        thinnest = -(-max(image.size) // size)  # of which one pixel is left; Pillow would round a thinner one to none
+        if min(image.size) < thinnest:
+            image = image.resize((max(image.width, thinnest), max(image.height, thinnest)))
         image = ImageOps.pad(image, (size, size), Image.Resampling.LANCZOS, color=(_GREY,) * 3)
     return np.asarray(image)
 

@@ -290,10 +290,10 @@ def read(results: Mapping[str, Any]) -> Results:
     except ValidationError as failure:
         first = failure.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "results"
-        value = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
+        value = f", got {found(first['input'])}" if first["type"] not in ("missing", "value_error") else ""
         count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
         raise BadInput(
-            f"results do not fit results.schema.json at {place}: {first['msg']}{value}{count}; fix what wrote them"
+            f"results do not fit results.schema.json at {place}: {expectation(first)}{value}{count}; fix what wrote them"
         ) from None
 
 

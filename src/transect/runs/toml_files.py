@@ -94,10 +94,9 @@ def _complaint(text: str, error: ValidationError, model: type[BaseModel], quotes
         kind = _fields(model, loc[:-1]).get(str(loc[-1]))
         choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""
         return f"{place}: {key}: expected it, found none: add it{choices}"
-    message = first["msg"].removeprefix("Value error, ")
-    got = first["input"]
-    shown = f", got {got!r:.60}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
-    return f"{place}: {key or 'file'}: {message[0].lower()}{message[1:]}{shown}; fix it"
+    message, got = expectation(first), first["input"]
+    shown = f", got {found(got)}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
+    return f"{place}: {key or 'file'}: {message}{shown}; fix it"
 
 
 def line_words(text: str, loc: Sequence[str | int]) -> str:

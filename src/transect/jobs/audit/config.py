@@ -69,6 +69,4 @@ def _typed(section: str, name: str, text: str) -> object:
 def _reason(failure: ValidationError) -> str:
     """What was expected and found, in one line; of a choice of types the first, as TOML has no objects."""
     first = failure.errors()[0]
-    expected = first["msg"].replace("Input should be", "expected").replace("a valid ", "a ")
-    expected = expected.replace("a integer", "an integer").replace("a array", "an array")
-    return f"{expected}, got {first['input']!r:.60}"
+    return f"{expectation(first)}, got {found(first['input'])}"
