@@ -156,7 +156,7 @@ def test_refusals_are_one_line(tmp_path):
     (tmp_path / "q.toml").write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a"]\n')
     assert "is not a run folder" in refused("serve", tmp_path / "nowhere")
     assert "expected a database of ratings, found none" in refused("agreement", folder)
-    assert "q.toml, line 4: question.0.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
+    assert "q.toml, line 4: question 1.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
     assert "--raters: expected 1 to 10,000, got 0" in refused("invite", folder, "--raters", "0")
     url = refused("serve", folder, "--no-examples", "--public-url", "https://[", TRANSECT_ADMIN_PASSWORD=PASSWORD)
     assert "--public-url: expected an address such as https://rate.example, got 'https://['" in url

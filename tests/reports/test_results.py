@@ -99,7 +99,7 @@ def test_written_results_can_be_read_and_written_again(tmp_path):
         (lambda r: r["largest"].append(999), "largest: expected indices below"),
         (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
         (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
-        (lambda r: r.pop("family"), "at family: Field required"),
+        (lambda r: r.pop("family"), "at family: expected it, found none"),
         (lambda r: r.update(schema_version=2), "at schema_version"),
         (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
     ],

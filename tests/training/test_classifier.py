@@ -215,7 +215,7 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
     shutil.copytree(trained, folder, ignore=shutil.ignore_patterns("state-*"))
     card = (folder / "classifier.toml").read_text()
     for changed, message in (
-        (card.replace('"resnet18"', '"resnet19"'), "architecture: input should be"),
+        (card.replace('"resnet18"', '"resnet19"'), "architecture: expected"),
         (
             card.replace('"classifier.safetensors"', '"../classifier.safetensors"'),
             "expected a file next to the card|found none",

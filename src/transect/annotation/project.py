@@ -20,6 +20,7 @@ from transect.annotation.questions import Questionnaire, load
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json, differing_keys
 from transect.runs.plain_json import loads
+from transect.runs.validation_words import expectation
 
 _T = TypeVar("_T")
 FOLDER: Final = "annotations"

@@ -29,6 +29,7 @@ from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
+from transect.runs.validation_words import expectation, found
 
 STANDING_LIMITS = (
     "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
@@ -293,7 +294,8 @@ def read(results: Mapping[str, Any]) -> Results:
         value = f", got {found(first['input'])}" if first["type"] not in ("missing", "value_error") else ""
         count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
         raise BadInput(
-            f"results do not fit results.schema.json at {place}: {expectation(first)}{value}{count}; fix what wrote them"
+            f"results do not fit results.schema.json at {place}: {expectation(first)}{value}{count}; "
+            "fix what wrote them"
         ) from None
 
 

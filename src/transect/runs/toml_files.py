@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from enum import EnumType
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from transect.errors import BadInput, UnknownName, did_you_mean
+from transect.runs.validation_words import expectation, found
 from transect.texts import words_of
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 M = TypeVar("M", bound=BaseModel)
 _DEEPEST: Final = 100
@@ -44,23 +48,26 @@ def shipped_or_file(name: str | Path, shipped: Sequence[str], kind: str, folder:
 
 def parse(text: str, where: str) -> dict[str, Any]:
     """The tables of a TOML text. where: what messages call it. Raises BadInput with the line."""
-    if _depth(text) > _DEEPEST:
-        raise BadInput(f"{where}: expected TOML: nested too deeply; flatten it")
     try:
-        return tomllib.loads(text)
+        content = tomllib.loads(text)
+        if not _is_deep(content):
+            return content
+        raise RecursionError
+    except RecursionError:
+        raise BadInput(f"{where}: expected TOML: nested too deeply; flatten it") from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{where}: expected TOML: {words_of(error)}; fix that line") from None
     except ValueError:  # Python's own limit
         raise BadInput(f"{where}: expected TOML: a whole number has thousands of digits; shorten it") from None
 
 
-def _depth(text: str) -> int:
-    """The most brackets that are open at once, those in texts too."""
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _is_deep(content: object) -> bool:
+    """Whether tables and lists are nested further than any reader of ours goes."""
+    level: list[Any] = [content]
+    for _ in range(_DEEPEST):
+        tables = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [inner for table in tables for inner in table if isinstance(inner, dict | list)]
+    return bool(level)
 
 
 def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:
@@ -79,24 +86,46 @@ def checked(
     try:
         return model.model_validate(content, context=context)
     except ValidationError as error:
-        raise BadInput(f"{where}{_complaint(text, error, model, quotes)}") from None
+        errors = error.errors(include_url=False)
+        # A misspelt key is why another is missing.
+        first = next((fault for fault in errors if fault["type"] == "extra_forbidden"), errors[0])
+        loc = _keys(first["loc"], content, first["type"])
+        raise BadInput(f"{where}{line_words(text, loc)}: {_complaint(first, loc, model, quotes)}") from None
 
 
-def _complaint(text: str, error: ValidationError, model: type[BaseModel], quotes: bool) -> str:
-    errors = error.errors(include_url=False)
-    # A misspelt key is why another is missing.
-    first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
-    loc = tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part))
-    key, place = ".".join(str(part) for part in loc), line_words(text, loc)
+def _keys(loc: Sequence[str | int], content: object, kind: str) -> tuple[str | int, ...]:
+    """The part of a fault's place that the file has; pydantic adds the type that it tried last."""
+    keys: list[str | int] = []
+    for number, part in enumerate(loc):
+        lists = isinstance(content, list | tuple) and isinstance(part, int)
+        there = part in content if isinstance(content, Mapping) else lists
+        if there:
+            content = content[part]  # type: ignore[index]
+        if there or (kind == "missing" and number == len(loc) - 1):
+            keys.append(part)
+    return tuple(keys)
+
+
+def _named(loc: Sequence[str | int]) -> str:
+    """A place in words, tables of a list counted from 1.
+
+    >>> _named(("question", 0, "levels")), _named(())
+    ('question 1.levels', 'file')
+    """
+    return "".join(f" {part + 1}" if isinstance(part, int) else f".{part}" for part in loc).strip(". ") or "file"
+
+
+def _complaint(first: ErrorDetails, loc: Sequence[str | int], model: type[BaseModel], quotes: bool) -> str:
+    key = _named(loc)
     if first["type"] == "extra_forbidden":
-        return f"{place}: {key}: unknown key: {did_you_mean(str(loc[-1]), _fields(model, loc[:-1]), most=1)}"
+        return f"{key}: unknown key: {did_you_mean(str(loc[-1]), _fields(model, loc[:-1]), most=1)}"
     if first["type"] == "missing":
         kind = _fields(model, loc[:-1]).get(str(loc[-1]))
         choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""
-        return f"{place}: {key}: expected it, found none: add it{choices}"
+        return f"{key}: expected it, found none: add it{choices}"
     message, got = expectation(first), first["input"]
     shown = f", got {found(got)}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
-    return f"{place}: {key or 'file'}: {message}{shown}; fix it"
+    return f"{key}: {message}{shown}; fix it"
 
 
 def line_words(text: str, loc: Sequence[str | int]) -> str:

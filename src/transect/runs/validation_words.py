@@ -26,6 +26,10 @@ _KINDS: Final = {
     "path": "a path",
 }
 """By the first part of the error's type: `string_type`, `int_parsing`, ..."""
+_PATTERNS: Final = {
+    "match pattern '^[A-Za-z_][A-Za-z0-9_]{0,62}$'": "up to 63 letters, digits and underscores, a digit not first",
+    "match pattern '^[A-Za-z0-9]$'": "one letter or digit",
+}
 _NOT_THE_KIND: Final = ("_type", "_parsing", "_attributes_type", "_from_float")
 _LONGEST: Final = 60
 
@@ -57,11 +61,12 @@ def expectation(fault: ErrorDetails) -> str:
     stem = kind.removesuffix(next((end for end in _NOT_THE_KIND if kind.endswith(end)), ""))
     if stem != kind and stem in _KINDS:
         return f"expected {_KINDS[stem]}"
-    words = re.sub(r"^(Input|Value|Data|String|List|Tuple|Dictionary|Set|Decimal input) should (be|have) ", "", message)
+    words = re.sub(r"^[A-Z][a-z]+( input)? should (be |have |(?=match))", "", message)
     words = re.sub(r"^greater than or equal to (\S+)$", r"\1 or more", words)
     words = re.sub(r"^less than or equal to (\S+)$", r"\1 or less", words)
     words = re.sub(r"^(greater|less) than", r"a number \1 than", words)
-    words = re.sub(r"^at (least|most) (\d+ \w+)(?: after validation.*)?$", _count, words)
+    words = re.sub(r"^at (least|most) (\d+ \w+)(?: after validation, not (\d+))?$", _count, words)
+    words = _PATTERNS.get(words, words)
     return f"expected {one_line(words)}"
 
 
@@ -76,4 +81,5 @@ def found(value: object) -> str:
 
 
 def _count(match: re.Match[str]) -> str:
-    return f"{match[2]} or {'more' if match[1] == 'least' else 'fewer'}"
+    got = f", got {match[3]}" if match[3] else ""
+    return f"{match[2]} or {'more' if match[1] == 'least' else 'fewer'}{got}"

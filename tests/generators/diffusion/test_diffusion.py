@@ -273,7 +273,7 @@ def test_without_the_extra_the_message_is_the_pip_line(monkeypatch, tmp_path):
     [
         (('prompt = "a', 'promt = "a'), "promt: unknown key: did you mean prompt"),
         (('pipeline = "text"', ""), "pipeline: expected it, found none: add it"),
-        (("steps = 2", "steps = 0"), "steps: input should be greater than or equal to 1, got 0; fix it"),
+        (("steps = 2", "steps = 0"), "steps: expected 1 or more, got 0; fix it"),
         (("{glasses}", ""), r"prompt: expected a slot \{glasses\} for \[attributes.glasses\], got none; add it"),
         (("{age}", "{age} {hat}"), r"expected slots \{age\}, \{glasses\}, got \{hat\}"),
         (("{age}", "{age} {age.__class__}"), r"expected slots \{age\}, \{glasses\}, got \{age.__class__\}"),

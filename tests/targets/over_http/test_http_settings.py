@@ -24,9 +24,9 @@ score = "score"
     [
         ("[request]", "[request", "expected TOML: "),
         ("url", "urll", ", line 3: request.urll: unknown key: did you mean url?"),
-        ("binary", "bin", ", line 1: task: input should be 'binary', 'multiclass',"),
+        ("binary", "bin", ", line 1: task: expected 'binary', 'multiclass',"),
         ('task = "binary"', "", ": task: expected it, found none: add it (one of binary, "),
-        ("bytes", "byte", ", line 4: request.body: input should be 'json', 'multipart'"),
+        ("bytes", "byte", ", line 4: request.body: expected 'json', 'multipart'"),
         ("http://127.0.0.1:1/x", "127.0.0.1", ", line 3: request.url: expected an address such as 'https://"),
         ("http://127.0.0.1:1/x", "http://me:pw@localhost/", ", line 3: request.url: expected no user or password"),
         ("http://127.0.0.1:1/x", "http://localhost/${KEY}", ", line 3: request.url: expected no ${NAME} here"),
@@ -35,11 +35,11 @@ score = "score"
         ('"score"', '"faces[0"', ", line 6: response.score: expected a JMESPath, got 'faces[0': "),
         ('score = "score"', "", "response.score: expected the path of a binary target's answer: add it"),
         ('task = "binary"', 'task = "multiclass"\npreset = "json"', ": labels: expected the names of a multiclass"),
-        ("[response]", "[budget]\ncalls = 0\n[response]", ", line 6: budget.calls: input should be greater than or equal to 1"),
-        ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: input should be greater than 0"),
+        ("[response]", "[budget]\ncalls = 0\n[response]", ", line 6: budget.calls: expected 1 or more"),
+        ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: expected a number greater than 0"),
         ("[response]", "[budget]\nmoney = 1\n[response]", ": price.per_call: expected the price of a call"),
         ("[response]", "[price]\nper_call = 1\n[response]", ": budget: expected calls = N or money = X"),
-        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than or equal to 0.00001"),
+        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: expected 0.00001 or more"),
         ("[response]", '[request.headers]\nX-Api-Key = "abcdefgh"\n[response]', ", line 6: request.headers.X-Api-Key: expected a secret from the environment"),
         ("1:1/x", "1:1/x?v=2&api_key=abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'api_key': write it as ${NAME} into request.query and set"),
         ("1:1/x", "1:1/x?v=Bearer%20abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'v': write"),
@@ -53,17 +53,17 @@ score = "score"
             ]
         ),
         *(
-            ("[response]", f"[limits]\n{key} = {value}\n[response]", f", line 6: limits.{key}: input should be {message}")
+            ("[response]", f"[limits]\n{key} = {value}\n[response]", f", line 6: limits.{key}: expected {message}")
             for key, value, message in [
-                ("timeout", "inf", "a finite number"), ("timeout", "1e12", "less than or equal to 3600"),
+                ("timeout", "inf", "a finite number"), ("timeout", "1e12", "3600 or less"),
                 ("timeout", "nan", "a finite number"), ("rate", "inf", "a finite number"),
-                ("rate", "1e-300", "greater than or equal to 0.00001"), ("first_wait", "1e6", "less than or equal to 86400"),
-                ("longest_wait", "inf", "a finite number"), ("longest_wait", "1e6", "less than or equal to 86400"),
-                ("largest_answer", "1e305", "less than or equal to 10000"),
+                ("rate", "1e-300", "0.00001 or more"), ("first_wait", "1e6", "86400 or less"),
+                ("longest_wait", "inf", "a finite number"), ("longest_wait", "1e6", "86400 or less"),
+                ("largest_answer", "1e305", "10000 or less"),
             ]
         ),
-        ('"score"', '"score"\nscore_scale = inf', ", line 7: response.score_scale: input should be a finite number"),
-        ('"binary"', '"binary"\nthreshold = nan', ", line 2: threshold: input should be a finite number"),
+        ('"score"', '"score"\nscore_scale = inf', ", line 7: response.score_scale: expected a finite number"),
+        ('"binary"', '"binary"\nthreshold = nan', ", line 2: threshold: expected a finite number"),
         ("127.0.0.1:1/x", "[::1/x", ", line 3: request.url: expected an address such as 'https://"),
         ("127.0.0.1:1/x", "[me]/x", ", line 3: request.url: expected an address such as 'https://"),
         ("127.0.0.1:1/x", "local host/x", ", line 3: request.url: expected an address such as 'https://"),

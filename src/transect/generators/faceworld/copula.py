@@ -39,17 +39,17 @@ def correlation_matrix(
     for index, cause in enumerate(causes):
         loading = np.zeros(len(NAMES))
         for name, value in cause.loadings.items():
-            known(where, f"common_causes.{index}", name)
+            known(where, f"common_causes {index + 1}", name)
             loading[NAMES.index(name)] = value
         matrix += np.outer(loading, loading)
     pairs: set[frozenset[str]] = set()
     for index, item in enumerate(correlations):
         for name in item.between:
-            known(where, f"correlations.{index}", name)
+            known(where, f"correlations {index + 1}", name)
         pair = frozenset(item.between)
         if len(pair) < 2 or pair in pairs:
             raise BadInput(
-                f"{where}: correlations.{index}: expected a new pair of attributes, got {item.between}; remove it"
+                f"{where}: correlations {index + 1}: expected a new pair of attributes, got {item.between}; remove it"
             )
         pairs.add(pair)
         i, j = (NAMES.index(name) for name in item.between)

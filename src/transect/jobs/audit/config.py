@@ -13,6 +13,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
 from transect.runs import toml_files
+from transect.runs.validation_words import expectation, found
 
 
 def read_request(path: str | Path) -> AuditRequest:
@@ -69,4 +70,5 @@ def _typed(section: str, name: str, text: str) -> object:
 def _reason(failure: ValidationError) -> str:
     """What was expected and found, in one line; of a choice of types the first, as TOML has no objects."""
     first = failure.errors()[0]
-    return f"{expectation(first)}, got {found(first['input'])}"
+    expected = "expected more values" if first["type"] == "missing" else expectation(first)
+    return f"{expected}, got {found(first['input'])}"
