@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -121,6 +122,7 @@ def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
 
 ASK = """
 import sys
+import threading
 import numpy as np
 from hostile_server import pictures
 from transect.records import Images
@@ -130,7 +132,9 @@ load(sys.argv[1]).predict(Images(pictures(40)))
 
 
 def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
-    with serving(lambda number, body: {"wait": 0.05}) as server:
+    """From the tenth call until the kill the server is slow, so that the kill comes in mid-run on a busy machine too."""
+    killed = threading.Event()
+    with serving(lambda number, body: {"wait": 0.05 if number < 10 or killed.is_set() else 3}) as server:
         file = write(tmp_path, server.url, more="[budget]\ncalls = 40")
         path = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
         running = subprocess.Popen([sys.executable, "-c", ASK, str(file)], env={**os.environ, "PYTHONPATH": path})
@@ -139,6 +143,7 @@ def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
             time.sleep(0.01)
         running.send_signal(signal.SIGKILL)
         running.wait()
+        killed.set()
         before = len(server.requests)
         with asking(tmp_path, server.url, more="[budget]\ncalls = 40") as target:
             answers = target.predict(Images(pictures(40)))
