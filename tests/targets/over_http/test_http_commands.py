@@ -122,7 +122,6 @@ def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
 
 ASK = """
 import sys
-import threading
 import numpy as np
 from hostile_server import pictures
 from transect.records import Images
