@@ -55,6 +55,18 @@ def test_escape_sequences_go_as_a_whole(text, left):
     assert " ".join(shown(text).split()) == left
 
 
+@pytest.mark.parametrize("opener", ["\x9d", "\x1b]", "\x9b", "\x1b[0", "\x90a"])
+def test_texts_of_openers_alone_are_cleaned_in_linear_time(opener):
+    """A search that starts again at each opener takes 30 minutes here, and the test's time limit ends it."""
+    assert "\x1b" not in shown(opener * 500_000)
+    assert len(one_line(opener * 500_000)) <= 2000
+    assert len(words_of(ValueError(opener * 500_000))) <= 200
+
+
+def test_the_arabic_letter_mark_is_no_letter():
+    assert shown("a\u061cb") == "ab"
+
+
 class Silent(Exception):
     def __str__(self):
         raise RuntimeError

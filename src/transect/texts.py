@@ -12,15 +12,17 @@ from typing import Final
 
 _ESCAPES: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colors, cursor
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS: titles, links, clipboard
+    # OSC, DCS: titles, links, clipboard; none holds another's beginning, so that a search takes linear time
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 _BREAKS_IN_LINES: Final = re.compile(r"[\t\v\f\r\x1c-\x1e\x85\u2028\u2029]")
-UNSEEN: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+UNSEEN: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control and bidirectional characters, except for the line break."""
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
 _LONGEST_MESSAGE: Final = 2000
+_LONGEST_TEXT: Final = 20_000
 
 
 def encodable(text: str) -> str:
@@ -46,6 +48,11 @@ def shown(text: str) -> str:
     return encodable(UNSEEN.sub("", text))
 
 
+def _cut(text: str) -> str:
+    """Both ends of a text that is far too long to be shown, so that cleaning it takes no time."""
+    return text if len(text) <= 2 * _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…{text[-_LONGEST_TEXT:]}"
+
+
 def one_line(text: str, longest: int = _LONGEST_MESSAGE) -> str:
     r"""The text as `shown`, in one line of at most `longest` characters: of a longer one the middle is left out.
 
@@ -54,7 +61,7 @@ def one_line(text: str, longest: int = _LONGEST_MESSAGE) -> str:
     >>> one_line("wrong\n\x1b[2J value; fix it"), one_line("abcdefghij", 7)
     ('wrong value; fix it', 'abcd…ij')
     """
-    text = " ".join(shown(_BREAKS.sub(" ", text)).split())
+    text = " ".join(shown(_BREAKS.sub(" ", _cut(text))).split())
     if len(text) <= longest:
         return text
     end = (longest - 1) // 3
@@ -74,7 +81,7 @@ def words_of(error: BaseException, longest: int = 200) -> str:
         text = str((error.strerror if isinstance(error, OSError) else None) or error)
     except Exception:  # the class is another's code
         text = ""
-    lines = shown(text.replace("\r", "\n")).strip().splitlines()
+    lines = shown(_cut(text).replace("\r", "\n")).strip().splitlines()
     line = " ".join(lines[0].split()) if lines else ""
     return (line if len(line) <= longest else f"{line[: longest - 1]}…") or type(error).__name__
 

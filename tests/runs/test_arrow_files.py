@@ -1,5 +1,8 @@
 """Arrow files are read in a process of their own: a damaged one is a refusal and no crash."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,6 +23,18 @@ def written(path, kind):
 @pytest.mark.parametrize("kind", ["stream", "file"])
 def test_a_sound_file_is_read_as_it_is(tmp_path, kind):
     assert read_table(written(tmp_path / "x.arrow", kind)).equals(TABLE)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
+def test_a_limit_of_memory_that_was_set_before_stays(tmp_path):
+    """As batch systems set it; raising it is not allowed."""
+    path = written(tmp_path / "x.arrow", "stream")
+    work = (
+        "import resource, sys; from pathlib import Path; from transect.runs.inputs import read_table; "
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30,) * 2); print(read_table(Path(sys.argv[1])).num_rows)"
+    )
+    done = subprocess.run([sys.executable, "-c", work, str(path)], capture_output=True, text=True)
+    assert done.stdout == "3\n", done.stderr
 
 
 @pytest.mark.parametrize("kind", ["stream", "file"])

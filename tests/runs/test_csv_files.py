@@ -28,8 +28,8 @@ def test_a_stray_quote_names_its_line_and_drops_no_row(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('id,age\n"a,1\n', "x, line 2: expected a row of CSV, got unexpected end of data"),
-        ('id,age\n"a"b,1\n', "x, line 2: expected a row of CSV, got ',' expected after '\"'"),
+        ('id,age\n"a,1\n', "x, line 2: expected a closing quote, got the end of the file"),
+        ('id,age\n"a"b,1\n', "x, line 2: expected a comma after a closing quote, got more text"),
         ("id,age\na,1,2\n", "x, line 2: expected 2 columns, got 3; fix the line"),
         ("id,age\n\na\n", "x, line 3: expected 2 columns, got 1; fix the line"),
         ("id,id\na,1\n", "x: expected every column once, got id, id; rename one"),
@@ -52,6 +52,18 @@ def test_what_a_writer_made_is_read_back(rows):
     sink = io.StringIO()
     csv.writer(sink, quoting=csv.QUOTE_ALL).writerows(rows)
     assert [row for _line, row in rows_of(sink.getvalue(), "x")] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('id,x\n"a"b,3\n', "line 2: expected a comma after a closing quote, got more text; double the quotes"),
+        (f"id,x\n{'a' * 2_000_000},3\n", "line 2: expected fields of up to 1,048,576 characters, got a longer one"),
+    ],
+)
+def test_each_fault_has_a_sentence(text, message):
+    with pytest.raises(BadInput, match=message):
+        list(rows_of(text, "people"))
 
 
 def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():

@@ -1,5 +1,9 @@
 """Tables in every form that a user may give, and refusals in one line."""
 
+import io
+import struct
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -51,13 +55,39 @@ def test_rows_of_a_matrix_become_lists():
     assert as_table({"w": np.eye(2)}).to_pydict() == {"w": [[1.0, 0.0], [0.0, 1.0]]}
 
 
+def _npy():
+    file = io.BytesIO()
+    np.save(file, np.zeros(3))
+    return file.getvalue()
+
+
+def _npz(header):
+    """An archive with one array whose header is this text."""
+    text = header.encode().ljust(117) + b"\n"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text)
+    return file.getvalue()
+
+
+def _doubled():
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"])] * 2, names=["id", "id"]), file)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("t.csv", b"id,smile\na,0.1,9\n", "t.csv, line 2: expected 2 columns, got 3; fix the line"),
         ("t.parquet", b"PAR1", "expected a readable parquet file"),
         ("t.arrow", b"nothing", "expected a readable arrow file"),
-        ("t.npz", b"nothing", "expected a readable npz file"),
+        ("t.npz", b"nothing", r"expected a file that numpy.savez wrote, got another kind; convert it"),
+        ("t.npz", _npy(), r"expected a file that numpy.savez wrote, got another kind; convert it"),
+        ("t.npz", _npz("("), "expected a readable npz file, got: a damaged header"),
+        ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got: a damaged header"),
+        ("t.csv", b"id,id\na,b\n", "t.csv: expected every column once, got id"),
+        ("t.parquet", _doubled(), "t.parquet: expected every column once, got id twice; rename one"),
         ("t.txt", b"", r"expected one of \.parquet, .*, got \.txt"),
         ("none.csv", None, "expected a file, found none"),
     ],

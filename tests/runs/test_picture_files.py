@@ -1,10 +1,14 @@
 """Pictures of every depth as sRGB with 8 bits, and refusals where the file states no white."""
 
+import contextlib
 import io
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 import transect
@@ -78,6 +82,28 @@ def test_other_kinds_are_converted_by_pillow(mode):
 def test_a_png_is_all_that_a_run_may_hold():
     with pytest.raises(BadInput, match="a picture of the run: expected an image"):
         pixels_of_png(encoded(EXPECTED, "BMP"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of Pillow, about tags that it skips
+@given(place=st.integers(0, 10_000), byte=st.integers(0, 255))
+def test_damaged_exif_is_read_or_refused(place, byte):
+    """One such WebP raised struct.error."""
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "maker"
+    content = bytearray(encoded(np.zeros((4, 6, 3), np.uint8), "WEBP", exif=exif.tobytes()))
+    content[place % len(content)] = byte
+    with contextlib.suppress(BadInput):
+        assert open_rgb(bytes(content), "x").mode == "RGB"
+
+
+@pytest.mark.parametrize("error", [struct.error, TypeError, KeyError, IndexError, EOFError, OverflowError])
+def test_what_pillow_raises_on_damaged_tags_is_a_refusal(monkeypatch, error):
+    def fail(image):
+        raise error("damaged")
+
+    monkeypatch.setattr("PIL.ImageOps.exif_transpose", fail)
+    with pytest.raises(BadInput, match="x: expected an image, got"):
+        open_rgb(encoded(np.zeros((4, 6, 3), np.uint8), "PNG"), "x")
 
 
 def test_photographs_to_invert_are_opened_the_same_way(tmp_path):

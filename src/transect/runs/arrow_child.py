@@ -16,7 +16,10 @@ def _bound(most: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (2 * most + (2 << 30),) * 2)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bound = 2 * most + (2 << 30)
+    bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
 
 
 def _names(fields: Any) -> None:

@@ -57,7 +57,17 @@ def rows_of(
             head = head or row
             yield before, row
     except csv.Error as error:
-        raise BadInput(f"{name}, line {before + 1}: expected a row of CSV, got {error}; {_QUOTES}") from None
+        raise BadInput(f"{name}, line {before + 1}: {_fault(str(error))}") from None
+
+
+def _fault(reason: str) -> str:
+    if "field limit" in reason:
+        return f"expected fields of up to {_LONGEST_FIELD:,} characters, got a longer one; shorten it"
+    if "expected after" in reason:
+        return f"expected a comma after a closing quote, got more text; {_QUOTES}"
+    if "end of data" in reason:
+        return f"expected a closing quote, got the end of the file; {_QUOTES}"
+    return f"expected a row of CSV, got one that no reader takes; {_QUOTES}"
 
 
 def records_of(

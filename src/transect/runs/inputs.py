@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
 from transect.runs import arrow_files, bounds, csv_files
-from transect.texts import encodable, words_of
+from transect.texts import encodable, shown, words_of
 
 TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
@@ -93,6 +95,10 @@ _UNREADABLE: Final = (
     EOFError,
     MemoryError,
     NotImplementedError,
+    OverflowError,
+    SyntaxError,
+    TypeError,
+    tokenize.TokenError,  # of numpy, about a header
     zipfile.BadZipFile,
     zlib.error,
     pa.ArrowException,
@@ -110,13 +116,18 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     Raises BadInput, with the reason, for a file that is absent, of another kind, or damaged.
     """
     try:
-        return _read(path, role, text)
+        table = _read(path, role, text)
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
     except _UNREADABLE as error:
-        reason = words_of(error)
+        damaged = isinstance(error, OverflowError | SyntaxError | TypeError | tokenize.TokenError)
+        reason = "a damaged header" if damaged else words_of(error)
         kind = path.suffix.removeprefix(".") or "table"
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
+    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if twice:
+        raise BadInput(f"{role} {path}: expected every column once, got {shown(twice[0])} twice; rename one")
+    return table
 
 
 def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
@@ -128,6 +139,8 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
     if suffix in (".arrow", ".feather"):
         return arrow_files.read_arrow(path)
     if suffix == ".npz":
+        if not zipfile.is_zipfile(path):
+            raise BadInput(f"{role} {path}: expected a file that numpy.savez wrote, got another kind; convert it")
         bounds.check_archive(path)
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _of_columns({name: arrays[name] for name in arrays.files}, f"{role} {path}")

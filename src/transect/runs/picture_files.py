@@ -7,6 +7,7 @@ No format is opened whose reader runs a program, and EXIF rotations are undone. 
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -56,10 +57,20 @@ def pixels_of_png(png: bytes, name: str = "a picture of the run") -> np.ndarray:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """What Pillow raises on files that are no images, or damaged; for a bad PNG it is SyntaxError."""
+    """What Pillow raises on files that are no images, or damaged: for a bad PNG SyntaxError, for bad EXIF others."""
     from PIL import Image
 
-    return OSError, SyntaxError, ValueError, Image.DecompressionBombError
+    return (
+        OSError,
+        SyntaxError,
+        ValueError,
+        TypeError,
+        LookupError,
+        EOFError,
+        OverflowError,
+        struct.error,
+        Image.DecompressionBombError,
+    )
 
 
 def reason(error: Exception) -> str:

@@ -62,6 +62,12 @@ def test_the_winning_label_and_its_confidence(tmp_path, answer, response, score)
     assert scores_of(tmp_path, answer, response=response).scores[:, 0] == pytest.approx([score] * 2)
 
 
+@pytest.mark.parametrize("path", ["score", "floor(score)", "floor(to_number('1e999'))"])
+def test_infinity_is_a_failure_and_no_exception(tmp_path, path):
+    predictions = scores_of(tmp_path, b'{"score": 1e999}', response=f'score = "{path}"')
+    assert all(reason.startswith("invalid answer: ") for reason in predictions.failures)
+
+
 def test_labels_that_are_none_are_failures(tmp_path):
     predictions = scores_of(tmp_path, {"sex": 3}, response=WINNER)
     assert predictions.failures[0] == "invalid answer: expected a label at response.label, got number"

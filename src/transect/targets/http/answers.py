@@ -6,6 +6,7 @@ Reasons are categories with few words behind them, the same for equal faults, so
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, final
 
@@ -91,7 +92,7 @@ class AnswerReader:
             return None
         try:
             return self._paths[name].search(content)
-        except jmespath.exceptions.JMESPathError as error:
+        except (jmespath.exceptions.JMESPathError, ArithmeticError) as error:
             raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
 
     def _found(self, content: object) -> object:
@@ -183,14 +184,14 @@ def failed(task: Task, reason: str) -> Predictions:
 
 
 def parse(body: bytes) -> object:
-    """JSON, strictly: no key twice, no NaN. Raises NoAnswer.
+    """JSON, strictly: no key twice, no NaN, no infinity. Raises NoAnswer.
 
     >>> parse(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     transect.targets.http.answers.NoAnswer: invalid answer: JSON with a key twice
     """
     try:
-        return json.loads(body, object_pairs_hook=_unique, parse_constant=_constant)
+        return json.loads(body, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
     except RecursionError:
         raise NoAnswer("invalid answer: nested too deeply") from None
     except (ValueError, UnicodeDecodeError):
@@ -244,6 +245,13 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(_: str) -> NoReturn:
     raise NoAnswer("invalid answer: JSON with NaN or infinity")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise NoAnswer("invalid answer: JSON with NaN or infinity")
+    return number
 
 
 def _conditions(response: Response) -> dict[str, str]:

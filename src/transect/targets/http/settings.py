@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, final
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transect.errors import BadInput
+from transect.errors import BadInput, did_you_mean
 from transect.records import Task
 from transect.runs import toml_files
 from transect.targets.http.presets import REKOGNITION, with_preset
@@ -264,13 +264,25 @@ def _path_fault(settings: Settings) -> tuple[str, str] | None:
     paths = {key: value for key, value in response.model_dump().items() if key in _PATHS and value}
     for key, value in {**paths, **{f"outcomes.{k}": v for k, v in response.outcomes.items()}}.items():
         try:
-            jmespath.compile(value)
+            parsed = jmespath.compile(value).parsed
         except RecursionError:
             return f"response.{key}", f"expected a JMESPath, got one of {len(value)} characters, nested too deeply"
         except jmespath.exceptions.JMESPathError as error:
-            first = words_of(error).removesuffix(", for expression:")
+            first = words_of(error).removesuffix(", for expression:").rstrip(":")
             return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"
+        known = sorted(jmespath.functions.Functions.FUNCTION_TABLE)
+        if unknown := next((name for name in _functions(parsed) if name not in known), None):
+            return f"response.{key}", f"expected functions of JMESPath, got {unknown}(): {did_you_mean(unknown, known)}"
     return None
+
+
+def _functions(parsed: Mapping[str, Any]) -> Iterator[str]:
+    """The functions that a parsed JMESPath calls."""
+    if parsed["type"] == "function_expression":
+        yield parsed["value"]
+    for child in parsed["children"]:
+        if isinstance(child, Mapping):
+            yield from _functions(child)
 
 
 _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
