@@ -6,7 +6,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench clean
+.PHONY: help demo test slow lowest lint bench clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -30,6 +30,23 @@ test: $(VENV)/test.stamp   ## the default test suite
 slow: $(VENV)/test.stamp   ## the long statistical tests
 	$(PYTEST) -m slow
 
+# The oldest versions that pyproject.toml allows, but for PyTorch, whose releases are gigabytes each. Old versions
+# of one library warn of new ones of another, which is no fault of ours.
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/cli tests/runs tests/datasets tests/targets tests/annotation tests/training tests/generators
+
+$(LOWEST)/stamp: pyproject.toml
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv 'torch>=2.6,<2.14'
+	$(LOWEST)/bin/python -m pip freeze --disable-pip-version-check | sed -n 's/^\(torch==[^+]*\).*/\1/p' >$(LOWEST)/torch.txt
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		--constraint $(LOWEST)/torch.txt --editable '.[test]'
+	@touch $@
+
+lowest: $(LOWEST)/stamp    ## the tests of what libraries do, with the oldest versions of them
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -n auto --dist worksteal -p no:cacheprovider \
+		-W default::DeprecationWarning -W default::FutureWarning $(LOWEST_TESTS)
+
 lint: $(VENV)/test.stamp   ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,4 +56,4 @@ bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
 	$(BIN)/python -m benchmarks
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis

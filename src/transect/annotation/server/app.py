@@ -57,7 +57,7 @@ def create_app(
     HTTPS, so that cookies are sent in no other way; public: the name (and port) under which a proxy on this
     machine shows it, which says in X-Forwarded-For whose request it is, so that raters do not share one rate.
     """
-    service = Service(project, examples, secure, clock, proxied=bool(public))
+    service = Service(project, examples, secure, clock)
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
     app.state.service = service
     app.include_router(rating.router)

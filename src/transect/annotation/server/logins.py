@@ -22,14 +22,14 @@ _YEAR: Final = 365 * 24 * 3600
 class Logins:
     """The organiser's logins: ten wrong passwords by address or known browser, then one in half a minute.
 
-    shared: a proxy says whose request it is. One that is set up badly lets people choose their address, so unknown
-    browsers together have a hundred wrong passwords, then one in six seconds.
+    Many addresses may be one person's, and a proxy that is set up badly lets people choose theirs: unknown browsers
+    together have a hundred wrong passwords, then one in six seconds. Those of this machine are not among them.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float], *, shared: bool) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
         self._each = Buckets(burst=10, rate=1 / 30)
-        self._all = Buckets(burst=100, rate=1 / 6) if shared else None
+        self._all = Buckets(burst=100, rate=1 / 6)
 
     def is_right(self, request: Request, password: str) -> bool:
         """Whether the password is right. Raises HTTPException 429, before it looks, where too many were wrong."""
@@ -56,4 +56,4 @@ class Logins:
             return [(self._each, f"browser {browser}")]
         address = request.client.host if request.client else ""
         own = [(self._each, f"address {address}")]
-        return own if self._all is None or is_loopback(address) else [*own, (self._all, _ALL)]
+        return own if is_loopback(address) else [*own, (self._all, _ALL)]

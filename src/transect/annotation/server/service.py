@@ -53,14 +53,12 @@ class Service:
         examples: Path | None,
         secure: bool,
         clock: Callable[[], float] = time.time,
-        *,
-        proxied: bool = False,
     ) -> None:
         self.project, self.examples, self.secure, self.clock = project, examples, secure, clock
         self.known = Known()
         self.guesses = Buckets(burst=10, rate=1 / 30)
         """Wrong links by address: ten, then one in half a minute."""
-        self.logins = Logins(project.database, clock, shared=proxied)
+        self.logins = Logins(project.database, clock)
         self._pages = Environment(
             loader=PackageLoader("transect.annotation.server"), autoescape=True, undefined=StrictUndefined
         )
