@@ -102,7 +102,7 @@ def attempt(
 
     thread = threading.Thread(target=run, name="transect-target", daemon=True)
     thread.start()
-    thread.join(timeout)
+    thread.join(min(timeout, threading.TIMEOUT_MAX))
     if failure:
         if isinstance(failure[0], _PASS_THROUGH):
             raise failure[0]

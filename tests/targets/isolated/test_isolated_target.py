@@ -162,3 +162,98 @@ def test_the_process_ends_with_a_program_that_is_killed(tmp_path):
 
         time.sleep(0.05)
     pytest.fail("the process of the target is still there")
+
+
+STRAY = """
+import os, struct
+import numpy as np
+from transect.records import Predictions, Task
+from transect.targets.isolated.messages import answer_message, send
+
+def pipes():
+    paths = [(int(f), f"/proc/self/fd/{f}") for f in os.listdir("/proc/self/fd")]
+    return [f for f, path in paths if f > 2 and os.path.exists(path) and "pipe" in os.readlink(path)]
+
+def stray(pixels):
+    '''On a first value of 1 one more message than was asked for, of 2 bytes that are no message, of 3 one of call 1.'''
+    kind = int(pixels[0, 0, 0, 0])
+    header, numbers = answer_message(Predictions(Task.BINARY, np.full((len(pixels), 1), 0.125), ("",) * len(pixels)))
+    for pipe in pipes() if kind in (1, 2, 3) else ():
+        try:
+            if kind == 2:
+                os.write(pipe, b"hello")
+            else:
+                with os.fdopen(os.dup(pipe), "wb") as stream:
+                    send(stream, header if kind == 1 else {**header, "call": 2}, numbers)
+        except OSError:
+            pass
+    return [float(image[1:].mean() / 255) for image in pixels]
+
+class Babbles:
+    name, task = "babbles", "binary"
+    def __init__(self):
+        for pipe in pipes():
+            try:
+                os.write(pipe, bytes(7) + bytes([5]) + bytes(8) + b"hello")
+            except OSError:
+                pass
+    def predict(self, images):
+        return [0.0] * len(images)
+
+babbles = Babbles
+"""
+
+
+@pytest.fixture
+def stray_module(tmp_path, monkeypatch):
+    (tmp_path / "stray_target.py").write_text(STRAY)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the target finds its pipes in /proc")
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_a_stray_message_is_no_answer_to_the_next_image(stray_module, kind):
+    """The image with the stray message may fail, and none gets the answer about another."""
+    target = resolve("stray_target:stray", task="binary", isolate=True)
+    images = faces(0, kind, 0, 0)
+    images.pixels[:, 1:] = np.arange(4, dtype=np.uint8)[:, None, None, None] * 51
+    answers = guarded(target, images, timeout=60.0, batch=1)
+    target.close()
+    right = np.arange(4) * 0.2
+    failed = np.array([bool(reason) for reason in answers.failures])
+    np.testing.assert_allclose(answers.scores[~failed, 0], right[~failed])
+    assert 1 <= failed.sum() <= 2
+    assert not failed[[0, 3]].any(), "a fresh process answers on"
+    assert {reason for reason in answers.failures if reason} <= {
+        "its process sent an answer that nobody asked for",
+        "its process sent no answer that can be read",
+    }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the target finds its pipes in /proc")
+def test_nonsense_in_place_of_a_description_is_said_to_be_that(stray_module):
+    with pytest.raises(BadInput, match="its process sent no answer that can be read while it was loaded"):
+        resolve("stray_target:babbles", isolate=True)
+
+
+def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
+    from transect.targets.isolated import target as isolated
+
+    (tmp_path / "hangs_on_import.py").write_text("import time\ntime.sleep(3600)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(isolated, "_LOADING", 3.0)
+    with pytest.raises(BadInput, match="its process was ended after 3 s while it was loaded"):
+        resolve("hangs_on_import:f", isolate=True)
+
+
+@pytest.mark.parametrize("patience", [1e300, float("inf")])
+def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
+    class Patient:
+        name, task = "patient", "binary"
+
+        def predict(self, images):
+            return [0.5] * len(images)
+
+    target = as_target(Patient())
+    target.patience = patience
+    assert guarded(target, faces(0), timeout=1.0, batch=1).failures == ("",)

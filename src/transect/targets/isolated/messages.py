@@ -19,6 +19,8 @@ from transect.records import Images, Predictions, Task
 
 Header: TypeAlias = Mapping[str, Any]
 """A message's facts, as JSON holds them."""
+CALL: Final = "call"
+"""The key of a message's number: a reply has that of what it replies to."""
 LONGEST_HEADER: Final = 64 << 20
 LONGEST_NUMBERS: Final = 4 << 30
 _LENGTHS: Final = struct.Struct(">QQ")

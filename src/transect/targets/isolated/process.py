@@ -24,7 +24,7 @@ from transect.records import Predictions, Task
 from transect.targets.capabilities import box_convention_of, is_metered, labels_of, patience_of
 from transect.targets.description import describe
 from transect.targets.guard import reason_of
-from transect.targets.isolated.messages import Header, answer_message, images_of, receive, send
+from transect.targets.isolated.messages import CALL, Header, answer_message, images_of, receive, send
 from transect.targets.model import ModelTarget
 from transect.targets.output import as_predictions
 from transect.targets.resolution import resolve
@@ -40,10 +40,11 @@ def main() -> None:
     request, _ = receive(asked)
     sys.path[:] = request["path"]
     opened = _attempt(lambda: resolve(request["spec"], **request["options"], isolate=False))
+    number = {CALL: request[CALL]}
     if not isinstance(opened, Target):
-        send(answers, opened)
+        send(answers, {**opened, **number})
         return
-    send(answers, _facts(opened))
+    send(answers, {**_facts(opened), **number})
     while True:
         try:
             header, numbers = receive(asked)
@@ -107,8 +108,9 @@ def _answer(target: Target, header: Header, numbers: bytes, answers: IO[bytes]) 
             reply = {"error": "NoAnswer", "text": fault}, b""
     except BaseException as error:  # a plug-in may raise anything, SystemExit too
         reply = ({"error": type(error).__name__, "text": reason_of(error)}, b"")
+    facts, content = reply
     with suppress(BrokenPipeError):
-        send(answers, *reply)
+        send(answers, {**facts, CALL: header[CALL]}, content)
 
 
 def _sound(answer: Predictions) -> Predictions:

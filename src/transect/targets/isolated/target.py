@@ -19,7 +19,7 @@ from transect import errors
 from transect.errors import BadInput, TransectError
 from transect.records import Images, Predictions, Task
 from transect.targets.boxes import BoxConvention
-from transect.targets.isolated.messages import Header, NoAnswer, answer_of, images_message, receive, send
+from transect.targets.isolated.messages import CALL, Header, NoAnswer, answer_of, images_message, receive, send
 from transect.targets.preprocess import Preprocess
 
 _COMMAND: Final = (sys.executable, "-P", "-m", "transect.targets.isolated.process")
@@ -27,6 +27,8 @@ _PASSED_ON: Final = ("TooManyFailures", "BudgetSpent", "AnswersUnusable", "Inter
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
 """Seconds for a process that is told to end."""
+_LOADING: Final = 600.0
+"""Seconds that opening a target may take, each time that its process is started."""
 
 
 class _Process:
@@ -39,17 +41,49 @@ class _Process:
         )
         self.end = weakref.finalize(self, _end, self._popen)
         """Ends the process and closes its pipes; runs where the target is forgotten, and at the end of the program."""
+        self._calls = 0
 
     @property
     def alive(self) -> bool:
         return self._popen.poll() is None
 
     def asked(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """The reply to a message. Raises EOFError or OSError where the process ended."""
+        """The reply to a message, by the number that both have.
+
+        Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else than this reply; what
+        follows then has no known place, so that the process has to end.
+        """
         if self._popen.stdin is None or self._popen.stdout is None:
             raise EOFError
-        send(self._popen.stdin, header, numbers)
-        return receive(self._popen.stdout)
+        self._calls += 1
+        send(self._popen.stdin, {**header, CALL: self._calls}, numbers)
+        facts, content = receive(self._popen.stdout)
+        if facts.pop(CALL, None) != self._calls:
+            raise NoAnswer("its process sent an answer that nobody asked for")
+        return facts, content
+
+    def opened(self, request: Header) -> Header:
+        """The reply to the first message.
+
+        Raises EOFError, OSError and NoAnswer as `asked` does, and NoAnswer where it took too long.
+        """
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self._popen.kill()
+
+        timer = threading.Timer(_LOADING, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self.asked(request)[0]
+        except (EOFError, OSError):
+            if late.is_set():
+                raise NoAnswer(f"its process was ended after {_LOADING:g} s") from None
+            raise
+        finally:
+            timer.cancel()
 
     def ended(self) -> str:
         """How the process ended, without its identifier, so that equal endings can be counted together."""
@@ -87,9 +121,12 @@ class IsolatedTarget:
         process = _Process()
         _LIVING.add(process)
         try:
-            self._read(process.asked(self._request)[0])
-        except (EOFError, OSError, NoAnswer):
+            self._read(process.opened(self._request))
+        except (EOFError, OSError):
             raise BadInput(f"target {self._request['spec']}: {process.ended()} while it was loaded") from None
+        except NoAnswer as error:
+            process.end()
+            raise BadInput(f"target {self._request['spec']}: {error} while it was loaded") from None
         except BaseException:
             process.end()
             raise
@@ -101,8 +138,8 @@ class IsolatedTarget:
         try:
             self.name, self.task = str(facts["name"]), Task(facts["task"])
             self.labels = tuple(map(str, facts["labels"]))
-            self.threshold, self.patience = _number(facts["threshold"]), float(facts["patience"])
-            self.positive: str | int | None = facts["positive"]
+            self.threshold, self.patience = _number(facts["threshold"]), _number(facts["patience"]) or 0.0
+            self.positive: str | int | None = _class(facts["positive"])
             convention = facts["box_convention"]
             self.box_convention = None if convention is None else BoxConvention(*map(float, convention))
             self._description: dict[str, Any] = dict(facts["description"])
@@ -129,6 +166,9 @@ class IsolatedTarget:
                 header, numbers = process.asked(*images_message(images))
             except (EOFError, OSError):
                 raise NoAnswer(process.ended()) from None
+            except NoAnswer:
+                self.stop()
+                raise
         if "error" in header:
             raise _error(header)
         return answer_of(header, numbers, len(images))
@@ -205,6 +245,12 @@ def _plain_option(value: object) -> object:
 def _path() -> list[str]:
     """Where this process finds modules, the working folder by its name."""
     return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
+
+
+def _class(value: object) -> str | int | None:
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise ValueError
 
 
 def _number(value: object) -> float | None:
