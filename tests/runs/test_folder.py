@@ -108,7 +108,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_there(tmp_path, monkeypatch):
 def test_an_unwritable_folder_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(RunFolderError, match=r"cannot write .*; choose another folder with --out"),
+        pytest.raises(RunFolderError, match=r"cannot write .*; choose another folder"),
         RunFolder(tmp_path / "file" / "run", SPEC),
     ):
         pass

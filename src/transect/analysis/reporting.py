@@ -28,8 +28,9 @@ from transect.reports.records import Section
 from transect.runs import bins, error_conditions
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
-from transect.runs.folder import STUDIES, read_spec
+from transect.runs.folder import read_spec
 from transect.runs.inputs import TableLike, as_names
+from transect.runs.locks import STUDIES
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
 from transect.texts import say

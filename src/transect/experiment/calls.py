@@ -13,7 +13,7 @@ from transect.runs.folder import canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
 from transect.runs.plain_json import plain
 
-FOLDER: Final = "calls"
+FOLDER: Final = "call_counts"
 
 
 @final
@@ -36,7 +36,6 @@ def keep(folder: Path, targets: Sequence[Target]) -> None:
         if not isinstance(target, CountsCalls) or (path.exists() and not target.made()[0]):
             continue
         if (counts := target.call_counts()) is not None:
-            path.parent.mkdir(exist_ok=True, parents=True)
             write_atomically(path, canonical_json(plain(TargetCalls(target.name, counts))) + "\n")
 
 

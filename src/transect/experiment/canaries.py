@@ -78,7 +78,6 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
         record = target.asked_again() if isinstance(target, RepeatsCanaries) else None
         if record is None:
             continue
-        (folder / FOLDER).mkdir(exist_ok=True)
         record = {"target": target.name, **record}
         write_atomically(folder / FOLDER / f"{slug(target.name)}.json", canonical_json(record) + "\n")
         lines += warnings(record)

@@ -39,7 +39,6 @@ def write(page: Page, path: Path, numbers: object = None) -> Path:
 
     Raises RunFolderError when the folder cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
     write_atomically(path, build(page))

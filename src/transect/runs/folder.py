@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,6 @@ from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
 from transect.texts import encodable, words_of
 
-STUDIES = "studies"
 _TEMPORARY = ".partial"
 
 
@@ -94,10 +94,10 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
-        temporary = path.with_name(f".{path.name}{_TEMPORARY}")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
+            with temporary.open("xb") as file:  # a new file: never what a link of that name leads to
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -175,6 +175,7 @@ class RunFolder:
             ".digests/**/",
         ):  # ours alone: the folder may hold more
             for leftover in self.path.glob(f"{place}.*{_TEMPORARY}"):
+                refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
         if not record.exists():

@@ -18,18 +18,47 @@ _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 """A folder that holds one of these is a run's."""
 
 
+STUDIES: Final = "studies"
+"""The folder of the runs of an audit that has several."""
+
+
 def refuse_links(path: Path) -> None:
-    """Raise RunFolderError where a link stands between a run's folder and what is written at `path` inside it."""
+    """Raise RunFolderError where a link stands between a run's folder and what is written at `path` inside it.
+
+    So it does where `path` itself is a link beside the runs of several studies. Links above a run's folder are yours.
+    """
     path = path.absolute()
     for place in (path, *path.parents):
-        if place.is_symlink() and any((above / mark).is_file() for above in place.parents for mark in _MARKS):
-            raise RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
+        if place.is_symlink() and (_in_a_run(place) or (place == path and _beside_studies(place))):
+            raise _link(place)
+
+
+def refuse_links_in(folder: Path, path: Path) -> None:
+    """Raise RunFolderError where a link stands between a folder, whatever it holds, and `path` inside it."""
+    for place in (path, *path.parents):
+        if place == folder:
+            return
+        if place.is_symlink():
+            raise _link(place)
+
+
+def _in_a_run(place: Path) -> bool:
+    return any((above / mark).is_file() for above in place.parents for mark in _MARKS)
+
+
+def _beside_studies(place: Path) -> bool:
+    return any(place.parent.glob(f"{STUDIES}/*/run.json"))
+
+
+def _link(place: Path) -> RunFolderError:
+    return RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
 
 
 def lock_folder(folder: Path, name: str = LOCK) -> FileLock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
-    Raises FolderInUse where another process has it; RunFolderError where there can be none.
+    A link to the folder itself, or above it, is followed: it is yours. Raises FolderInUse where another process has
+    it; RunFolderError where there can be none, or where the folder is a link within another run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,12 +70,13 @@ def lock_folder(folder: Path, name: str = LOCK) -> FileLock:
     file = folder / name
     if file.is_symlink():
         raise RunFolderError(f"{file}: expected a run's lock, got a link; remove it, and rerun")
+    refuse_links(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file)
         lock.acquire(timeout=0)
     except Timeout:
-        raise FolderInUse(f"{folder} is in use by a live run: wait for it, stop it, or choose another --out") from None
+        raise FolderInUse(f"{folder} is in use by a live run: wait for it, stop it, or choose another folder") from None
     except (OSError, NotImplementedError) as error:  # the latter on file systems without locks
-        raise RunFolderError(f"cannot write {folder}: {words_of(error)}; choose another folder with --out") from error
+        raise RunFolderError(f"cannot write {folder}: {words_of(error)}; choose another folder") from error
     return lock

@@ -96,8 +96,8 @@ def test_without_a_call_nothing_is_kept(tmp_path):
     ],
 )
 def test_a_broken_file_of_counts_is_an_error_of_one_line(tmp_path, text, problem):
-    (tmp_path / "calls").mkdir()
-    (tmp_path / "calls" / "acme.json").write_text(text)
+    (tmp_path / "call_counts").mkdir()
+    (tmp_path / "call_counts" / "acme.json").write_text(text)
     with pytest.raises(BadInput, match=problem) as caught:
         calling.sections(tmp_path)
     assert "acme.json" in str(caught.value)

@@ -19,7 +19,8 @@ from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.seen import check as check_ratings
 from transect.runs import bins, boundary, error_conditions
-from transect.runs.folder import STUDIES, slug
+from transect.runs.folder import slug
+from transect.runs.locks import STUDIES, refuse_links_in
 from transect.runs.progress import announcing_stages
 
 SMILE_NEIGHBORS: Final = 20
@@ -102,6 +103,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
     for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
+        refuse_links_in(folder, place)
         study.run(part, place, quiet=quiet)
         if part is planned.controlled(studies, request):
             study.run_control(replace(part, world=planned.plain(part.world)), place, quiet=quiet)
@@ -155,6 +157,7 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
         (designed,), _ = planned.designs(request, [target])
         (part,) = planned.complete([designed], request, [target], check_of())
         place = out / STUDIES / name
+        refuse_links_in(out, place)
         study.run(replace(part, name=name), place, quiet=quiet)
         study.run_control(replace(part, name=name), place, quiet=quiet)
     with announcing_stages(quiet=quiet):

@@ -14,8 +14,9 @@ from transect.analysis import rater_report, reporting, sections
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
-from transect.runs.folder import STUDIES, FinishedRun, slug
+from transect.runs.folder import FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
+from transect.runs.locks import STUDIES
 from transect.runs.plain_json import loads
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
