@@ -45,7 +45,8 @@ $(LOWEST)/stamp: pyproject.toml
 
 lowest: $(LOWEST)/stamp    ## the tests of what libraries do, with the oldest versions of them
 	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -n auto --dist worksteal -p no:cacheprovider \
-		-W default::DeprecationWarning -W default::FutureWarning $(LOWEST_TESTS)
+		-W default::DeprecationWarning -W default::FutureWarning -W default::ResourceWarning \
+		-W default::pytest.PytestUnraisableExceptionWarning $(LOWEST_TESTS)
 
 lint: $(VENV)/test.stamp   ## style and types
 	$(BIN)/ruff check .

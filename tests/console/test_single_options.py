@@ -40,4 +40,4 @@ def test_the_message_names_the_option(arguments, option):
 
 def test_options_that_take_several_values_may_be_repeated():
     audit = dict(COMMANDS)["audit",]
-    assert audit.make_context("audit", ["x", "--vary", "a", "--vary", "b"]).params["vary"] == ["a", "b"]
+    assert list(audit.make_context("audit", ["x", "--vary", "a", "--vary", "b"]).params["vary"]) == ["a", "b"]

@@ -28,7 +28,10 @@ NEAREST = [(4, 0), (5, 1), (6, 2), (7, 3)]
 def test_a_row_without_a_list_is_missing_and_moves_no_other(tmp_path, kind):
     """Of four rows the third has none: what is left, 3 x 2 numbers, could be read as 4 rows of no length alone."""
     rows = pa.array([[1, 2], [3, 4], None, [5, 6]], kind)
-    pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
+    try:
+        pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this pyarrow writes no lists of one length that lack values")
     found, names = match_files.read_features(tmp_path / "f.parquet")
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [np.nan, np.nan], [5, 6]])
     assert names == ("w[0]", "w[1]")

@@ -217,7 +217,7 @@ def test_the_noise_curve_ends_where_noise_does():
         ({"seeds": []}, "seeds"),
         ({"attackers": []}, "attackers"),
         ({"epochs": 3}, "epochs: unknown key"),
-        ({"mitigations": [{"kind": "magic", "name": "x"}]}, "mitigations.0"),
+        ({"mitigations": [{"kind": "magic", "name": "x"}]}, "mitigations 1"),
         (
             {"mitigations": [{"kind": "reweighed", "name": "x"}, {"kind": "balanced", "name": "x"}]},
             "expected distinct names",

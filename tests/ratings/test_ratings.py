@@ -53,7 +53,7 @@ def test_files_that_are_no_tables(folder, tmp_path):
     (tmp_path / "seen.parquet").write_bytes(b"no parquet")
     assert "expected a readable parquet file" in refusal(folder, tmp_path / "seen.parquet")
     (tmp_path / "twice.csv").write_text(f"id,age,age\n{IDS[0]},1,2\n")
-    assert "each once, got id, age, age" in refusal(folder, tmp_path / "twice.csv")
+    assert "expected each column once, got age again; rename one" in refusal(folder, tmp_path / "twice.csv")
 
 
 def test_infinity_is_no_rating(folder, tmp_path):

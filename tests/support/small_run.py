@@ -60,6 +60,7 @@ def make_run(folder, subjects=6, cells=2, per_part=4, seed=0, without_picture=()
                         "subject": pa.array([subject for subject, _ in rows], pa.int64()),
                         "cell": pa.array([cell for _, cell in rows], pa.int32()),
                         "intended.smile": [values[cell] for _, cell in rows],
+                        "face_box": pa.nulls(len(rows), pa.list_(pa.float64())),
                         "image": pa.array(pictures, pa.binary()),
                         "sha256": [hashlib.sha256(one or b"").hexdigest() for one in pictures],
                     }

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
+from transect.runs import bounds
 from transect.runs.locks import refuse_links
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
@@ -62,7 +62,7 @@ class FolderResult(Result):
     @property
     def table(self) -> pa.Table:
         """The effects, a row each, with the columns of effects.parquet."""
-        return pq.read_table(self.folder / "effects.parquet")
+        return bounds.read_parquet(self.folder / "effects.parquet")
 
     def report(self, path: str | Path) -> Path:
         """Copy the page as audit.html, with the results.json that it names, into the folder `path`; return its path."""

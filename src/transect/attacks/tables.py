@@ -20,6 +20,7 @@ from transect.attacks.chance import item_keys
 from transect.attacks.records import Evidence, LabelledData
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
+from transect.runs.json_records import read_json
 from transect.runs.plain_json import loads
 from transect.texts import words_of
 
@@ -167,8 +168,13 @@ def _read_folder(path: Path, role: str) -> pa.Table:
 def _arrow_files(path: Path) -> list[Path]:
     """The files that `save_to_disk` lists; a folder also holds what `map` and `filter` have cached."""
     if (path / "state.json").exists():
-        state = loads((path / "state.json").read_text(encoding="utf-8"))
-        return [path / Path(part["filename"]).name for part in state["_data_files"]]
+        state = read_json(path / "state.json", "the state of a data set", "save it again with save_to_disk")
+        try:
+            return [path / Path(part["filename"]).name for part in state["_data_files"]]
+        except (KeyError, TypeError):
+            raise BadInput(
+                f"{path / 'state.json'}: expected _data_files with filename; save the data set again"
+            ) from None
     return [file for file in sorted(path.glob("*.arrow")) if not file.name.startswith("cache-")]
 
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
 from transect.records import Images
-from transect.runs import picture_files
+from transect.runs import bounds, picture_files
 from transect.runs.inputs import check_file_names
 from transect.texts import words_of
 
@@ -109,7 +108,9 @@ def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
 def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     parts = sorted((folder / "images").glob("part-*.parquet"))
     try:
-        tables = [pq.read_table(part, columns=["id", "image"]) for part in parts]
+        tables = [bounds.read_parquet(part, columns=["id", "image"]) for part in parts]
+        if any(not pa.types.is_binary(table.schema.field("image").type) for table in tables):
+            raise KeyError("image")
     except (OSError, pa.ArrowException, KeyError) as error:
         raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.folder import write_atomically
-from transect.runs.plain_json import loads
+from transect.runs.json_records import read_json
 
 FILE: Final = "bins.json"
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -76,8 +76,8 @@ def read(folder: Path) -> dict[str, tuple[float, ...]]:
     path = folder / FILE
     if not path.exists():
         return {}
+    stored = read_json(path, "cut points by attribute", "delete it, or give --bins again")
     try:
-        stored = loads(path.read_text(encoding="utf-8"))
         return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
     except (ValueError, TypeError, AttributeError):
         raise BadInput(f"{path}: expected cut points by attribute; delete it, or give --bins again") from None

@@ -11,7 +11,7 @@ from typing import Final
 
 from transect.errors import BadInput
 from transect.runs.folder import write_json
-from transect.runs.plain_json import loads
+from transect.runs.json_records import read_json
 
 FILE: Final = "boundary.json"
 
@@ -53,8 +53,9 @@ def read(folder: Path) -> tuple[float, float] | None:
     path = folder / FILE
     if not path.exists():
         return None
+    stored = read_json(path, "[low, high]", "delete it, or give --boundary again")
     try:
-        low, high = loads(path.read_text(encoding="utf-8"))
+        low, high = stored
         return check((float(low), float(high)))
     except (ValueError, TypeError):
         raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary again") from None

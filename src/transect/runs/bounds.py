@@ -145,12 +145,12 @@ def _table(file: Any, name: str, size: int, columns: Sequence[str] | None, group
     return pa.Table.from_batches(batches) if batches else file.read_row_groups([], columns=columns)
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """The table of one file, within the bound. Raises BadInput beyond it, and what pyarrow raises."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table of one file, or some columns, within the bound. Raises BadInput beyond it, and what pyarrow raises."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        return parquet_table(file, str(path), path.stat().st_size)
+        return parquet_table(file, str(path), path.stat().st_size, columns=columns)
 
 
 def _worst(metadata: Any, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_json
-from transect.runs.plain_json import loads
+from transect.runs.json_records import read_json
 
 FILE: Final = "error_conditions.json"
 MOST: Final = 3
@@ -52,10 +52,7 @@ def read(folder: Path) -> tuple[str, ...]:
     path = folder / FILE
     if not path.exists():
         return ()
-    try:
-        names = loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        names = None
+    names = read_json(path, "a list of attributes", "delete it, or give --by again")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by again")
     return tuple(names)

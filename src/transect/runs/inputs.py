@@ -126,7 +126,9 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
-        raise BadInput(f"{role} {path}: expected every column once, got {shown(twice[0])} twice; rename one")
+        raise BadInput(
+            f"{role} {path}: expected each column once, got {', '.join(map(shown, twice))} again; rename one"
+        )
     return table
 
 

@@ -46,6 +46,14 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
     return kind(**{name: _value(types_by_name[name], value[name], f"{place}.{name}".strip(".")) for name in value})
 
 
+def read_json(path: Path, expected: str, advice: str) -> Any:
+    """The value of a JSON file. Raises BadInput, in one line with the path, for one that cannot be read or parsed."""
+    try:
+        return loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: expected {expected}, got a damaged file ({words_of(error)}); {advice}") from None
+
+
 def record_in(path: Path, kind: type[R]) -> R:
     """The record that a JSON file holds. Raises BadInput, in one line with the path, for a file that holds none."""
     try:

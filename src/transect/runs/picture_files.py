@@ -51,8 +51,13 @@ def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS
         raise BadInput(f"{name}: expected an image, got {reason(error)}; fix it or drop it") from None
 
 
-def pixels_of_png(png: bytes, name: str = "a picture of the run") -> np.ndarray:
-    """The pixels uint8 [h, w, 3] of a PNG that a run holds. Raises BadInput for another, or a damaged one."""
+def pixels_of_png(png: object, name: str = "a picture of the run") -> np.ndarray:
+    """The pixels uint8 [h, w, 3] of a PNG that a run holds. Raises BadInput for another, or a damaged one.
+
+    A text is no PNG: it would be the path of a file.
+    """
+    if not isinstance(png, bytes):
+        raise BadInput(f"{name}: expected the bytes of a PNG, got {type(png).__name__}; make the part again")
     return np.asarray(open_rgb(png, name, PNG))
 
 

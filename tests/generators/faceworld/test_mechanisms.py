@@ -104,7 +104,7 @@ def test_values_do_not_depend_on_the_batch(tmp_path):
         ("[mechanisms.age]\nparents={hat=1}", "parents.hat: expected a number for each level"),
         ("[mechanisms.age]\nparents={smile={none=1}}", "parents.smile: expected one number"),
         ("[mechanisms.age]\nparents={hat={crown=1}}", "expected levels of hat .*got 'crown'"),
-        ("[mechanisms.age]\nnoise=-1\nparents={smile=1}", "mechanisms.age.noise: .*greater than or equal to 0"),
+        ("[mechanisms.age]\nnoise=-1\nparents={smile=1}", "mechanisms.age.noise: expected 0 or more"),
         ("[mechanisms.age]\nparents={}", "mechanisms.age.parents: "),
     ],
 )

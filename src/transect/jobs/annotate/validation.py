@@ -21,7 +21,7 @@ from transect.records import Attribute
 from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
-from transect.runs.plain_json import loads
+from transect.runs.json_records import read_json
 
 FILE: Final = "validation.json"
 
@@ -118,10 +118,13 @@ def require(folder: Path) -> None:
     path = folder / FILE
     if not path.exists():
         raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
-    studies = loads(path.read_text(encoding="utf-8"))
+    studies = read_json(path, "a validation", "run transect annotate validate again")
     if not studies:
         raise BadInput(f"{path}: expected a validation of every study, got none; run transect annotate validate")
-    failed = [f"{study}: {text}" for study, entry in studies.items() for text in entry["failures"].values()]
+    try:
+        failed = [f"{study}: {text}" for study, entry in studies.items() for text in entry["failures"].values()]
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(f"{path}: expected a validation by study; run transect annotate validate again") from None
     if failed:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; fix the generator")
 

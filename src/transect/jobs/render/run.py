@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import ClassVar, cast, final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from transect.designs import population_design, transect_design, transect_latents
 from transect.errors import BadInput
@@ -140,9 +139,10 @@ def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool
         fill_table(
             folder, "images", sizes, lambda part: _data_set_part(study, masks, part), title="data set", quiet=quiet
         )
+        images = pa.concat_tables([folder.read_part("images", part) for part in range(study.n_parts)])
     shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
     sheet = _sheet(_rendered(world, shown)[0], shown, columns)
-    return RenderResult(_numbers(out, world, design), pq.read_table(out / "images"), sheet)
+    return RenderResult(_numbers(out, world, design), images, sheet)
 
 
 def _data_set_part(study: Study, masks: DrawsMasks, part: int) -> pa.Table:

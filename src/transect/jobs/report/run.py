@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from transect.analysis import rater_report, reporting, sections
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
+from transect.runs import bounds
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.locks import STUDIES
@@ -113,7 +113,7 @@ def open_run(folder: str | Path) -> OpenRun:
     places = sorted(entry.parent for entry in (path / STUDIES).glob("*/run.json")) or [path]
     studies = tuple(_open_study(place) for place in places)
     try:
-        effects = pq.read_table(path / "effects.parquet")
+        effects = bounds.read_parquet(path / "effects.parquet")
         results = loads((path / "results.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, pa.ArrowException):
         raise BadInput(

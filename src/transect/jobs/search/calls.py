@@ -6,6 +6,9 @@ none, one part per batch. A resumed search reads its calls back and repeats none
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
@@ -19,10 +22,19 @@ from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
-from transect.runs.plain_json import loads
+from transect.runs.json_records import record_in
 from transect.runs.wording import counted
 from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Metering:
+    """What was spent, calls and money, before a batch."""
+
+    part: int
+    spent: tuple[float, ...]
 
 
 def reasons_of(folder: RunFolder, parts: int) -> list[str]:
@@ -95,9 +107,9 @@ def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, "
         return np.array(_spent(search.target))
     path = folder.path / "metering.json"
     if path.exists():
-        stored = loads(path.read_text(encoding="utf-8"))
-        if stored["part"] == part:
-            return np.array(stored["spent"], dtype=np.float64)
+        stored = record_in(path, _Metering)
+        if stored.part == part:
+            return np.array(stored.spent, dtype=np.float64)
     spent = _spent(search.target)
     write_atomically(path, canonical_json({"part": part, "spent": spent}))
     return np.array(spent)

@@ -15,6 +15,7 @@ from typing import final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from transect.runs import bounds
 from transect.runs.folder import canonical_json, spec_hash, write_atomically
 from transect.runs.locks import lock_folder
 from transect.runs.plain_json import loads
@@ -63,8 +64,8 @@ class Cache:
         """The table, computed unless it is stored."""
         path = self.file(name, settings, ".parquet")
         if path.exists():
-            return pq.read_table(path)
+            return bounds.read_parquet(path)
         sink = pa.BufferOutputStream()
         pq.write_table(compute(), sink, compression="zstd")
         write_atomically(path, sink.getvalue().to_pybytes())
-        return pq.read_table(path)
+        return bounds.read_parquet(path)
