@@ -15,7 +15,7 @@ from transect.annotation.assignment import next_tasks
 from transect.annotation.database import Database, shown
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import invite
-from transect.errors import BadInput, CorruptedPart
+from transect.errors import BadInput, CorruptedPart, RunFolderError
 
 
 def test_settings_are_kept(address):
@@ -220,3 +220,49 @@ def test_images_that_are_not_there_are_named(more, message, tmp_path):
 def test_pairs_need_subjects_with_several_images(tmp_path):
     with pytest.raises(BadInput, match="question same_person: expected subjects with several images"):
         open_project(make_run(tmp_path / "run", cells=1), questions=("pairs",))
+
+
+def test_another_programs_database_is_as_it_was(tmp_path):
+    """It was put into another journal mode before its tables were looked at."""
+    path = tmp_path / "shop.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE orders (id INTEGER)")
+        other.commit()
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match="expected an annotation database or an empty one, got tables orders; name ano"):
+        Database(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["shop.sqlite"]
+
+
+def test_a_link_within_a_run_makes_no_database_elsewhere(tmp_path):
+    run = make_run(tmp_path / "run", subjects=1)
+    (run / "annotations").mkdir()
+    (run / "annotations" / "annotation.sqlite").symlink_to(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(RunFolderError, match=r"annotation\.sqlite: expected a file or folder of the run, got a link"):
+        Database(run / "annotations" / "annotation.sqlite")
+    assert not (tmp_path / "elsewhere.sqlite").exists()
+
+
+def test_a_link_of_yours_leads_to_a_private_database(tmp_path):
+    (tmp_path / "link.sqlite").symlink_to(tmp_path / "file.sqlite")
+    Database(tmp_path / "link.sqlite").close()
+    assert oct((tmp_path / "file.sqlite").stat().st_mode)[-3:] == "600"
+
+
+def test_a_database_that_was_damaged_says_so_in_one_line(tmp_path):
+    database = Database(tmp_path / "a.sqlite")
+    database.set({"a": "b"})
+    database.close()
+    content = bytearray((tmp_path / "a.sqlite").read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    (tmp_path / "a.sqlite").write_bytes(content)
+
+    def use():
+        with contextlib.closing(Database(tmp_path / "a.sqlite")) as damaged:
+            damaged.set({"a": "c"})
+
+    with pytest.raises(BadInput, match="cannot be used as a database: ") as refused:
+        use()
+    assert "SQL" not in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,5 +1,6 @@
 """Export and import: round trips of every format, duplicates, unknown images, and what a study costs."""
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
@@ -10,11 +11,13 @@ from transect.annotation.answering import undo
 from transect.annotation.assignment import expire, next_tasks
 from transect.annotation.cost import estimate
 from transect.annotation.exchange.answers_table import answers_table, ratings_table
+from transect.annotation.exchange.crowd import name_of
 from transect.annotation.exchange.incoming import Incoming, anonymous, take_in, worker_key
 from transect.annotation.exchange.outgoing import write
 from transect.annotation.exchange.reading_files import read
 from transect.annotation.raters import invite, set_state
 from transect.errors import BadInput, UnknownName
+from transect.runs.csv_files import csv_of
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -150,3 +153,25 @@ def test_what_a_study_costs_and_pays(rated):
 
 def test_without_a_timed_answer_no_wage_is_known(empty, rated):
     assert estimate(empty, 0.012)["hourly_wage"] is None
+
+
+@pytest.mark.parametrize("name", ["../../pwned", "a/b", "..", "a\\b", "C:x"])
+def test_pictures_of_a_run_of_others_get_plain_names(name):
+    assert name_of("", "1-0000") == "1-0000.png"
+    assert name_of("smile", "1-0000") == "smile/1-0000.png"
+    for study, image in (("", name), (name, "1-0000")):
+        with pytest.raises(BadInput, match="expected a plain file name, got a path"):
+            name_of(study, image)
+
+
+def test_marks_of_a_csv_are_taken_off_again(rated, empty, tmp_path):
+    """A rater is called =1+1: a spreadsheet does not run it, and an import knows the rater."""
+    with rated.database.reading() as connection:
+        names = connection.execute(sa.select(schema.raters.c.name)).scalars().all()
+    table = answers_table(rated)
+    place = table.column_names.index("rater")
+    hostile = pa.array(["=1+1" if rater == names[0] else rater for rater in table["rater"].to_pylist()])
+    path = tmp_path / "answers.csv"
+    path.write_bytes(csv_of(table.set_column(place, "rater", hostile)))
+    assert "'=1+1" in path.read_text()
+    assert {row.rater for row in read(path, "answers", empty)} == {"=1+1", *names[1:]}

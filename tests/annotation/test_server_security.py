@@ -17,6 +17,7 @@ from transect.annotation.project import open_project
 from transect.annotation.raters import hash_of, invite, set_state
 from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
+from transect.errors import BadInput
 
 HOST = "http://127.0.0.1:8000"
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
@@ -449,7 +450,7 @@ def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
 
     def full(database, work):
         tries.append(times[0])
-        raise sa.exc.OperationalError("UPDATE", {}, Exception("database or disk is full"))
+        raise BadInput("cannot be used as a database: database or disk is full")
 
     client = TestClient(create_app(project, clock=lambda: times[0]), base_url="http://localhost:1")
     assert (client.get("/health").status_code, client.get("/health").text) == (200, "ok")

@@ -67,9 +67,9 @@ def test_each_fault_has_a_sentence(text, message):
 
 
 def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():
-    hostile = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
+    hostile = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1"]
     kept = ["-5", "+1.5e-3", "a=b", "", None, "' quoted"]
-    content = csv_of(pa.table({"=name": [*hostile, *kept], "score": [-1.0] * 12}))
+    content = csv_of(pa.table({"=name": [*hostile, *kept], "score": [-1.0] * 13}))
     rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
     assert rows[0] == ["'=name", "score"]
     assert [row[0] for row in rows[1:]] == [*(f"'{text}" for text in hostile), *(text or "" for text in kept)]

@@ -90,7 +90,7 @@ def test_names_of_two_studies_together_are_refused():
 
 def test_a_broken_file_is_named(tmp_path):
     (tmp_path / error_conditions.FILE).write_text('{"age": 1}')
-    with pytest.raises(BadInput, match="expected a list of attributes; delete it, or give --by again"):
+    with pytest.raises(BadInput, match="expected a list of attributes, got another value; delete it"):
         error_conditions.read(tmp_path)
 
 

@@ -7,9 +7,10 @@ cut. Each write is one transaction; PostgreSQL's conflicts between writers are t
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar, final
@@ -24,7 +25,7 @@ try:
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
     from sqlalchemy import Connection, Engine, event
-    from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, SQLAlchemyError
+    from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
@@ -65,9 +66,6 @@ class Database:
         self._engine = _engine(address)
         try:
             self._migrate()
-        except (OperationalError, DBAPIError) as error:
-            self._engine.dispose()
-            raise BadInput(f"{self.address}: cannot be used as a database: {_reason(error)}; check it") from None
         except BaseException:
             self._engine.dispose()
             raise
@@ -84,8 +82,11 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that only reads, and sees one state of the database."""
-        with self._engine.connect().execution_options(transect_reads=True) as connection:
-            yield connection
+        try:
+            with self._engine.connect().execution_options(transect_reads=True) as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise self._unusable(error) from None
 
     def write(self, work: Callable[[Connection], _T]) -> _T:
         """Run `work` in one transaction, again where another writer was in the way; it is on disk when this returns."""
@@ -93,9 +94,9 @@ class Database:
             try:
                 with self._engine.begin() as connection:
                     return work(connection)
-            except DBAPIError as error:
+            except SQLAlchemyError as error:
                 if attempt == _TRIES - 1 or not _conflict(error):
-                    raise
+                    raise self._unusable(error) from None
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311  (spreads writers, hides nothing)
         raise AssertionError("unreachable")
 
@@ -106,11 +107,11 @@ class Database:
 
     def check_writable(self, now: float) -> None:
         """Write something small. Raises BadInput where nothing can be written, as on a full disk."""
-        try:
-            self.set({"last_check": f"{now:.0f}"})
-        except SQLAlchemyError as error:
-            reason = _reason(error)
-            raise BadInput(f"{self.address}: cannot be written: {reason}; free space, or fix its rights") from None
+        self.set({"last_check": f"{now:.0f}"})
+
+    def _unusable(self, error: SQLAlchemyError) -> BadInput:
+        reason = words_of(getattr(error, "orig", None) or error)
+        return BadInput(f"{self.address}: cannot be used as a database: {reason}; free space, or fix its rights")
 
     def set(self, values: Mapping[str, str]) -> None:
         """Keep these under their names, in place of what was there."""
@@ -138,10 +139,7 @@ class Database:
                     "transect, or name another with --database"
                 )
             if there is None and (tables := sa.inspect(connection).get_table_names()):
-                raise BadInput(
-                    f"{self.address}: expected an annotation database or an empty one, got tables "
-                    f"{', '.join(sorted(tables)[:3])}; name another with --database"
-                )
+                raise _another(self.address, tables)
             if there is None and not self._make:
                 raise NotCreated(self.address)
             if there != head:
@@ -195,6 +193,7 @@ def _engine(address: str | Path) -> Engine:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             make_private(path)
+            _check_ours(path)
         except OSError as error:
             raise BadInput(f"{path}: cannot be used as a database: {error.strerror}; name another place") from None
         return _sqlite(path)
@@ -207,6 +206,24 @@ def _engine(address: str | Path) -> Engine:
         raise MissingExtra("postgres", "a PostgreSQL database") from None
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise BadInput(f"--database {shown(address)}: expected an address, got {words_of(error)}; fix it") from None
+
+
+def _check_ours(path: Path) -> None:
+    """Refuse a database of another program before anything is written to it."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        except sqlite3.Error:  # what is wrong is said where it is used
+            return
+    if names and "alembic_version" not in names:
+        raise _another(str(path), names)
+
+
+def _another(address: str, tables: Iterable[str]) -> BadInput:
+    return BadInput(
+        f"{address}: expected an annotation database or an empty one, got tables {', '.join(sorted(tables)[:3])}; name "
+        "another with --database"
+    )
 
 
 def _sqlite(path: Path) -> Engine:
@@ -229,11 +246,8 @@ def _sqlite(path: Path) -> Engine:
     return engine
 
 
-def _conflict(error: DBAPIError) -> bool:
+def _conflict(error: SQLAlchemyError) -> bool:
+    if not isinstance(error, DBAPIError):
+        return False
     state = getattr(error.orig, "sqlstate", None)
     return state in _CONFLICTS or error.connection_invalidated or "database is locked" in str(error.orig)
-
-
-def _reason(error: SQLAlchemyError) -> str:
-    text = str(getattr(error, "orig", error)).strip()
-    return " ".join(text.split())[:200]

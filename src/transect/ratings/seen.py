@@ -40,7 +40,7 @@ from transect.ratings.tables import (
 from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically, write_json
 from transect.runs.inputs import TableLike
-from transect.runs.json_records import read_json
+from transect.runs.json_records import read_texts
 from transect.runs.plain_json import loads
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.runs.tables import LEFT_OUT
@@ -396,9 +396,4 @@ def _outside(values: Float[np.ndarray, " n"]) -> bool:
 def stored_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     """The rules stored in a run's folder, each by its text."""
     path = folder / PRUNING
-    if not path.exists():
-        return {}
-    rules = read_json(path, "rules by text", "delete it, or give --prune again")
-    if not (isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)):
-        raise BadInput(f"{path}: expected a list of rules, got another value; delete it, or give --prune again")
-    return parse_rules(rules)
+    return parse_rules(read_texts(path, "a list of rules", "delete it, or give --prune again")) if path.exists() else {}

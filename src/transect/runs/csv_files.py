@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from transect.errors import BadInput
 
-_FORMULA: Final = r"^[=+\-@\t\r]"
+_FORMULA: Final = r"^[=+\-@\t\r\n]"
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _LONGEST_FIELD: Final = 1 << 20
 _QUOTES: Final = 'double the quotes within a field ("") and close those around it'
@@ -102,6 +103,15 @@ def csv_of(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     csv.write_csv(pa.table(columns, names=names), sink)
     return sink.getvalue()
+
+
+def without_mark(text: str) -> str:
+    """A text as it was before `csv_of` wrote a quote mark before it.
+
+    >>> without_mark("'=1+1"), without_mark("'tis"), without_mark("--")
+    ('=1+1', "'tis", '--')
+    """
+    return text[1:] if text.startswith("'") and re.match(_FORMULA, text[1:]) else text
 
 
 def _harmless(column: pa.ChunkedArray) -> pa.ChunkedArray:

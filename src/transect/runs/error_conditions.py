@@ -11,7 +11,7 @@ from typing import Final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_json
-from transect.runs.json_records import read_json
+from transect.runs.json_records import read_texts
 
 FILE: Final = "error_conditions.json"
 MOST: Final = 3
@@ -52,7 +52,4 @@ def read(folder: Path) -> tuple[str, ...]:
     path = folder / FILE
     if not path.exists():
         return ()
-    names = read_json(path, "a list of attributes", "delete it, or give --by again")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by again")
-    return tuple(names)
+    return tuple(read_texts(path, "a list of attributes", "delete it, or give --by again"))

@@ -54,6 +54,14 @@ def read_json(path: Path, expected: str, advice: str) -> Any:
         raise BadInput(f"{path}: expected {expected}, got a damaged file ({words_of(error)}); {advice}") from None
 
 
+def read_texts(path: Path, expected: str, advice: str) -> list[str]:
+    """The texts of a JSON file that lists texts. Raises BadInput as `read_json`, and for another value."""
+    texts = read_json(path, expected, advice)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise BadInput(f"{path}: expected {expected}, got another value; {advice}")
+    return texts
+
+
 def record_in(path: Path, kind: type[R]) -> R:
     """The record that a JSON file holds. Raises BadInput, in one line with the path, for a file that holds none."""
     try:

@@ -9,13 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from transect.runs.locks import refuse_links
+
 _PAUSE: Final = 0.01
 
 
 def make_private(path: Path) -> None:
     """Make an empty file that its owner alone may read, as SQLite's own files beside it then are; leave one there.
 
-    Raises OSError where there can be none.
+    A link of yours is followed, one within a run's folder refused. Raises OSError where there can be none,
+    RunFolderError for such a link.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -23,8 +26,9 @@ def make_private(path: Path) -> None:
     ...     oct((Path(folder) / "answers.sqlite").stat().st_mode)[-3:]
     '600'
     """
+    refuse_links(path)
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(path.resolve(), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def use_write_ahead_log(database: sqlite3.Connection, seconds: float = 30.0) -> None:

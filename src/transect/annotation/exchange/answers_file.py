@@ -12,6 +12,7 @@ from transect.annotation.exchange.casting import read_typed, seconds_of
 from transect.annotation.exchange.incoming import Incoming
 from transect.annotation.questions import Questionnaire
 from transect.errors import BadInput, UnknownName
+from transect.runs.csv_files import without_mark
 from transect.runs.inputs import TableLike
 
 _NEEDED: Final = ("id", "question", "rater", "answer")
@@ -32,9 +33,10 @@ def read_answers(source: TableLike, questionnaire: Questionnaire) -> list[Incomi
     table, path = read_typed(source, _READ, "answers")
     if missing := [name for name in _NEEDED if name not in table.column_names]:
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")
-    return [
-        _incoming(row, f"{path}, row {number}", questionnaire) for number, row in enumerate(table.to_pylist(), start=1)
-    ]
+    rows = table.to_pylist()
+    if path.lower().endswith(".csv"):
+        rows = [{key: without_mark(v) if isinstance(v, str) else v for key, v in row.items()} for row in rows]
+    return [_incoming(row, f"{path}, row {number}", questionnaire) for number, row in enumerate(rows, start=1)]
 
 
 def _incoming(row: dict[str, Any], where: str, questionnaire: Questionnaire) -> Incoming:

@@ -33,6 +33,7 @@ from transect.annotation.schema import items
 from transect.errors import BadInput
 from transect.runs.folder import write_atomically
 from transect.runs.png import packed
+from transect.texts import shown
 
 CANNOT_TELL: Final = "cannot tell"
 FOLLOW_UP: Final = "_follow_up"
@@ -61,7 +62,10 @@ def is_flipped(question: RaterQuestion, item: Item, seed: int) -> bool:
 
 
 def name_of(study: str, image: str) -> str:
-    """The file of a picture, under images/."""
+    """The file of a picture, under images/. Raises BadInput for names of a run that would lead elsewhere."""
+    for name in filter(None, (study, image)):
+        if name in (".", "..") or set(name) & set("/\\:\0"):
+            raise BadInput(f"image {shown(name)}: expected a plain file name, got a path; this run is not one of ours")
     return f"{study}/{image}.png" if study else f"{image}.png"
 
 
