@@ -11,9 +11,12 @@ import pytest
 from commands import refused_here as refused
 from match_tables import pairs, write_line
 
+import transect
 from transect.datasets import features as match_files
-from transect.designs.matching import greedy, make_sample
+from transect.designs.matching import greedy, layered, make_sample
 from transect.errors import BadInput, RunFolderError
+from transect.inversion.latents_file import content_of_codes
+from transect.jobs.match.options import MatchOptions
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def test_a_row_without_a_list_is_missing_and_moves_no_other(tmp_path, kind):
         pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
     except pa.ArrowNotImplementedError:
         pytest.skip("this pyarrow writes no lists of one length that lack values")
-    found, names = match_files.read_features(tmp_path / "f.parquet")
+    found, names, _ = match_files.read_features(tmp_path / "f.parquet")
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [np.nan, np.nan], [5, 6]])
     assert names == ("w[0]", "w[1]")
 
@@ -41,7 +44,7 @@ def test_a_fourth_of_the_lists_missing_is_no_narrower_table(tmp_path):
     """Four rows of four numbers, one missing: 12 numbers are four rows of three, too."""
     rows = pa.array([[1.0, 2, 3, 4], None, [5.0, 6, 7, 8], [9.0, 10, 11, 12]])
     pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
-    found, _ = match_files.read_features(tmp_path / "f.parquet")
+    found, _, _ = match_files.read_features(tmp_path / "f.parquet")
     assert found.shape == (4, 4)
     assert np.isnan(found[1]).all()
     assert found[3].tolist() == [9, 10, 11, 12]
@@ -169,3 +172,51 @@ def test_a_link_stays_a_link(people):
     _, found = pairs(people)
     assert (people / "p.parquet").is_symlink()
     assert len(pq.read_table(people / "there.parquet")) == len(found) == 4
+
+
+CODES = np.arange(24, dtype=np.float64).reshape(4, 2, 3)
+
+
+@pytest.fixture
+def inversion(tmp_path):
+    """Four photographs in w+ with two layers, in an order of their own."""
+    folder = tmp_path / "inv"
+    folder.mkdir()
+    ids = ["d.png", "a.png", "c.png", "b.png"]
+    (folder / "latents.safetensors").write_bytes(content_of_codes(ids, CODES, "w+", {"name": "toy"}))
+    return folder
+
+
+@pytest.mark.parametrize("part", ["", "latents.safetensors"])
+def test_an_inversion_is_read_in_the_order_of_the_tables_ids(inversion, part):
+    features = match_files.read_features(inversion / part, (), ["a.png", "b.png", "x.png", "d.png"])
+    assert features.note == ""
+    np.testing.assert_array_equal(features.values[[0, 1, 3]], CODES[[1, 3, 0]])
+    assert np.isnan(features.values[2]).all()
+    assert match_files.is_array(inversion / part)
+
+
+def test_layers_of_an_inversion_can_be_averaged(inversion):
+    values = match_files.read_features(inversion, (), ["a.png", "b.png"]).values
+    np.testing.assert_array_equal(layered(values, "average"), [[7.5, 8.5, 9.5], [19.5, 20.5, 21.5]])
+    np.testing.assert_array_equal(layered(values, "flatten"), CODES[[1, 3]].reshape(2, 6))
+
+
+@pytest.mark.parametrize("ids", [["a", "b"], ["photos/a.jpg", "photos/b.jpg"]])
+def test_names_are_compared_without_folder_and_suffix_and_it_is_said(inversion, ids):
+    features = match_files.read_features(inversion, (), ids)
+    np.testing.assert_array_equal(features.values, CODES[[1, 3]])
+    assert features.note.endswith(f"ids were compared without folder and suffix: {ids[0]} is a.png")
+
+
+@pytest.mark.parametrize("ids", [["x", "y"], ["a.jpg", "a.bmp"]])
+def test_names_that_are_no_pictures_of_the_inversion_or_two_of_one_are_refused(inversion, ids):
+    with pytest.raises(BadInput, match="none of the table's ids is there; expected ids like"):
+        match_files.read_features(inversion, (), ids)
+
+
+def test_an_inversion_goes_into_a_match(inversion):
+    table = pa.table({"id": ["a", "b", "c", "d"], "smile": [0, 1, 0, 1]})
+    result = transect.match(inversion, "smile", table, options=MatchOptions(layers="average"))
+    assert result.table.num_rows == 2
+    assert any("compared without folder and suffix: a is a.png" in note for note in result.numbers.notes)

@@ -184,6 +184,10 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     (tmp_path / "twice.csv").write_text("id,first,first\n0.png,1,2\n")
     with pytest.raises(BadInput, match="expected each column once, got first again"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "twice.csv", *latents)
+    (tmp_path / "stems.csv").write_text("id,first\n" + "".join(f"faces/{i}.jpg,{i % 7}\n" for i in range(60)))
+    by_stem = ["--labels", tmp_path / "stems.csv", "--attribute", "first", *latents]
+    answer = json.loads(command("directions", "fit", tmp_path / "s.safetensors", *by_stem).stdout)
+    assert "ids were compared without folder and suffix: faces/0.jpg is 0.png" in answer["notes"]
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *latents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +13,43 @@ import pyarrow.compute as pc
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from transect.datasets.ids import as_named
 from transect.errors import BadInput, UnknownName
+from transect.inversion.latents_file import LATENTS, read_codes
 from transect.runs.inputs import TableLike, as_table
 from transect.texts import words_of
 
 ID: Final = "id"
 
 FeaturesLike: TypeAlias = NDArray[np.generic] | TableLike
-"""An array [images, ...], a path of .npy (mapped, not loaded), or what `runs.inputs.as_table` takes."""
+"""An array [images, ...], a path of .npy (mapped, not loaded), an inversion, or what `runs.inputs.as_table` takes.
+
+An inversion is the folder that `transect invert` wrote, or latents.safetensors in it.
+"""
+
+
+@final
+class Features(NamedTuple):
+    """Features of images [n, ...] and, for columns of a table, their names.
+
+    note: how rows and images were brought together, where their ids are not the same texts; "" where they are.
+    """
+
+    values: Float[np.ndarray, "n ..."]
+    names: tuple[str, ...] = ()
+    note: str = ""
 
 
 def is_array(source: FeaturesLike) -> bool:
-    """Whether features are bare numbers without columns: an array, or the path of a .npy file."""
+    """Whether features are bare numbers without columns: an array, the path of a .npy file, or an inversion."""
+    if isinstance(source, str | Path) and is_inversion(Path(source)):
+        return True
     return isinstance(source, np.ndarray) or (isinstance(source, str | Path) and Path(source).suffix == ".npy")
+
+
+def is_inversion(path: Path) -> bool:
+    """Whether a path is what `transect invert` wrote: its folder, or the file of latents."""
+    return path.suffix == ".safetensors" or (path / LATENTS).is_file()
 
 
 def read_features(
@@ -34,19 +58,22 @@ def read_features(
     ids: Sequence[object] | None = None,
     without: Sequence[str] = (),
     role: str = "features",
-) -> tuple[Float[np.ndarray, "n ..."], tuple[str, ...]]:
+) -> Features:
     """Features and, for columns of a table, their names.
 
-    An array's first axis is the image. Of a table: `columns`, by default every numeric column and every column of lists
-    of numbers, less those `without` and a data frame's nameless index. ids: of the table of attributes; where the
-    features have an `id` column, their rows are put in that order, and images without features become NaN. role: what
+    Of an inversion the codes, [images, layers, d] in w+. An array's first axis is the image. Of a table: `columns`, by
+    default every numeric column and every column of lists of numbers, less those `without` and a data frame's nameless
+    index. ids: of the table of attributes; where the features have ids, their rows are put in that order, and images
+    without features become NaN. Where no id is the same text, names are compared without folder and suffix. role: what
     messages call the features.
 
     Raises BadInput for an unreadable file, no numeric column, or a repeated id; UnknownName for an unknown column.
     """
     name = f"{role} {source}" if isinstance(source, str | Path) else role
+    if isinstance(source, str | Path) and is_inversion(Path(source)):
+        return _codes(Path(source), ids, name)
     if is_array(source):
-        return _floats(_array(source, name)), ()
+        return Features(_floats(_array(source, name)))
     table = as_table(source, role)
     order = None if ids is None or ID not in table.column_names else _order(table[ID].to_pylist(), ids, name)
     usable = [field.name for field in table.schema if _usable(field.type) and not _index(field.name)]
@@ -63,7 +90,9 @@ def read_features(
         for column, part in zip(names, parts, strict=True)
         for i in range(part.shape[1])
     ]
-    return features if order is None else _reordered(features, order), tuple(labels)
+    if order is None:
+        return Features(features, tuple(labels))
+    return Features(_reordered(features, order.rows), tuple(labels), order.note)
 
 
 def ids_of(table: pa.Table) -> list[object] | None:
@@ -192,20 +221,41 @@ def _floats(values: NDArray[np.generic]) -> Float[np.ndarray, "n ..."]:
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
-def _order(present: Sequence[object], wanted: Sequence[object], role: str) -> list[int]:
-    """Position in the features of each wanted id, -1 where it is missing."""
+def _codes(path: Path, ids: Sequence[object] | None, role: str) -> Features:
+    """The codes of an inversion in the order of a table's ids, or in their own."""
+    inverted = read_codes(path)
+    codes = inverted.codes
+    if inverted.layers > 1:
+        codes = codes.reshape(len(codes), inverted.layers, -1)
+    if ids is None:
+        return Features(codes)
+    order = _order(inverted.ids, ids, role)
+    return Features(_reordered(codes, order.rows), (), order.note)
+
+
+@final
+class _Order(NamedTuple):
+    """Position in the features of each wanted id, -1 where it is missing, and how ids were compared."""
+
+    rows: list[int]
+    note: str = ""
+
+
+def _order(present: Sequence[object], wanted: Sequence[object], role: str) -> _Order:
     place = {name: i for i, name in enumerate(present)}
     for where, names in ((role, present), ("table", [name for name in wanted if name is not None])):
         repeated = Counter(names).most_common(1)
         if repeated and repeated[0][1] > 1:
             raise BadInput(f"{where}: the id {repeated[0][0]!r} stands more than once; keep one row for each image")
-    if place.keys().isdisjoint(wanted):
+    names, note = as_named(wanted, present)
+    if place.keys().isdisjoint(names):
         raise BadInput(
             f"{role}: none of the table's ids is there; expected ids like {wanted[0]!r}, got ids like {present[0]!r}"
         )
-    return [place.get(name, -1) for name in wanted]
+    return _Order([place.get(name, -1) for name in names], f"{role}: {note}" if note else "")
 
 
-def _reordered(features: Float[np.ndarray, "n d"], order: Sequence[int]) -> Float[np.ndarray, "m d"]:
+def _reordered(features: Float[np.ndarray, "n ..."], order: Sequence[int]) -> Float[np.ndarray, "m ..."]:
     rows = np.array(order, dtype=np.int64)
-    return np.where((rows >= 0)[:, None], features[rows], features.dtype.type(np.nan))
+    known = (rows >= 0).reshape(-1, *(1,) * (features.ndim - 1))
+    return np.where(known, features[rows], features.dtype.type(np.nan))

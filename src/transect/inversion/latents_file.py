@@ -17,6 +17,8 @@ from transect.runs.tensor_files import Arrays, Facts, content_of, read_content
 from transect.runs.wording import spaced
 
 KIND: Final = "transect.latents"
+LATENTS: Final = "latents.safetensors"
+"""The file in the folder of an inversion."""
 _AGAIN: Final = "make them: transect invert (the command of a finished run only rewrites this file)"
 
 
@@ -25,7 +27,8 @@ _AGAIN: Final = "make them: transect invert (the command of a finished run only 
 class InvertedCodes:
     """Codes float64 [n, d] of images by id, NaN where the search failed; codes of w+ are the layers' w in a row.
 
-    generator: the description of the one that renders them; empty in files of older versions. sha256: of the file.
+    layers: of w+; 1 in other spaces. generator: the description of the one that renders them; empty in files of older
+    versions. sha256: of the file.
     """
 
     ids: tuple[str, ...]
@@ -33,6 +36,7 @@ class InvertedCodes:
     space: str
     generator: Mapping[str, object]
     sha256: str = ""
+    layers: int = 1
 
 
 def content_of_codes(
@@ -43,7 +47,8 @@ def content_of_codes(
 
 
 def read_codes(path: Path) -> InvertedCodes:
-    """The codes of a file that an inversion wrote. Raises BadInput for other files."""
+    """The codes of a file that an inversion wrote, or of its folder. Raises BadInput for others."""
+    path = path / LATENTS if path.is_dir() else path
     codes = read_content(path, {KIND: _parse}, expected="latents of an inversion", remedy=_AGAIN)
     return replace(codes, sha256=model_files.sha256(path))
 
@@ -57,7 +62,9 @@ def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
         raise ValueError("its ids are no texts, or its generator is no object")
     if space not in SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":
         raise ValueError(f"{len(ids)} ids and codes {codes.dtype} {list(codes.shape)} of space {space}")
-    return InvertedCodes(tuple(ids), codes.reshape(len(codes), -1).astype(np.float64), space, generator)
+    layers = codes.shape[1] if codes.ndim == 3 else 1
+    flat = codes.reshape(len(codes), -1).astype(np.float64)
+    return InvertedCodes(tuple(ids), flat, space, generator, layers=layers)
 
 
 def check_generator(inverted: InvertedCodes, described: Mapping[str, object], path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from transect.datasets.ids import as_named
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.jobs.directions.labels import BY, Labels, LabelTable, of_table
@@ -34,7 +35,9 @@ def labels_of_photographs(
             f" {', '.join(columns[:6]) or 'no column'}"
         )
     places = {name: place for place, name in enumerate(photographs.ids)}
-    ids = [str(name) for name in table.rows["id"].to_pylist()]
+    stated = [str(name) for name in table.rows["id"].to_pylist()]
+    same, compared = as_named(stated, [*photographs.ids, *photographs.left_out])
+    ids = [str(name) for name in same]
     inverted = np.array([name in places for name in ids], dtype=bool)
     if not inverted.any():
         names = ", ".join(photographs.ids[:_MOST_NAMED])
@@ -44,7 +47,8 @@ def labels_of_photographs(
     others = [name for name in columns if name not in BY]
     rows = table.rows.select(others).filter(pa.array(inverted)).add_column(0, "seed", seeds)
     labels = of_table(replace(table, rows=rows), wanted, labelled_by)
-    return replace(labels, notes=(*labels.notes, *_left_out(ids, places, photographs.left_out)))
+    notes = [compared] if compared else []
+    return replace(labels, notes=(*labels.notes, *notes, *_left_out(ids, places, photographs.left_out)))
 
 
 def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str]) -> list[str]:

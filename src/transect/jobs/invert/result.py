@@ -10,7 +10,7 @@ from typing import ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.inversion.latents_file import read_codes
+from transect.inversion.latents_file import LATENTS, read_codes
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
@@ -121,7 +121,7 @@ def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps:
         start=start,
         encoder_r2=loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
         median=InversionMedians.of(table),
-        latents=str(out / "latents.safetensors"),
+        latents=str(out / LATENTS),
         sheet=str(out / "sheet.png"),
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.inversion.latents_file import content_of_codes
+from transect.inversion.latents_file import LATENTS, content_of_codes
 from transect.inversion.pictures import Pictures
 from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResult, numbers_of
 from transect.protocols import Generator
@@ -260,7 +260,7 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
     shape = tuple(inversion.network.codes(search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
     content = content_of_codes(table["id"].to_pylist(), codes, search.space, description(inversion.generator))
-    write_atomically(out / "latents.safetensors", content)
+    write_atomically(out / LATENTS, content)
     write_atomically(out / "sheet.png", _sheet(inversion, table))
     numbers = numbers_of(
         table, out=out, space=search.space, penalty=search.penalty, steps=search.steps,

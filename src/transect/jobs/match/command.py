@@ -16,7 +16,7 @@ from transect.errors import BadInput
 def match(
     features: Annotated[
         list[str],
-        typer.Option(help="Where distance is measured: .npy or a table, FILE or FILE=WEIGHT; repeatable."),
+        typer.Option(help="Where distance is measured: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable."),
     ],
     treatment: Annotated[str, typer.Option(help="Column of the table with the groups: 0 and 1, or names.")],
     table: Annotated[

@@ -78,7 +78,7 @@ def prepare(request: Request) -> Prepared:
     Raises BadInput or UnknownName where features, table and options do not fit together.
     """
     table, options = request.table, request.options
-    features, names = _features(request)
+    features, names, compared = _features(request)
     if len(features) != table.num_rows:
         raise BadInput(f"expected as many rows of features as of the table ({table.num_rows}), got {len(features)}")
     treatment, groups, labels = _treatment(request)
@@ -97,6 +97,7 @@ def prepare(request: Request) -> Prepared:
     sample, usable = _with_references(request, sample)
     covariates = _covariates(request)
     notes, apart = _notes(request, original, sample, names, covariates, bool(labels))
+    notes += [compared] if compared else []
     if dropped:
         columns = "1 constant or redundant column" if dropped == 1 else f"{dropped} constant or redundant columns"
         notes.insert(0, f"{columns} of the features {'was' if dropped == 1 else 'were'} dropped")
@@ -124,7 +125,7 @@ def _notes(
     return notes + covariate_separation(others, sample), separation(names, moments)
 
 
-def _features(request: Request) -> tuple[Float[np.ndarray, "n ..."], tuple[str, ...]]:
+def _features(request: Request) -> files.Features:
     """One block as it is; several side by side by their weights."""
     weights = request.options.weights or [1.0] * len(request.blocks)
     if len(weights) != len(request.blocks):
@@ -133,18 +134,21 @@ def _features(request: Request) -> tuple[Float[np.ndarray, "n ..."], tuple[str, 
         )
     ids = files.ids_of(request.table)
     blocks, names = [], []
+    notes: list[str] = []
     for block in request.blocks:
         columns: Sequence[str] = ()
         if not files.is_array(block):
             numeric = files.numeric_columns(request.table, _roles(request)) if block is request.table else ()
             columns = request.options.columns or numeric
-        features, labels = files.read_features(block, columns, ids, _roles(request))
-        blocks.append(features)
-        names.append(labels)
+        features = files.read_features(block, columns, ids, _roles(request))
+        blocks.append(features.values)
+        names.append(features.names)
+        notes += [features.note] if features.note else []
     if len(blocks) == 1 and weights[0] == 1:
-        return blocks[0], names[0]
+        return files.Features(blocks[0], names[0], " ".join(notes))
     flat = weighted([layered(block, request.options.layers) for block in blocks], weights)
-    return flat, tuple(name for labels in names for name in labels) if all(names) else ()
+    labels = tuple(name for labels in names for name in labels) if all(names) else ()
+    return files.Features(flat, labels, " ".join(notes))
 
 
 def _roles(request: Request) -> list[str]:
@@ -210,7 +214,7 @@ def _second(request: Request) -> Float[np.ndarray, "n e"] | None:
         )
     if second is None:
         return None
-    features, _ = files.read_features(second, (), files.ids_of(request.table), role="second")
+    features = files.read_features(second, (), files.ids_of(request.table), role="second").values
     return features.reshape(len(features), -1)
 
 

@@ -25,6 +25,7 @@ from transect.errors import BadInput
 from transect.jobs.neighbours.numbers import DistanceErrors, NeighboursNumbers
 from transect.runs.inputs import TableLike, as_names, as_table, choice
 from transect.runs.result import JobResult
+from transect.texts import say
 
 RANDOM: Final = "images at random"
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
@@ -225,7 +226,9 @@ def _queries(count: int | None, seed: int, images: int) -> Int[np.ndarray, " q"]
 
 
 def _flat(source: FeaturesLike, role: str, table: pa.Table, layers: Layers) -> Float[np.ndarray, "n d"]:
-    features, _ = files.read_features(source, (), files.ids_of(table), role=role)
+    features, _, note = files.read_features(source, (), files.ids_of(table), role=role)
+    if note:
+        say(note, error=True)
     if len(features) != table.num_rows:
         raise BadInput(f"{role}: expected as many rows as the table ({table.num_rows}), got {len(features)}")
     flat, _ = in_metric(layered(features, layers), np.zeros(len(features)), "euclidean")

@@ -46,6 +46,7 @@ from transect.runs.folder import write_table
 from transect.runs.inputs import TableLike, as_numbers, as_table, choice
 from transect.runs.result import JobResult
 from transect.targets.limits import Limits
+from transect.texts import say
 
 RATE: Final = 0.01
 """The false match rate whose threshold is used by default."""
@@ -284,7 +285,9 @@ def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, 
     if request.target is not None:
         return _embedded(request, request.target)
     table = request.table
-    values, _ = files.read_features(request.embeddings, (), files.ids_of(table), role="embeddings")
+    values, _, note = files.read_features(request.embeddings, (), files.ids_of(table), role="embeddings")
+    if note and not request.quiet:
+        say(note, error=True)
     if len(values) != table.num_rows:
         raise BadInput(f"expected as many embeddings as rows of the table ({table.num_rows}), got {len(values)}")
     flat = values.reshape(len(values), -1)
