@@ -13,9 +13,9 @@ from match_tables import pairs, write_line
 
 import transect
 from transect.datasets import features as match_files
+from transect.datasets.latents_file import content_of_codes
 from transect.designs.matching import greedy, layered, make_sample
 from transect.errors import BadInput, RunFolderError
-from transect.inversion.latents_file import content_of_codes
 from transect.jobs.match.options import MatchOptions
 
 

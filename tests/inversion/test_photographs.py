@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from transect.cli.app import app
 from transect.controls.directions import fit_direction
 from transect.controls.files import FittedDirections, read_directions, write_directions
+from transect.datasets.latents_file import content_of_codes, read_codes
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.generators import load
-from transect.inversion.latents_file import content_of_codes, read_codes
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
 

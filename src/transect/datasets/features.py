@@ -14,8 +14,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from transect.datasets.ids import as_named
+from transect.datasets.latents_file import LATENTS, read_codes
 from transect.errors import BadInput, UnknownName
-from transect.inversion.latents_file import LATENTS, read_codes
 from transect.runs.inputs import TableLike, as_table
 from transect.texts import words_of
 

@@ -9,9 +9,9 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Int
 
+from transect.datasets.latents_file import InvertedCodes, check_generator, read_codes
 from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
-from transect.inversion.latents_file import InvertedCodes, check_generator, read_codes
 from transect.protocols import Generator, HasLayers, MapsSpaces
 from transect.records import SUBJECTS_PER_SEED, Images, Latents
 from transect.runs.capabilities import description

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.inversion.latents_file import LATENTS, read_codes
+from transect.datasets.latents_file import LATENTS, read_codes
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult

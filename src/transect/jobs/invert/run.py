@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
+from transect.datasets.latents_file import LATENTS, content_of_codes
 from transect.errors import BadInput, UnknownName
-from transect.inversion.latents_file import LATENTS, content_of_codes
 from transect.inversion.pictures import Pictures
 from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResult, numbers_of
 from transect.protocols import Generator

@@ -17,6 +17,7 @@ from transect.runs.tensor_files import Arrays, Facts, content_of, read_content
 from transect.runs.wording import spaced
 
 KIND: Final = "transect.latents"
+_SPACES: Final = ("z", "w", "w+")
 LATENTS: Final = "latents.safetensors"
 """The file in the folder of an inversion."""
 _AGAIN: Final = "make them: transect invert (the command of a finished run only rewrites this file)"
@@ -54,13 +55,11 @@ def read_codes(path: Path) -> InvertedCodes:
 
 
 def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
-    from transect.inversion.protocol import SPACES
-
     ids, space, codes = loads(facts["ids"]), facts["space"], tensors["codes"]
     generator = loads(facts.get("generator", "{}"))
     if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids) and isinstance(generator, dict)):
         raise ValueError("its ids are no texts, or its generator is no object")
-    if space not in SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":
+    if space not in _SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":
         raise ValueError(f"{len(ids)} ids and codes {codes.dtype} {list(codes.shape)} of space {space}")
     layers = codes.shape[1] if codes.ndim == 3 else 1
     flat = codes.reshape(len(codes), -1).astype(np.float64)
