@@ -79,6 +79,13 @@ def faces(count: int = 4, size: int = 64) -> None:
         (Path("faces") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])
 
 
+def faces_table() -> None:
+    """attributes.parquet about the pictures in faces/, by other names of the same photographs."""
+    stems = sorted(path.stem for path in Path("faces").iterdir())
+    columns = {"id": [f"photos/{stem}.jpg" for stem in stems], "Male": [row % 2 for row in range(len(stems))]}
+    pq.write_table(pa.table(columns), "attributes.parquet")
+
+
 def seed_labels(name: str = "ratings.csv", subjects: int = 240) -> None:
     """Labels by seed: a coin for smile, a number for age."""
     rng = np.random.default_rng(0)

@@ -136,7 +136,7 @@ def disk_errors(path: Path) -> Iterator[None]:
             advice = "free some space and rerun the command; finished parts are kept"
             raise RunFolderError(f"no space left on the disk to write {path}: {advice}") from error
         reason = error.strerror or type(error).__name__
-        raise RunFolderError(f"cannot write {path}: {reason}; choose another folder with --out") from error
+        raise RunFolderError(f"cannot write {path}: {reason}; choose another folder") from error
 
 
 @final

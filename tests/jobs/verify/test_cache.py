@@ -55,7 +55,7 @@ def test_one_process_at_a_time(tmp_path):
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(RunFolderError, match="cannot write .*; choose another folder with --out"),
+        pytest.raises(RunFolderError, match="cannot write .*; choose another folder"),
         Cache(tmp_path / "file" / "folder"),
     ):
         pass

@@ -53,6 +53,15 @@ def test_a_target_that_leaves_and_moves_is_audited_to_the_end(folder):
     assert (again.returncode, again.stdout) == (0, done.stdout)
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C as a terminal sends it; a shell's background job, where tests may run, passes on that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_ends_a_run_whose_target_ignores_it(folder):
     words = ["audit", "rough:endless", "--subjects", "4", "--timeout", "500", "--out", "run"]
     with subprocess.Popen(

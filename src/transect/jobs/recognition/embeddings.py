@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NO_PICTURE: Final = "no picture"
 ROWS_OF_A_PART: Final = 64
-TABLE: Final = "predictions/embeddings"
+TABLE: Final = "embeddings"
 _MODELS: Final = ("onnx:", "torch:")
 
 
