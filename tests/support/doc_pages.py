@@ -70,6 +70,9 @@ PAGES = {
         small={"--images": 8, "--size": 32},
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
     ),
+    "docs/explanation/replication-balakrishnan2020.md": Page(
+        {"transect": "needs a StyleGAN2 and raters; tests/ratings and tests/analysis have each option"}
+    ),
     "docs/explanation/replication-singh2021.md": Page(
         slow=True,
         made=(files.face_weights,),

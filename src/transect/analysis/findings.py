@@ -82,16 +82,20 @@ class Findings:
 
 
 def analyse(
-    run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = (), bins: Bins | None = None
+    run: Run,
+    boundary: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
+    bins: Bins | None = None,
+    covariates: Sequence[str] = (),
 ) -> Findings:
-    """The findings of one finished run. boundary, by, bins: as in `Answers`.
+    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`.
 
     Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
-    crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
-    edges = {} if run.design.levels else dict(bins or {})
+    crossed = tuple(by) if set(by) <= run.counted_by else ()
+    edges = {name: points for name, points in (bins or {}).items() if name in run.perceived or not run.design.levels}
     effects: list[Effect] = []
     rates: list[Mapping[str, object]] = []
     galleries: list[Gallery] = []
@@ -111,21 +115,14 @@ def analyse(
             differences += analysis.differences
             rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, outcomes.predictions))
-        answers.append(replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges))
+        one = replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges)
+        answers.append(replace(one, covariates=tuple(covariates)))
         galleries.append(replace(_gallery(outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
-        run.spec,
-        entry,
-        tuple(effects),
-        tuple(rates),
-        merge(galleries),
-        run.design,
-        run.attributes,
-        tuple(answered),
-        tuple(differences),
-        tuple(answers),
-    )
+        run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
+        tuple(answered), tuple(differences), tuple(answers),
+    )  # fmt: skip
 
 
 def merge(galleries: Sequence[Gallery]) -> Gallery:
@@ -154,6 +151,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     def unpruned(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
+    left = run.seen.reasons == ""
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
     rated, people_truth, people_yes = _rated_truth(
@@ -189,6 +187,8 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         said=seen.answers,
         stated=truth,
         verified=outcomes.verified,
+        seen={name: attribute.only(left) for name, attribute in run.perceived.items()},
+        judge=about if target.truth is None and truth is not None and about in seen.answers else "",
     )
 
 

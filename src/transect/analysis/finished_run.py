@@ -16,6 +16,7 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.ratings import gates, reference
 from transect.ratings import seen as ratings
+from transect.ratings.perceived_attributes import PerceivedAttribute, perceived_attributes
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import FinishedRun, slug
@@ -90,6 +91,17 @@ class Run:
     def known(self) -> Mapping[str, Attribute]:
         """Attributes that ratings may be of."""
         return {**self.others, **self.attributes}
+
+    @property
+    def perceived(self) -> Mapping[str, PerceivedAttribute]:
+        """Attributes as raters saw them, by name with `perceived_`."""
+        return perceived_attributes(self.seen, self.known)
+
+    @property
+    def counted_by(self) -> frozenset[str]:
+        """Attributes that errors may be counted by, also as raters saw them; none of steps λ."""
+        own = self.spec.counted_by
+        return own | frozenset(self.perceived) if own else own
 
     @property
     def people(self) -> Int[np.ndarray, " n"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,10 +22,11 @@ from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
 from transect.effects.shares import read_shares
 from transect.effects.truth import FACE
+from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
-from transect.records import Effect, Task
+from transect.records import Attribute, Effect, Task
 from transect.reports.records import Section
-from transect.runs import bins, error_conditions
+from transect.runs import bins, covariates, error_conditions
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import read_spec
@@ -78,11 +79,18 @@ def _report(
     interval = boundaries.check(boundary) or boundaries.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
-    crossed = error_conditions.check(by or error_conditions.read(folder), [spec.counted_by for spec in specs_of])
-    observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
-    cut_points = bins.parse(settings.bins, observed) or bins.read(folder)
     runs = [finished_run.read(path) for path in paths]
-    studies = [findings.analyse(run, interval, crossed, cut_points) for run in runs]
+    own = frozenset(name for spec in specs_of for name in spec.counted_by)
+    perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
+    by = tuple(resolved(name, own, perceived) for name in by)
+    crossed = error_conditions.check(by or error_conditions.read(folder), [run.counted_by for run in runs])
+    observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
+    cut_points = _cut_points(settings.bins, observed, perceived) or bins.read(folder)
+    named = [_about(name, perceived) for name in as_names(settings.covariates)]
+    adjusted = covariates.check(named, _adjustable(runs)) or covariates.read(folder)
+    studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
+    if named:
+        covariates.write(folder, adjusted)
     if by:
         error_conditions.write(folder, crossed)
     if settings.bins:
@@ -116,6 +124,27 @@ def _report(
         sections=[*fitted, *interpolation.sections(folder), *rated],
         again=partial(selection.at_confidence, {run.spec.name: run for run in runs}, cut_points),
     )
+
+
+def _cut_points(
+    texts: Sequence[str], observed: Mapping[str, Attribute], perceived: Mapping[str, PerceivedAttribute]
+) -> dict[str, tuple[float, ...]]:
+    """Cut points by attribute, observed or as raters saw it; an observed one comes first where a name means both."""
+    named = [text.partition("=") for text in as_names(texts)]
+    chosen = [resolved(name, observed, perceived) + sign + points for name, sign, points in named]
+    return bins.parse(chosen, {**observed, **{name: seen.attribute for name, seen in perceived.items()}})
+
+
+def _about(name: str, perceived: Mapping[str, PerceivedAttribute]) -> str:
+    """What errors are adjusted for under this name: the attribute that the ratings are about, else the name itself."""
+    key = resolved(name, (), perceived)
+    return perceived[key].about if key in perceived else name
+
+
+def _adjustable(runs: Sequence[finished_run.Run]) -> list[str]:
+    """What errors may be adjusted for: ratings, and attributes of observed images."""
+    rated = [seen.about for run in runs for seen in run.perceived.values()]
+    return [*dict.fromkeys([*rated, *(name for run in runs for name in run.spec.observed)])]
 
 
 def truth_notes(spec: RunSpec) -> list[str]:

@@ -76,12 +76,22 @@ InvertedLatents = Annotated[
 By = Annotated[
     list[str] | None,
     report_option(
-        help="Count errors by this attribute; repeat for the combinations of two or three; stored with the run."
+        help="Count errors by this attribute, or as raters saw it; repeat for combinations of two or three; stored "
+        "with the run."
     ),
 ]
 Bins = Annotated[
     list[str] | None,
     report_option(
-        help="Cut points of an observed attribute, as age=30,50; repeatable; default: terciles; stored with the run."
+        help="Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
+        "the run."
+    ),
+]
+Covariates = Annotated[
+    list[str] | None,
+    report_option(
+        "--covariate",
+        help="Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
+        "stored with the run.",
     ),
 ]

@@ -129,6 +129,23 @@ def logistic_bootstrap(
     )
 
 
+def penalised(y: ArrayLike, x: Columns, penalty: float = 1.0) -> Float[np.ndarray, " k"]:
+    """The coefficients of `logistic_bootstrap` alone: of complete rows, NaN where all outcomes or a column are equal.
+
+    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
+    >>> penalised(y, {"beard": beard}).round(2)
+    array([1.75])
+    """
+    sample = complete(y, x)
+    if sample.reason or np.ptp(sample.y) == 0:
+        return np.full(len(sample.names), np.nan)
+    patterns = Patterns.of(sample)
+    counts = patterns.counts(np.ones(len(sample)), sample)
+    ridge = np.array([*np.full(len(sample.names), 1 / penalty), 0.0])
+    made, _ = maximise(patterns.x, patterns.share(counts), counts.sum(axis=1), LOGIT, ridge)
+    return np.where(np.ptp(sample.x, axis=0) == 0, np.nan, made[:-1])
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Patterns:

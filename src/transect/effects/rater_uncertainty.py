@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from transect.errors import BadInput
@@ -24,6 +25,10 @@ METHOD: Final = "bootstrap by subject and by rater"
 SOURCE: Final = (
     "Cameron, Gelbach & Miller 2011, Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Owen "
     "2007, The pigeonhole bootstrap, doi:10.1214/07-AOAS122"
+)
+SQUARED: Final = (
+    "Zou & Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095"
 )
 
 Statistic = Callable[[Float[np.ndarray, "n p"], Float[np.ndarray, " n"]], Float[np.ndarray, " k"]]
@@ -48,6 +53,36 @@ class RaterUncertainty:
     subjects: int
     raters: int
     reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AddedByRaters:
+    """What the choice of raters adds to the variance of k estimates: 0 where they differ by noise alone.
+
+    variance [k]: NaN with the reason where it is not estimable, and of an estimate that fewer than half of the
+    resamples have.
+    """
+
+    variance: Float[np.ndarray, " k"]
+    raters: int
+    reason: str = ""
+
+    def widened(
+        self, estimate: ArrayLike, low: ArrayLike, high: ArrayLike, confidence: float = 0.95
+    ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """Ends of intervals by subject, moved outwards by what raters add; NaN where that is not known.
+
+        Both parts are squared and added, as for sums of independent estimates (Zou & Donner 2008), so that an interval
+        by subject keeps its shape. The raters' part is Student's with one degree of freedom less than raters.
+
+        >>> low, high = AddedByRaters(np.array([0.0, 0.01]), 9).widened([0.5, 0.5], [0.4, 0.4], [0.7, 0.7])
+        >>> low.round(2), high.round(2)
+        (array([0.4 , 0.25]), array([0.7 , 0.81]))
+        """
+        middle, down, up = (np.asarray(x, dtype=np.float64) for x in (estimate, low, high))
+        half = stdtrit(max(self.raters - 1, 1), (1 + confidence) / 2) * np.sqrt(self.variance)
+        return middle - np.hypot(middle - down, half), middle + np.hypot(up - middle, half)
 
 
 class _Answers(NamedTuple):
@@ -90,22 +125,14 @@ def raters_resampled(
     means, ones = _means(answers, n, None), np.ones(n)
     estimate = np.atleast_1d(np.asarray(statistic(means, ones), dtype=np.float64))
     answers_per_image = _answers_each(answers, n)
-    if reason := _reason(n_subjects, n_raters, answers_per_image, estimate):
+    if reason := _reason(n_subjects, n_raters, answers, answers_per_image, estimate):
         no = np.full(len(estimate), np.nan)
         return RaterUncertainty(estimate, no, no, no, no, no, n_subjects, n_raters, reason)
     rng = np.random.default_rng(seed)
     by_subject = _variance(statistic(means, c[places]) for c in _counts(rng, n_subjects, resamples))
-    of_rater, of_cell = (
-        _variance(_resampled(statistic, answers, n, c, way) for c in _counts(rng, size, resamples))
-        for way, size in (("rater", n_raters), ("cell", n_cells))
-    )
     by_subject *= n_subjects / (n_subjects - 1)
-    # A rater's habit is measured against the mean of those who rated the same image, themselves among them: once where
-    # all rated all images; elsewhere the square to first order, less with few answers (simulated: 1.5 fits 3 to 8).
-    correction = answers_per_image / (answers_per_image - 1)
-    added = np.maximum(of_rater - of_cell, 0.0) * (
-        correction if answers_per_image > n_raters - 1e-9 else correction**1.5
-    )
+    sizes = n_raters, n_cells
+    added = _added(rng, statistic, answers, n, sizes, answers_per_image, resamples)
     whole = by_subject + added
     freedom = whole**2 / np.maximum(by_subject**2 / (n_subjects - 1) + added**2 / (n_raters - 1), 1e-300)
     half = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(whole)
@@ -114,6 +141,58 @@ def raters_resampled(
     return RaterUncertainty(
         estimate, low, high, np.sqrt(whole), np.sqrt(by_subject), share, n_subjects, n_raters
     )  # fmt: skip
+
+
+def added_by_raters(
+    statistic: Statistic,
+    annotations: Sequence[Annotations],
+    subjects: Int[np.ndarray, " n"],
+    *,
+    resamples: int = 200,
+    seed: int = 0,
+) -> AddedByRaters:
+    """The variance that other raters would add to estimates whose intervals by subject are known already.
+
+    statistic: as for `raters_resampled`; its weights are always 1. An estimate may be NaN in a resample where the
+    others are not. Raises BadInput for an answer about another image.
+
+    >>> from transect.records import Question
+    >>> image, rater = np.repeat(np.arange(50), 2), ("a", "b") * 50
+    >>> lean = Annotations(Question("smile", "?"), image, rater, np.tile([0.2, 0.4], 50))
+    >>> made = added_by_raters(lambda means, weights: np.nanmean(means, axis=0), [lean], np.arange(50), resamples=400)
+    >>> bool(np.isclose(made.variance[0], 0.01, rtol=0.2))  # raters differ by .2: a variance of .02, half for two
+    True
+    """
+    answers, n_raters, n_cells = _read(annotations, subjects)
+    n, answers_per_image = len(subjects), _answers_each(answers, len(subjects))
+    estimate = np.atleast_1d(np.asarray(statistic(_means(answers, n, None), np.ones(n)), dtype=np.float64))
+    n_subjects = len(np.unique(subjects))
+    if reason := _reason(n_subjects, n_raters, answers, answers_per_image, np.zeros(1)):
+        return AddedByRaters(np.full(len(estimate), np.nan), n_raters, reason)
+    rng = np.random.default_rng(seed)
+    added = _added(rng, statistic, answers, n, (n_raters, n_cells), answers_per_image, resamples)
+    return AddedByRaters(np.where(np.isfinite(estimate), added, np.nan), n_raters)
+
+
+def _added(
+    rng: np.random.Generator,
+    statistic: Statistic,
+    answers: Sequence[_Answers],
+    n: int,
+    sizes: tuple[int, int],
+    answers_per_image: float,
+    resamples: int,
+) -> Float[np.ndarray, " k"]:
+    """V_R - V_E of the module's text, at least 0. sizes: raters and cells."""
+    of_rater, of_cell = (
+        _variance(_resampled(statistic, answers, n, c, way) for c in _counts(rng, size, resamples))
+        for way, size in zip(("rater", "cell"), sizes, strict=True)
+    )
+    # A rater's habit is measured against the mean of those who rated the same image, themselves among them: once where
+    # all rated all images; elsewhere the square to first order, less with few answers (simulated: 1.5 fits 3 to 8).
+    correction = answers_per_image / (answers_per_image - 1)
+    everybody = answers_per_image > sizes[0] - 1e-9
+    return np.asarray(np.maximum(of_rater - of_cell, 0.0) * (correction if everybody else correction**1.5))
 
 
 def _read(annotations: Sequence[Annotations], subjects: Int[np.ndarray, " n"]) -> tuple[list[_Answers], int, int]:
@@ -156,14 +235,23 @@ def _answers_each(answers: Sequence[_Answers], n: int) -> float:
     return float(1 / (1 / counts[counts > 0]).mean()) if counts.any() else 0.0
 
 
-def _reason(subjects: int, raters: int, answers_per_image: float, estimate: Float[np.ndarray, " k"]) -> str:
+def _reason(
+    subjects: int,
+    raters: int,
+    answers: Sequence[_Answers],
+    answers_per_image: float,
+    estimate: Float[np.ndarray, " k"],
+) -> str:
     if not np.isfinite(estimate).all():
         return "not estimable from these ratings"
     if subjects < 2:
         return "fewer than two subjects"
     if raters < 2:
         return "fewer than two raters: their variance is not estimable"
-    return "" if answers_per_image > 1 else "one answer per image: the variance of raters is not estimable"
+    if not answers_per_image > 1:
+        return "one answer per image: the variance of raters is not estimable"
+    nameless = all(len(np.unique(question.rater)) == len(question.rater) for question in answers)
+    return "nobody gave two answers: raters are not named, and their variance is not estimable" if nameless else ""
 
 
 def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None) -> Float[np.ndarray, "n p"]:
@@ -190,10 +278,13 @@ def _counts(rng: np.random.Generator, n: int, resamples: int) -> Iterator[Float[
 
 
 def _variance(replicates: Iterator[Float[np.ndarray, " k"]]) -> Float[np.ndarray, " k"]:
-    """Variance over resamples; those without an estimate are left out."""
+    """Variance of each estimate over the resamples that have it; NaN where fewer than half of them do."""
     rows = np.stack(list(replicates))
-    known = np.isfinite(rows).all(axis=1)
-    return np.asarray(rows[known].var(axis=0, ddof=1)) if known.sum() > 1 else np.full(rows.shape[1], np.nan)
+    known = np.isfinite(rows)
+    n = known.sum(axis=0)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
+    squares = np.where(known, (rows - mean) ** 2, 0.0).sum(axis=0)
+    return np.where(n >= max(2, len(rows) / 2), squares / np.maximum(n - 1, 1), np.nan)
 
 
 def instrumented(

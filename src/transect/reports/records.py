@@ -83,13 +83,15 @@ class Panel(Record):
 class Figure(Record):
     """Panels of one kind. curves: lines with bands over x; bars, rows (dots) and violins: by label.
 
-    scatter: dots over x whose area grows with n, and lines. same_axis: all panels share the vertical axis.
+    scatter: dots over x whose area grows with n, and lines. same_axis: all panels share the vertical axis. folded: the
+    page shows it on request.
     """
 
     kind: FigureKind
     title: str
     caption: str = ""
     same_axis: bool = True
+    folded: bool = False
     panels: Sequence[Panel]
 
 

@@ -13,9 +13,12 @@ class ReportSettings:
     """How a report counts; an empty setting leaves the stored one, or the default.
 
     by: errors are counted by the combinations of these attributes. bins: cut points of observed attributes, as
-    "age=30,50"; without, a range is cut at its terciles. boundary: the near-boundary band, with steps.
+    "age=30,50"; without, a range is cut at its terciles. boundary: the near-boundary band, with steps. covariates:
+    what errors are adjusted for; without, all attributes, and all ratings but those of the picture (fakeness, quality).
+    `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
     by: Sequence[str] = ()
     bins: Sequence[str] = ()
     boundary: tuple[float, float] | None = None
+    covariates: Sequence[str] = ()

@@ -66,7 +66,7 @@ def test_combinations_of_attributes_are_one_condition():
     assert counts == {"glasses off, smile no": (0, 1), "glasses on, smile no": (1, 2)}
     # 0/1, 1/2, 1/2 and 1/1 (image 7 has no answer)
     assert made["glasses × smile: all, weighted equally"]["error rate"] == pytest.approx((0 + 1 / 2 + 1 / 2 + 1) / 4)
-    (figure,) = interrogation.section(observed(by=("glasses", "smile"))).figures
+    figure, _pairs = interrogation.section(observed(by=("glasses", "smile"))).figures
     drawn = points(figure, "Detection", "error rate")
     assert list(drawn) == [
         "all images", "glasses off, smile no", "glasses off, smile yes", "glasses on, smile no",

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from transect.effects.truth import Truth
 from transect.effects.verification import Verified
+from transect.ratings.perceived_attributes import OF_THE_PICTURE, PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Task
 from transect.reports.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
@@ -37,7 +38,9 @@ class Answers:
     where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
     not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
     where that is not known). said: people's single answers by attribute; stated: the truth, as it was asked about.
-    verified: of an embedding target, which images verify; None without a threshold.
+    verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
+    them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
+    right; "" where the truth is none of theirs. covariates: what errors are adjusted for, where the user says so.
     """
 
     study: str
@@ -71,6 +74,25 @@ class Answers:
     said: Mapping[str, Annotations] = field(default_factory=dict)
     stated: Truth | None = None
     verified: Verified | None = None
+    seen: Mapping[str, PerceivedAttribute] = field(default_factory=dict)
+    judge: str = ""
+    covariates: tuple[str, ...] = ()
+
+    def cut_points(self, name: str) -> tuple[float, ...]:
+        """Stated cut points of a column of `perceived`, or of `values` where nothing was rated; () for none."""
+        rated = [key for key, seen in self.seen.items() if seen.about == name] if self.perceived else []
+        return next((self.bins[key] for key in rated if key in self.bins), self.bins.get(name, ()))
+
+    @property
+    def adjusted(self) -> Mapping[str, Float[np.ndarray, " n"]]:
+        """What errors are adjusted for: perceived values, or the images' own; those that the user names, else all.
+
+        Ratings of the picture, as its fakeness, are none unless the user names them.
+        """
+        columns = self.perceived or {**self.values, **self.held}
+        if self.covariates:
+            return {name: values for name, values in columns.items() if name in self.covariates}
+        return {name: values for name, values in columns.items() if name not in OF_THE_PICTURE or not self.perceived}
 
     @property
     def known(self) -> Mapping[str, Attribute]:

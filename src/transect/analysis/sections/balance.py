@@ -7,14 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from transect.analysis.sections.answers import Answers, number, point, table, words
+from transect.analysis.sections.answers import Answers, number, table, words
 from transect.analysis.sections.conditions import condition, texts
-from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
+from transect.analysis.sections.violins import figures, panel
+from transect.effects.distributions import SOURCE, UNBALANCED, distributions, smd
 from transect.effects.perception import Correlations, correlations
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Section, Table
 
-_MOST_PANELS: Final = 9
-_PAIRS: Final = 20
 _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -69,53 +68,17 @@ def _halves(answers: Answers, by: str) -> np.ndarray:
 
 
 def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
-    """One figure per study, one panel per other attribute that varies."""
-    figures = []
+    """Figures of each study, one panel per other attribute that varies."""
+    made: list[Figure] = []
     for answers in answer_sets:
         groups = _halves(answers, by)
-        panels = []
-        for name, values in answers.values.items():
-            if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values):
-                panels.append(_panel(name, distributions({name: values}, groups)))
-        if panels:
-            caption = (
-                "(each shape is scaled to its widest place; dot and bar: median and quartiles; the numbers are images)"
-            )
-            more = f", the first {_MOST_PANELS} of {len(panels)}" if len(panels) > _MOST_PANELS else ""
-            title = f"{answers.study}: distributions by {words(by)}{more}"
-            figures.append(
-                Figure(
-                    kind="violins",
-                    title=title,
-                    caption=caption,
-                    same_axis=False,
-                    panels=panels[:_MOST_PANELS],
-                )
-            )
-    return figures
-
-
-def _panel(name: str, distributions: Sequence[Distribution]) -> Panel:
-    points = [
-        point(
-            distribution.quartiles[1],
-            low=distribution.quartiles[0],
-            high=distribution.quartiles[2],
-            label=distribution.group,
-            n=distribution.n,
-            counts=[int(count) for count in distribution.counts],
-            reason="" if distribution.n else "no image",
-        )
-        for distribution in distributions
-    ]
-    series = [Series(name="", points=points)]
-    return Panel(
-        heading=words(name),
-        y_words=words(name),
-        unit="number",
-        edges=distributions[0].edges.tolist(),
-        series=series,
-    )
+        panels = [
+            panel(name, distributions({name: values}, groups))
+            for name, values in answers.values.items()
+            if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values)
+        ]
+        made += figures(f"{answers.study}: distributions by {words(by)}", panels)
+    return made
 
 
 def _differences(answer_sets: Sequence[Answers], by: str) -> Table:
@@ -158,12 +121,8 @@ def _pairs(answer_sets: Sequence[Answers]) -> Table:
             found_pairs.append((f"{words(first)} and {words(second)}", values))
     found_pairs.sort(key=lambda pair: -max((abs(value) for value in pair[1] if value is not None), default=0.0))
     rows = [[name, *values] for name, values in found_pairs]
-    more = f", the {_PAIRS} strongest of {len(rows)}" if len(rows) > _PAIRS else ""
-    return table(
-        f"Correlations of pairs of attributes{more}",
-        [("pair", "text"), *((study, "number") for study, _ in matrices)],
-        rows[:_PAIRS],
-    )
+    heads = [("pair", "text"), *((study, "number") for study, _ in matrices)]
+    return table("Correlations of pairs of attributes", heads, rows)
 
 
 def _correlation(matrix: Correlations, first: str, second: str) -> float | None:

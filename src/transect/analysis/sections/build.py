@@ -18,6 +18,7 @@ from transect.analysis.sections import (
     other_raters,
     people,
     perceived,
+    seen_together,
     sensitivity,
     thresholds,
     unanswered,
@@ -52,6 +53,7 @@ def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> 
     plain = (
         [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps] if targets else []
     )
+    sections += [section for answers in plain if (section := seen_together.section(answers))]
     if plain and any(not answers.design.levels for answers in plain) and (balance_section := balance.section(plain)):
         sections.append(balance_section)
     return sections

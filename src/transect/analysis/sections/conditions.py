@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from jaxtyping import Int
 
 from transect.analysis.sections.answers import Answers
 from transect.effects.encoding import MOST_LEVELS
 from transect.effects.interrogation import Condition
 from transect.effects.observational import cut
+from transect.ratings.perceived_attributes import PerceivedAttribute
 
 
 def condition(answers: Answers, name: str) -> Condition:
     """Each image's group of an attribute, in order.
 
     A level that was set is a group. So is each value of an attribute that was observed and has at most six; a range is
-    cut at the user's cut points (`bins`), else at its terciles. Ranges are closed at their low end: "[30, 50)".
+    cut at the user's cut points (`bins`), else at its terciles. Ranges are closed at their low end: "[30, 50)". What
+    raters saw is grouped by `PerceivedAttribute.cuts`. Groups that no image has are left out.
     """
     if name in answers.design.levels:
         return _set(answers, name)
+    if name in answers.seen:
+        return _perceived(answers.seen[name], answers.bins.get(name))
     attribute, values = answers.known[name], {**answers.held, **answers.values}[name]
     known = np.isfinite(values)
     if not attribute.discrete and name not in answers.bins and len(np.unique(values[known])) <= MOST_LEVELS:
@@ -31,6 +38,24 @@ def condition(answers: Answers, name: str) -> Condition:
     for code, place in enumerate(present):
         codes[groups.index == place] = code
     return Condition(tuple(groups.label(place) for place in present), codes)
+
+
+def _perceived(seen: PerceivedAttribute, stated: Sequence[float] | None) -> Condition:
+    groups = seen.cuts(stated)
+    codes = groups.of_values(seen.values)
+    present = np.unique(codes[codes >= 0]).tolist()
+    return Condition(tuple(groups.names[place] for place in present), renumbered(codes, present, len(groups.names)))
+
+
+def renumbered(codes: Int[np.ndarray, " n"], present: Sequence[int], groups: int) -> Int[np.ndarray, " n"]:
+    """Codes as places among the groups that are present; -1 for the others.
+
+    >>> renumbered(np.array([2, 0, -1, 1]), [0, 2], 3)
+    array([ 1,  0, -1, -1])
+    """
+    places = np.full(groups + 1, -1, dtype=np.int64)
+    places[list(present)] = np.arange(len(present))
+    return np.asarray(places[codes])
 
 
 def texts(groups: Condition) -> np.ndarray:

@@ -5,15 +5,17 @@ Detection and the attribute are counted apart: a face that was missed is no wron
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transect.analysis.sections import error_pairs
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.conditions import condition
+from transect.analysis.sections.regrouped import WITH_RATERS, Grouping, added, grouping, without_raters
 from transect.effects.combinations import METHOD, SOURCE
 from transect.effects.interrogation import (
     COUNTED,
@@ -22,7 +24,6 @@ from transect.effects.interrogation import (
     UNKNOWN,
     Condition,
     ErrorRate,
-    crossed,
     crossing,
     error_rates,
 )
@@ -30,6 +31,8 @@ from transect.effects.interrogation import SOURCE as TABLE
 from transect.effects.interrogation import measures as measures_of
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.outcomes import category
+from transect.effects.rater_uncertainty import SOURCE as RATERS
+from transect.effects.rater_uncertainty import SQUARED
 from transect.records import Task, declared
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
@@ -71,10 +74,13 @@ def section(answers: Answers) -> Section | None:
     rates = _rates(answers)
     if not rates:
         return None
+    rates, reasons = _with_raters(answers, rates)
     conditions = conditions_of(answers)
     shown = _shown(answers, conditions, rates)
     text = [_TEXT[0].format(sampler=_sampler(answers))]
     text += [_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
+    by_raters = bool(answers.judge) or any(name in answers.seen for name in answers.by)
+    text += [WITH_RATERS] if by_raters else []
     text += (
         [_DRAWN.format(n=len(conditions), shown=len(shown))] if not answers.by and len(shown) < len(conditions) else []
     )
@@ -86,11 +92,12 @@ def section(answers: Answers) -> Section | None:
         target=answers.target,
         title=f"Errors by condition: {answers.target}",
         text=text,
-        warnings=[],
-        figures=[_figure(measured, rates, shown)],
+        warnings=without_raters(answers, answers.by, reasons),
+        figures=[_figure(measured, rates, shown), *error_pairs.figures(answers.by, conditions, rates)],
         tables=[_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured],
         sources=[TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
-        + ([SOURCE] if METHOD in methods else []),
+        + ([SOURCE] if METHOD in methods else [])
+        + ([RATERS, SQUARED] if by_raters else []),
     )
 
 
@@ -121,12 +128,50 @@ def conditions_of(answers: Answers) -> dict[str, Condition]:
 
     What was asked for with `by` comes last: where several were named, all their combinations as one.
     """
+    return {crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
+
+
+def _groupings(answers: Answers) -> list[tuple[str, ...]]:
     names = [name for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
-    chosen = dict.fromkeys([*names, *answers.by])
-    conditions = {name: condition(answers, name) for name in chosen}
-    if len(answers.by) > 1:
-        conditions[crossing(answers.by)] = crossed({name: conditions[name] for name in answers.by})
-    return conditions
+    return [*dict.fromkeys([*((name,) for name in names), *combinations_of(answers.by)])]
+
+
+def combinations_of(by: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each of the attributes, each pair of them, and all of them.
+
+    >>> combinations_of(["age", "gender"])
+    [('age',), ('gender',), ('age', 'gender')]
+    """
+    return [names for size in range(1, len(by) + 1) for names in itertools.combinations(by, size)]
+
+
+def _with_raters(answers: Answers, rates: Sequence[ErrorRate]) -> tuple[tuple[ErrorRate, ...], dict[str, str]]:
+    """The rates with intervals for other raters too, and by condition why there are none."""
+    order = list(dict.fromkeys(rate.measure for rate in rates))
+
+    def measured(judged: Answers) -> Float[np.ndarray, "m n"]:
+        return np.stack(list(measures_of(*misses_and_errors(judged)).values()))
+
+    widened: list[ErrorRate] = list(rates)
+    reasons: dict[str, str] = {}
+    for names in _groupings(answers):
+        groups = grouping(answers, names)
+        more, reasons[groups.name] = added(answers, groups, measured)
+        for k, rate in enumerate(rates) if more else ():
+            place = _place(rate, groups)
+            if more and place is not None:
+                ends = more.widened(order.index(rate.measure), place, (rate.rate, rate.low, rate.high))
+                widened[k] = replace(rate, low=ends[0], high=ends[1])
+    return tuple(widened), reasons
+
+
+def _place(rate: ErrorRate, groups: Grouping) -> int | None:
+    """Where `regrouped.rates` has the rate; None of another condition, and of images whose group is not known."""
+    if not rate.by:
+        return 0
+    if rate.by != groups.name or rate.group == UNKNOWN:
+        return None
+    return len(groups.condition.groups) + 1 if rate.uniform else 1 + groups.condition.groups.index(rate.group)
 
 
 def misses_and_errors(answers: Answers) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:

@@ -81,8 +81,9 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
 def section(answers: Answers, models: Sequence[str]) -> Section:
     """The section of one judged target in one study, a table per model that was asked for."""
     kind = "perceived attributes" if answers.perceived else "attributes"
-    columns = answers.perceived or answers.values
-    parted = splits(answers, columns, {} if answers.perceived else answers.held)
+    held = {} if answers.perceived else {k: x for k, x in answers.adjusted.items() if k in answers.held}
+    columns = {name: values for name, values in answers.adjusted.items() if name not in held}
+    parted = splits(answers, columns, held)
     left = whole(answers, columns, parted)
     text, warnings, tables = [_TEXT], [], []
     for name in models:

@@ -24,6 +24,8 @@ _TEXT: Final = (
     "level, raters see what was set; where they are flat, the control changed something that raters do not see.",
     "Intended and perceived (their Fig. 9b): what the generator was asked for, and the mean of what people saw "
     "on each image. Effects of what was seen use the latter.",
+    "Answers about an attribute along the transect of another one show whether the manipulation moved it too: they "
+    "should be flat.",
 )
 
 
@@ -40,34 +42,46 @@ class Shown:
 
 
 def section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
-    """The section of one experiment; None where no question is about what was varied."""
-    questions = [
-        question
-        for question in rated
-        if question.attribute in shown.design.levels and question.attribute in shown.intended
-    ]
-    if not questions:
+    """The section of one experiment: every question along every attribute that was varied; None without either.
+
+    A question along its own attribute stands open, the others are folded.
+    """
+    along = [name for name in shown.design.levels if name in shown.intended and not shown.attributes[name].nominal]
+    ordered = [question for question in rated if question.scale != "nominal"]
+    pairs = [(question, name) for question in ordered for name in along]
+    pairs.sort(key=lambda pair: not _own(*pair))
+    unordered = [question for question in rated if _unordered(shown, question)]
+    if not pairs and not unordered:
         return None
-    ordered = [question for question in questions if not _unordered(shown, question)]
-    curves = {question.name: _curves(shown, question) for question in ordered}
-    unordered = [question for question in questions if _unordered(shown, question)]
+    curves = {(question.name, name): _curves(shown, question, name) for question, name in pairs}
     return Section(
         key="seen along",
         study=shown.study,
         title=f"What people saw along the transects of {words(shown.study)}",
-        text=list(_TEXT),
+        text=list(_TEXT if len(pairs) > sum(_own(*pair) for pair in pairs) else _TEXT[:2]),
         warnings=[],
-        figures=[figure for question in ordered for figure in _figures(shown, question, curves[question.name])],
+        figures=[
+            figure
+            for question, name in pairs
+            for figure in _figures(shown, question, name, curves[question.name, name])
+        ],
         tables=[
-            *([_curve_table(ordered, curves)] if ordered else []),
-            *(_against(shown, question) for question in ordered),
+            *([_curve_table(pairs, curves)] if pairs else []),
+            *(_against(shown, question, name) for question, name in pairs),
             *(_levels_against(shown, question) for question in unordered),
         ],
         sources=[SOURCE],
     )
 
 
+def _own(question: Rated, name: str) -> bool:
+    return question.attribute == name
+
+
 def _unordered(shown: Shown, question: Rated) -> bool:
+    """Whether a question about what was varied has levels in no order."""
+    if question.attribute not in shown.design.levels or question.attribute not in shown.intended:
+        return False
     return question.scale == "nominal" or shown.attributes[question.attribute].nominal
 
 
@@ -75,9 +89,9 @@ _Curves = dict[int | None, LogisticCurve]
 """By subject; None: all of them."""
 
 
-def _curves(shown: Shown, question: Rated) -> _Curves:
-    """The curve of all subjects, and of those with most answers."""
-    x = shown.intended[question.attribute]
+def _curves(shown: Shown, question: Rated, name: str) -> _Curves:
+    """The curve of all subjects, and of those with most answers, along one attribute."""
+    x = shown.intended[name]
     answers = np.isfinite(question.ratings).sum(axis=1)
     subjects, place = np.unique(shown.subjects, return_inverse=True)
     many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
@@ -91,16 +105,22 @@ def _fitted(x: Float[np.ndarray, " n"], question: Rated, rows: np.ndarray) -> Lo
     return fit_logistic(places.ravel(), ratings.ravel(), question.low, question.low + question.width, question.level)
 
 
-def _figures(shown: Shown, question: Rated, curves: _Curves) -> list[Figure]:
+def _titled(question: Rated, name: str) -> str:
+    """The question, and the attribute along which it was answered where that is another."""
+    return words(question.name) + ("" if _own(question, name) else f", along {words(name)}")
+
+
+def _figures(shown: Shown, question: Rated, name: str, curves: _Curves) -> list[Figure]:
     """Answers along the transects, and mean answers by image against the intended value."""
-    named = _named(shown, question.attribute)
+    named, folded = _named(shown, name), not _own(question, name)
     along = Figure(
         kind="scatter",
-        title=f"Answers along the transect: {words(question.name)}",
+        title=f"Answers along the transect: {_titled(question, name)}",
         caption=f"(at most {SHOWN} subjects with most answers, then all; the numbers are answers)",
-        panels=[_panel(shown, question, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
+        folded=folded,
+        panels=[_panel(shown, question, name, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
     )
-    x, means = shown.intended[question.attribute], question.mean
+    x, means = shown.intended[name], question.mean
     dots = _dots(
         x[:, None], np.round((means[:, None] - question.low) / question.width * 20) / 20 * question.width + question.low
     )
@@ -111,8 +131,8 @@ def _figures(shown: Shown, question: Rated, curves: _Curves) -> list[Figure]:
         series=[Series(name="mean answers of images", points=dots)],
     )
     caption = "(a dot per mean answer, to a twentieth of the scale; larger for more images; the numbers are images)"
-    title = f"Intended against perceived: {words(question.name)}"
-    return [along, Figure(kind="scatter", title=title, caption=caption, panels=[against])]
+    title = f"Intended against perceived: {_titled(question, name)}"
+    return [along, Figure(kind="scatter", title=title, caption=caption, folded=folded, panels=[against])]
 
 
 def _named(shown: Shown, name: str) -> str:
@@ -120,9 +140,9 @@ def _named(shown: Shown, name: str) -> str:
     return words(name) + (f", {unit}" if unit else "")
 
 
-def _panel(shown: Shown, question: Rated, subject: int | None, curve: LogisticCurve) -> Panel:
+def _panel(shown: Shown, question: Rated, name: str, subject: int | None, curve: LogisticCurve) -> Panel:
     rows = np.ones(len(question.ratings), dtype=bool) if subject is None else shown.subjects == subject
-    x = shown.intended[question.attribute]
+    x = shown.intended[name]
     series: list[Series] = [Series(name="answers", points=_dots(x[rows, None], question.ratings[rows]))]
     if not curve.reason:
         along = np.linspace(x[rows].min(), x[rows].max(), STEPS + 1)
@@ -130,7 +150,7 @@ def _panel(shown: Shown, question: Rated, subject: int | None, curve: LogisticCu
         series.append(Series(name="logistic curve", points=points, drawn="line"))
     return Panel(
         heading="all subjects" if subject is None else f"subject {subject}",
-        x_words=f"intended {_named(shown, question.attribute)}",
+        x_words=f"intended {_named(shown, name)}",
         y_words="answer",
         series=series,
     )
@@ -143,34 +163,39 @@ def _dots(x: Float[np.ndarray, "n _"], y: Float[np.ndarray, "n r"]) -> list[Poin
     return [point(pair[1], x=float(pair[0]), n=int(n)) for pair, n in zip(pairs, counts, strict=True)]
 
 
-def _curve_table(rated: Sequence[Rated], curves: Mapping[str, _Curves]) -> Table:
-    heads = [("question", "text"), ("subjects", "text"), ("begins at", "number"), ("ends at", "number")]
+_Pair = tuple[Rated, str]
+"""A question, and the attribute along which it was answered."""
+
+
+def _curve_table(pairs: Sequence[_Pair], curves: Mapping[tuple[str, str], _Curves]) -> Table:
+    heads = [("question", "text"), ("along", "text"), ("subjects", "text"), ("begins at", "number")]
+    heads += [("ends at", "number")]
     heads += [("halfway at", "number"), ("slope", "number"), ("answers within one level of it", "proportion")]
     heads += [("answers", "count"), ("places", "count"), ("note", "text")]
     rows = []
-    for question in rated:
-        for subject, c in curves[question.name].items():
+    for question, name in pairs:
+        for subject, c in curves[question.name, name].items():
             called = "all" if subject is None else f"subject {subject}"
             numbers = [c.start, c.end, c.middle, c.slope, c.near]
-            rows.append([words(question.name), called, *numbers, c.answers, c.places, c.reason])
+            rows.append([words(question.name), words(name), called, *numbers, c.answers, c.places, c.reason])
     return table("Logistic curves", heads, rows)
 
 
-def _against(shown: Shown, question: Rated) -> Table:
+def _against(shown: Shown, question: Rated, name: str) -> Table:
     """Mean and quartiles of the images' mean answers at each intended value."""
     heads = [
-        (f"intended {words(question.attribute)}", "text"),
+        (f"intended {words(name)}", "text"),
         ("mean perceived", "number"),
         ("lower quartile", "number"),
     ]
     heads += [("upper quartile", "number"), ("images rated", "count"), ("not rated", "count")]
     means, rows = question.mean, []
-    for value in shown.design.levels[question.attribute]:
-        seen = means[np.isclose(shown.intended[question.attribute], value)]
+    for value in shown.design.levels[name]:
+        seen = means[np.isclose(shown.intended[name], value)]
         known = seen[np.isfinite(seen)]
         ends = [float(known.mean()), *np.quantile(known, [0.25, 0.75]).tolist()] if len(known) else [np.nan] * 3
-        rows.append([shown.attributes[question.attribute].label(value), *ends, len(known), len(seen) - len(known)])
-    return table(f"Intended against perceived: {words(question.name)}", heads, rows)
+        rows.append([shown.attributes[name].label(value), *ends, len(known), len(seen) - len(known)])
+    return table(f"Intended against perceived: {_titled(question, name)}", heads, rows)
 
 
 def _levels_against(shown: Shown, question: Rated) -> Table:

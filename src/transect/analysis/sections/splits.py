@@ -16,9 +16,12 @@ from transect.records import Attribute
 @final
 @dataclass(frozen=True, slots=True)
 class Split:
-    """told: the two sides in words; chosen: 1 or 0 [n], NaN without a value; others: columns to hold equal."""
+    """told: the two sides in words; at: the first value of the second side; chosen: 1 or 0 [n], NaN without a value;
+    others: columns to hold equal.
+    """
 
     told: str
+    at: float
     chosen: Float[np.ndarray, " n"]
     others: Mapping[str, Float[np.ndarray, " _"]]
 
@@ -39,8 +42,8 @@ def splits(
             continue
         attribute = answers.known[name] if named(answers.known, name, values) else None
         others = covariates(answers.known, {other: column for other, column in everything.items() if other != name})
-        at = _middle(known, answers.bins.get(name, ()))
-        parts[name] = Split(_told(attribute, at), half(values, at), others)
+        at = _middle(known, answers.cut_points(name))
+        parts[name] = Split(_told(attribute, at), at, half(values, at), others)
     return parts
 
 

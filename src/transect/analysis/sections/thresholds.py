@@ -1,19 +1,29 @@
-"""Errors against the threshold, by group, and the table at two thresholds (Balakrishnan et al. 2020, Fig. 16)."""
+"""Errors against the threshold, by group, and the table at two thresholds (Balakrishnan et al. 2020, Fig. 16).
+
+By each attribute, and by the attributes and combinations that the user names with `--by`, as raters saw them too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+from jaxtyping import Float
 
-from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.conditions import condition, texts
+from transect.analysis.sections import threshold_rates
+from transect.analysis.sections.answers import Answers, point, words
+from transect.analysis.sections.conditions import texts
+from transect.analysis.sections.interrogation import combinations_of
+from transect.analysis.sections.regrouped import WITH_RATERS, Grouping, grouping, without_raters
 from transect.effects.interrogation import Condition
-from transect.effects.thresholds import ALL, GroupRate, at_thresholds, threshold_curves
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.effects.rater_uncertainty import SOURCE as RATERS
+from transect.effects.rater_uncertainty import SQUARED
+from transect.effects.thresholds import ALL, threshold_curves
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
-ATTRIBUTES: Final = 3
-"""Attributes that are shown: those whose groups' errors differ most at the target's threshold."""
+OPEN: Final = 3
+"""Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
 _POINTS: Final = 51
 _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
@@ -23,7 +33,6 @@ _TEXT: Final = (
     "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
     "selected it. {more}"
 )
-_DRAWN: Final = "The {shown} of {n} attributes whose groups differ most are shown."
 _NO_CUT: Final = (
     "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes "
     "the largest of its scores), so no threshold of the curves is its decision. "
@@ -37,27 +46,37 @@ def has_section(answers: Answers) -> bool:
     return answers.judged and len(np.unique(known)) > 2 and both and bool(_names(answers))
 
 
-def _names(answers: Answers) -> list[str]:
-    """Attributes whose groups are compared: not the truth's own."""
-    return [name for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
+def _names(answers: Answers) -> list[tuple[str, ...]]:
+    """What images are grouped by: what the user names, whole combinations first; then each attribute of the run."""
+    own = [(name,) for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
+    return [*dict.fromkeys([*reversed(combinations_of(answers.by)), *own])]
 
 
 def section(answers: Answers) -> Section:
     """The section of one target in one study."""
-    names = _names(answers)
-    groups = {name: condition(answers, name) for name in names}
-    shown = sorted(names, key=lambda name: -_spread(answers, groups[name]))[:ATTRIBUTES]
+    named = len(combinations_of(answers.by))
+    groupings = [grouping(answers, names) for names in _names(answers)]
+    groupings[named:] = sorted(groupings[named:], key=lambda groups: -_spread(answers, groups.condition))
     best = threshold_curves(answers.scores, answers.truth).best
     words_of = {"own": "threshold", "more": ""} if answers.cut else {"own": "decision", "more": _NO_CUT}
-    drawn = _DRAWN.format(n=len(names), shown=len(shown))
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    reasons: dict[str, str] = {}
+    for place, groups in enumerate(groupings):
+        rates, reasons[groups.name] = threshold_rates.rates(answers, groups, best)
+        tables.append(threshold_rates.rates_table(answers, groups, rates))
+        figures += [threshold_rates.figure(answers, groups, rates, folded=place >= OPEN)] if place < named else []
+        figures.append(_curves(answers, groups, folded=place >= OPEN))
+    by_raters = any(groups.questions for groups in groupings) or bool(answers.judge)
     return Section(
         key="thresholds",
         study=answers.study,
         title=f"Thresholds of {answers.target}",
-        text=[(_TEXT.format(best=best, **words_of) + (drawn if len(shown) < len(names) else "")).rstrip()],
-        figures=[_figure(answers, name, groups[name]) for name in shown],
-        tables=[_table(answers, name, groups[name], best) for name in shown],
-        sources=[_SOURCE],
+        text=[_TEXT.format(best=best, **words_of).rstrip(), *([WITH_RATERS] if by_raters else [])],
+        warnings=without_raters(answers, answers.by, reasons),
+        figures=figures,
+        tables=tables,
+        sources=[_SOURCE, *([RATERS, SQUARED] if by_raters else [])],
     )
 
 
@@ -71,54 +90,42 @@ def _spread(answers: Answers, groups: Condition) -> float:
     return max(rates) - min(rates) if rates else 0.0
 
 
-def _figure(answers: Answers, name: str, groups: Condition) -> Figure:
+def _curves(answers: Answers, groups: Grouping, *, folded: bool) -> Figure:
+    """Of one attribute error, FPR and FNR; of several the error, with a panel for each group of all but the last."""
     known = answers.scores[np.isfinite(answers.scores)]
     cuts = np.linspace(known.min(), known.max(), _POINTS)
-    curves = threshold_curves(answers.scores, answers.truth, texts(groups), thresholds=cuts)
-    order = _order(groups)
-    panels = []
-    for heading, rates in (("Error", curves.error), ("FPR", curves.fpr), ("FNR", curves.fnr)):
+    curves = threshold_curves(answers.scores, answers.truth, texts(groups.condition), thresholds=cuts)
+
+    def panel(heading: str, rates: Float[np.ndarray, "g t"], names: Mapping[str, str], measure: str) -> Panel:
         series = [
-            Series(name=group, points=[point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)])
-            for group, row in sorted(zip(curves.groups, rates, strict=True), key=lambda pair: order[pair[0]])
+            Series(name=called, points=_course(cuts, rates[curves.groups.index(name)]))
+            for name, called in names.items()
+            if name in curves.groups
         ]
-        panels.append(Panel(heading=heading, x_words="threshold", y_words="rate", unit="proportion", series=series))
-    return Figure(kind="curves", title=f"Errors against the threshold by {words(name)}", panels=panels)
+        return Panel(heading=heading, x_words="threshold", y_words=measure, unit="proportion", series=series)
 
-
-def _table(answers: Answers, name: str, groups: Condition, best: float) -> Table:
-    cuts = list(dict.fromkeys([answers.threshold, best] if answers.cut else [best]))
-    order, named = _order(groups), texts(groups)
-    rates = at_thresholds(answers.scores, answers.truth, named, thresholds=cuts, clusters=answers.subjects)
-    rows = [_row(row) for row in sorted(rates, key=lambda row: (cuts.index(row.threshold), order[row.group]))]
-    title = f"at {len(cuts)} thresholds"
-    if not answers.cut:
-        # Answers of 0 and 1, cut between, are the decisions themselves.
-        rates = at_thresholds(answers.answers, answers.truth, named, thresholds=[0.5], clusters=answers.subjects)
-        decided = sorted(rates, key=lambda row: order[row.group])
-        rows = [[row.group, "own decision", *_row(row)[2:]] for row in decided] + [
-            [group, f"cut of the score at {cut:.4g}", *more] for group, cut, *more in rows
+    if len(groups.names) == 1:
+        each = {name: name for name in (ALL, *groups.condition.groups)}
+        measures = (("Error", curves.error), ("FPR", curves.fpr), ("FNR", curves.fnr))
+        panels = [panel(heading, rates, each, "rate") for heading, rates in measures]
+    else:
+        panels = [
+            panel(heading, curves.error, {ALL: ALL, **names}, "error rate")
+            for heading, names in _nested(answers, groups).items()
         ]
-        title = "by the target's decision and at a cut of its score"
-    columns = [("group", "text"), ("threshold", "number" if answers.cut else "text"), ("measure", "text")]
-    columns += [("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
-    columns += [("images", "count"), ("note", "text")]
-    return table(f"Errors by {words(name)} {title}", columns, rows)
+    title = f"Errors against the threshold by {words(groups.name)}"
+    return Figure(kind="curves", title=title, panels=panels, folded=folded)
 
 
-def _order(groups: Condition) -> dict[str, int]:
-    """The place of each group in a figure and a table: all images first."""
-    return {name: place for place, name in enumerate((ALL, *groups.groups))}
+def _nested(answers: Answers, groups: Grouping) -> dict[str, dict[str, str]]:
+    """Each combination of all but the last attribute: whole combinations in it, and their groups of the last one."""
+    outer, last = grouping(answers, groups.names[:-1]), grouping(answers, groups.names[-1:]).condition.groups
+    called = [group if len(outer.names) > 1 else f"{words(outer.name)} {group}" for group in outer.condition.groups]
+    whole = list(groups.condition.groups)  # the last attribute's groups change fastest
+    return {
+        name: dict(zip(whole[k * len(last) : (k + 1) * len(last)], last, strict=True)) for k, name in enumerate(called)
+    }
 
 
-def _row(row: GroupRate) -> list[object]:
-    return [
-        row.group,
-        row.threshold,
-        row.measure.upper() if row.measure in ("fpr", "fnr") else row.measure,
-        row.rate,
-        row.low,
-        row.high,
-        row.n_images,
-        row.reason,
-    ]
+def _course(cuts: Float[np.ndarray, " t"], rates: Float[np.ndarray, " t"]) -> list[Point]:
+    return [point(float(rate), x=float(cut)) for cut, rate in zip(cuts, rates, strict=True)]

@@ -11,6 +11,7 @@ from transect.console.audit_options import (
     Bins,
     Boundary,
     By,
+    Covariates,
     Directions,
     InvertedLatents,
     Perceived,
@@ -185,6 +186,7 @@ def audit(
     require_validation: RequireValidation = None,
     by: By = None,
     bins: Bins = None,
+    covariates: Covariates = None,
     boundary: Boundary = None,
     dry_run: Annotated[
         bool,

@@ -17,11 +17,14 @@ from transect.jobs.audit import studies as planned
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
+from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
-from transect.runs import bins, boundary, error_conditions
+from transect.runs import bins, boundary, covariates, error_conditions
 from transect.runs.folder import slug
+from transect.runs.inputs import as_names
 from transect.runs.locks import STUDIES, refuse_links_in
 from transect.runs.progress import announcing_stages
+from transect.runs.report_settings import ReportSettings
 
 SMILE_NEIGHBORS: Final = 20
 """As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
@@ -98,8 +101,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     checks = request.checks
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     studies = planned.complete(designed, request, targets, check_edits)
-    crossed = error_conditions.check(request.report.by, [part.counted_by for part in studies])
-    cut_points = bins.parse(request.report.bins, planned.observed(studies))
+    settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
     for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
@@ -111,11 +113,26 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     if lines is not None:
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
     boundary.write(folder, request.report.boundary)
-    error_conditions.write(folder, crossed)
-    bins.write(folder, cut_points)
+    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE):
+        (folder / stored).unlink(missing_ok=True)  # of an earlier command with other settings
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
-        return _with_costs(reporting.report(folder), targets)
+        return _with_costs(reporting.report(folder, settings=settings), targets)
+
+
+def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSettings:
+    """How the report counts, without the boundary, which is stored. Raises before any image is made.
+
+    What ratings are of may be named too where the ratings come with the audit.
+    """
+    settings, rated = request.report, names_in(request.ratings.perceived, request.ratings.ratings)
+    observed = planned.observed(studies)
+    counted_by = [{*part.counted_by, *(rated if part.counted_by else ())} for part in studies]
+    error_conditions.check(as_names(settings.by), counted_by)
+    seen = rated - set(observed)
+    bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
+    covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
+    return replace(settings, boundary=None)
 
 
 def _with_costs(result: AuditResult, targets: Sequence[Target]) -> AuditResult:

@@ -1,0 +1,206 @@
+"""Attributes as raters saw them, by name: what errors may be counted by, cut into groups and adjusted for.
+
+A rating of `gender` is the attribute `perceived_gender`. `--by gender` means it too, where the run has no attribute of
+that name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.ratings.seen import Ratings
+from transect.ratings.tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, read_table
+from transect.records import Annotations, Attribute
+from transect.runs.inputs import TableLike
+from transect.runs.rated_questions import RatedQuestion, questions_of
+from transect.runs.wording import spaced
+
+PREFIX: Final = "perceived_"
+OF_THE_PICTURE: Final = ("fakeness", "quality")
+"""Ratings of the picture, not of the face: models hold them equal only where the user asks for it."""
+FEW_VALUES: Final = 6
+"""Without cut points and named levels, so many different values are a group each; more are cut at their terciles."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PerceivedAttribute:
+    """One attribute as raters saw it.
+
+    attribute: `perceived_NAME`, with the range of its scale or with levels in no order. about: the run's attribute that
+    the ratings are of, else their own name. values [n]: mean ratings, of levels in no order the most common one; NaN:
+    not rated. answers: single answers behind the values, None of a file by image. levels: value and name of each
+    answer, rising, where they have an order and names.
+    """
+
+    attribute: Attribute
+    about: str
+    values: Float[np.ndarray, " n"]
+    answers: Annotations | None = None
+    levels: tuple[tuple[float, str], ...] = ()
+
+    def only(self, images: Bool[np.ndarray, " n"]) -> PerceivedAttribute:
+        """The same without values and answers of other images."""
+        values = np.where(images, self.values, np.nan)
+        if self.answers is None:
+            return replace(self, values=values)
+        kept = images[self.answers.image]
+        raters = tuple(rater for rater, chosen in zip(self.answers.rater, kept.tolist(), strict=True) if chosen)
+        answers = replace(self.answers, image=self.answers.image[kept], rater=raters, value=self.answers.value[kept])
+        return replace(self, values=values, answers=answers)
+
+    def cuts(self, stated: Sequence[float] | None = None) -> PerceivedGroups:
+        """The groups of its values: between stated cut points, else by the named answer that is nearest to a value.
+
+        Without either up to six different values are a group each, and more are cut at their terciles. Levels in no
+        order are groups.
+        """
+        if self.attribute.nominal:
+            return PerceivedGroups(self.attribute.levels)
+        if stated is not None and len(stated):
+            return PerceivedGroups(self._ranges(stated), tuple(stated))
+        if self.levels:
+            places = [value for value, _ in self.levels]
+            return PerceivedGroups(tuple(name for _, name in self.levels), _middles(places))
+        known = np.unique(self.values[np.isfinite(self.values)])
+        if len(known) <= FEW_VALUES:
+            return PerceivedGroups(tuple(f"{value:.4g}" for value in known), _middles(known.tolist()))
+        terciles = np.quantile(self.values[np.isfinite(self.values)], [1 / 3, 2 / 3])
+        edges = tuple(np.unique(np.maximum(terciles, known[1])).tolist())
+        return PerceivedGroups(self._ranges(edges), edges)
+
+    def _ranges(self, edges: Sequence[float]) -> tuple[str, ...]:
+        low, high = (f"{end:.4g}" for end in self.attribute.bounds)
+        ends = [low, *(f"{edge:.4g}" for edge in edges), high]
+        last = len(ends) - 2
+        return tuple(f"[{ends[k]}, {ends[k + 1]}{']' if k == last else ')'}" for k in range(last + 1))
+
+    def columns(self) -> list[Annotations]:
+        """The questions whose mean answers decide the group: itself, or "is it this level?" of levels in no order."""
+        if self.answers is None:
+            return []
+        if not self.attribute.nominal:
+            return [self.answers]
+        value = self.answers.value
+        known = np.isfinite(value)
+        return [
+            replace(self.answers, value=np.where(known, (value == k).astype(np.float64), np.nan))
+            for k in range(len(self.attribute.levels))
+        ]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PerceivedGroups:
+    """Names of groups in order, and the cut points between them; no cut points of levels in no order."""
+
+    names: tuple[str, ...]
+    edges: tuple[float, ...] | None = None
+
+    def codes(self, means: Float[np.ndarray, "n p"]) -> Int[np.ndarray, " n"]:
+        """Each image's group from the means of `columns`, -1 for none.
+
+        Of levels in no order the group is that of the most common answer, none at a tie. A mean on a cut point belongs
+        to the group above it.
+
+        >>> PerceivedGroups(("low", "high"), (0.5,)).codes(np.array([[0.2], [0.5], [np.nan]]))
+        array([ 0,  1, -1])
+        """
+        if self.edges is None:
+            return self._most_common(means)
+        values = means[:, 0]
+        return np.where(np.isfinite(values), np.searchsorted(self.edges, values, side="right"), -1).astype(np.int64)
+
+    def _most_common(self, shares: Float[np.ndarray, "n l"]) -> Int[np.ndarray, " n"]:
+        known = np.isfinite(shares).all(axis=1)
+        filled = np.where(known[:, None], shares, 0.0)
+        most = filled.max(axis=1, keepdims=True)
+        alone = (filled > most - 1e-9).sum(axis=1) == 1
+        return np.where(known & alone, filled.argmax(axis=1), -1).astype(np.int64)
+
+    def of_values(self, values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Each image's group from its value as `PerceivedAttribute` has it, -1 for none."""
+        if self.edges is not None:
+            return self.codes(values[:, None])
+        whole = np.isin(values, range(len(self.names)))
+        return np.where(whole, np.where(whole, values, 0.0), -1).astype(np.int64)
+
+
+def _middles(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple((low + high) / 2 for low, high in itertools.pairwise(values))
+
+
+def perceived_attributes(ratings: Ratings, known: Mapping[str, Attribute]) -> dict[str, PerceivedAttribute]:
+    """What raters saw, by name with `PREFIX`; people's answers first, else the file with a value per image.
+
+    known: attributes of the run, whose ranges and levels ratings of them have. A column without any value is left out,
+    and so are levels in no order whose numbers are no indices.
+    """
+    attributes = {}
+    for name in dict.fromkeys([*ratings.people, *ratings.columns]):
+        by_people = name in ratings.people
+        values = (ratings.people if by_people else ratings.columns)[name]
+        question = (ratings.asked_people if by_people else ratings.asked).get(name)
+        about = ratings.called(name, known)
+        attribute = _attribute(name, question, known.get(about), values)
+        if attribute is None or not np.isfinite(values).any():
+            continue
+        answers = ratings.answers.get(name) if by_people else None
+        levels = () if question is None or attribute.discrete else _levels(question)
+        attributes[PREFIX + name] = PerceivedAttribute(attribute, about, values, answers, levels)
+    return attributes
+
+
+def _levels(question: RatedQuestion) -> tuple[tuple[float, str], ...]:
+    """Values that can be answered, rising, and their names; levels of one value are one answer."""
+    names: dict[float, list[str]] = {}
+    for value, name in sorted(zip(question.values, question.levels, strict=True), key=lambda pair: pair[0]):
+        names.setdefault(float(value), []).append(name)
+    return tuple((value, " or ".join(called)) for value, called in names.items())
+
+
+def _attribute(
+    name: str, question: RatedQuestion | None, about: Attribute | None, values: Float[np.ndarray, " n"]
+) -> Attribute | None:
+    """The attribute that the values are of; None for numbers of names that are no indices."""
+    called, meaning = PREFIX + name, f"{spaced(name)} as raters saw it"
+    if question is not None and question.unordered:
+        return question.as_attribute(called)
+    if question is None and about is not None and about.nominal:
+        return replace(about, name=called, meaning=meaning, role="attribute")
+    ends = about.bounds if question is None and about is not None else () if question is None else question.values
+    every = [*ends, *values[np.isfinite(values)].tolist()]
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
+    unit = about.unit if about is not None and not about.discrete else ""
+    return Attribute(called, "continuous", meaning, unit=unit, low=low, high=high if high > low else low + 1.0)
+
+
+def names_in(perceived: TableLike | None, people: TableLike | None) -> frozenset[str]:
+    """How a user may name what these ratings are of, before there is a run. Raises BadInput as `read_table`."""
+    names: set[str] = set()
+    for source, role, kept_as in ((perceived, "perceived", PERCEIVED), (people, "ratings", PEOPLE)):
+        if source is not None:
+            table, _ = read_table(source, role, kept_as)
+            names |= set(table.column_names) - {ID, STUDY, RATER}
+            names |= {question.attribute for question in questions_of(table).values() if question.attribute}
+    return frozenset([*names, *(PREFIX + name for name in names)])
+
+
+def resolved(name: str, own: Collection[str], perceived: Mapping[str, PerceivedAttribute]) -> str:
+    """The attribute that a user's name means: the run's own first, else what raters saw; the name itself where neither.
+
+    own: attributes of the run that may stand there. A perceived attribute may be named as its rating, as the run's
+    attribute that it is about, or either with `perceived_`.
+    """
+    if name in own:
+        return name
+    bare = name.removeprefix(PREFIX)
+    if PREFIX + bare in perceived:
+        return PREFIX + bare
+    return next((key for key, attribute in perceived.items() if attribute.about == bare), name)

@@ -1,0 +1,244 @@
+"""Errors counted by, cut at, adjusted for and set beside what raters saw, on tables that can be worked out by hand."""
+
+import numpy as np
+import pytest
+from small_answers import answers as answers_of
+from small_answers import checked, points, rows
+
+from transect.analysis.sections import (
+    adjusted_raters,
+    adjustment,
+    balance,
+    interrogation,
+    regrouped,
+    seen_together,
+    thresholds,
+)
+from transect.effects.adjustment import balakrishnan
+from transect.effects.interrogation import Condition
+from transect.effects.truth import Truth
+from transect.ratings.perceived_attributes import PerceivedAttribute, PerceivedGroups
+from transect.records import Annotations, Attribute, Design, Question
+
+NAN = np.nan
+DESIGN = Design({"glasses": (0.0, 1.0)}, subjects=8)
+GENDER = "perceived_gender"
+
+
+def said(table):
+    """Answers [images, raters], NaN for none, of raters with names."""
+    table = np.array(table, dtype=float)
+    image, rater = np.nonzero(np.isfinite(table))
+    return Annotations(Question("q", "?"), image, tuple(f"r{k}" for k in rater), table[image, rater])
+
+
+def perceived(name, table, **more):
+    values = np.array(table, dtype=float)
+    attribute = Attribute(f"perceived_{name}", "continuous", name)
+    return PerceivedAttribute(attribute, name, values.mean(axis=1), said(table), **more)
+
+
+def rated(seen=None, **more):
+    """16 images, the even ones seen as female by all three raters, the odd ones as male; the odd ones are wrong."""
+    table = np.tile([[0.0], [1.0]], (8, 3)) if seen is None else np.array(seen, dtype=float)
+    attribute = perceived("gender", table)
+    options = {"scores": np.tile([0.1, 0.2], 8), "truth": np.tile([0, 1], 8), "bins": {GENDER: (0.5,)}} | more
+    by = options.pop("by", (GENDER,))
+    return answers_of(DESIGN, seen={GENDER: attribute, **options.pop("more_seen", {})}, by=by, **options)
+
+
+def test_errors_are_counted_in_the_groups_that_raters_see():
+    made = {row["images"]: row for row in rows(checked(interrogation.section(rated())), "Errors: attribute")}
+    female, male = made["perceived gender: [0, 0.5)"], made["perceived gender: [0.5, 1]"]
+    assert (female["errors"], female["images that count"], male["errors"], male["images that count"]) == (0, 8, 8, 8)
+    assert made["perceived gender: all, weighted equally"]["error rate"] == pytest.approx(1 / 2)
+
+
+def test_raters_who_disagree_widen_the_intervals_of_their_groups_alone():
+    """Rater c leans so far to male that the group hangs on who was asked; glasses, which were set, do not."""
+    rng = np.random.default_rng(0)
+    look = np.linspace(0.1, 0.9, 16)[rng.permutation(16), None] + np.array([-0.25, -0.1, 0.35])
+    one = rated(np.clip(np.round(4 * look) / 4, 0, 1), truth=rng.integers(0, 2, 16))
+    sure, _ = interrogation._with_raters(one, interrogation._rates(one))
+    plain = interrogation._rates(one)
+    wider = {(a.by, a.group): (b.high - b.low) - (a.high - a.low) for a, b in zip(plain, sure, strict=True)}
+    assert wider[GENDER, "[0, 0.5)"] > 0.01
+    assert {gap for (by, _), gap in wider.items() if by != GENDER} == {0.0}
+    assert interrogation.WITH_RATERS in interrogation.section(one).text
+
+
+def test_a_file_with_one_value_per_image_is_said_to_hold_for_itself_alone():
+    attribute = Attribute(GENDER, "continuous", "gender")
+    seen = {GENDER: PerceivedAttribute(attribute, "gender", np.tile([0.0, 1.0], 8))}
+    one = answers_of(DESIGN, scores=np.tile([0.1, 0.2], 8), truth=np.tile([0, 1], 8), seen=seen, by=(GENDER,))
+    made = interrogation.section(one)
+    assert made.warnings == [
+        "Ratings of perceived gender are one value per image: intervals hold for these ratings, not for other raters; "
+        "give single answers with --ratings"
+    ]
+    groups = regrouped.grouping(one, (GENDER,))
+    assert regrouped.added(one, groups, lambda each: each.errors[None]) == (None, "")
+
+
+def test_raters_without_names_are_told_and_add_nothing():
+    table = np.tile([[0.0], [1.0]], (8, 2))
+    image = np.repeat(np.arange(16), 2)
+    nameless = Annotations(Question("q", "?"), image, tuple(map(str, range(32))), table.ravel())
+    attribute = PerceivedAttribute(Attribute(GENDER, "continuous", "gender"), "gender", table[:, 0], nameless)
+    one = rated(more_seen={GENDER: attribute})
+    assert interrogation.section(one).warnings == [
+        "Intervals hold for these raters alone: nobody gave two answers: raters are not named, and their variance is "
+        "not estimable"
+    ]
+
+
+def test_named_levels_group_by_the_nearest_answer_and_levels_in_no_order_by_the_most_common_one():
+    levels = ((0.0, "female"), (0.5, "cannot tell"), (1.0, "male"))
+    groups = perceived("gender", [[0.2], [0.25], [0.8]], levels=levels).cuts()
+    assert groups.names == ("female", "cannot tell", "male")
+    assert groups.codes(np.array([[0.2], [0.25], [0.8], [NAN]])).tolist() == [0, 1, 2, -1]
+    hair = PerceivedGroups(("bald", "bun", "long"))
+    assert hair.codes(np.array([[0.2, 0.6, 0.2], [0.4, 0.4, 0.2], [NAN] * 3])).tolist() == [1, -1, -1]
+    assert hair.of_values(np.array([2.0, NAN, 1.5])).tolist() == [2, -1, -1]
+
+
+def test_right_answers_follow_the_raters():
+    """Means .4 and .6 with a truth from .5 on: other raters turn both, and the errors with them."""
+    one = rated(
+        judge="gender", said={"gender": said(np.tile([[0.4], [0.6]], (8, 3)))}, stated=Truth.parse("gender>=0.5")
+    )
+    turned = regrouped.rejudged(one, np.tile([0.6, 0.4], 8))
+    assert turned.truth.tolist() == [1.0, 0.0] * 8
+    assert turned.errors.tolist() == [1.0, 0.0] * 8  # both are answered no
+    assert regrouped.rejudged(rated(), np.zeros(16)).truth.tolist() == rated().truth.tolist(), "no rater decides"
+
+
+def test_rates_by_group_by_hand():
+    made = regrouped.rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0, 1, 1], [NAN, 1, NAN, 0]]), 2)
+    np.testing.assert_array_equal(made, [[0.75, 0.5, 1.0, 0.75], [0.5, 1.0, NAN, NAN]])
+
+
+def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attribute():
+    """Fig. 16 for any attributes. Female and with glasses do not occur together: even images have none."""
+    one = rated(by=(GENDER, "glasses"), scores=np.tile([0.1, 0.4, 0.6, 0.9], 4), truth=np.tile([0, 1, 0, 1], 4))
+    section = checked(thresholds.section(one))
+    assert section["tables"][0]["title"] == "Errors by perceived gender × glasses at 2 thresholds"
+    both, curves = section["figures"][:2]
+    assert both["title"] == "Errors by perceived gender × glasses at two thresholds"
+    # at .5 images .4 (male) and .6 (female) are wrong; the best threshold, .4, errs on .6 alone
+    assert points(both, "Error", "threshold 0.5") == {
+        "all images": 0.5, "perceived gender [0, 0.5), glasses off": 0.5, "perceived gender [0.5, 1], glasses on": 0.5,
+    }  # fmt: skip
+    assert points(both, "Error", "threshold 0.4")["perceived gender [0.5, 1], glasses on"] == 0
+    assert [panel["heading"] for panel in curves["panels"]] == [
+        "perceived gender [0, 0.5)",
+        "perceived gender [0.5, 1]",
+    ]
+    assert [line["name"] for line in curves["panels"][1]["series"]] == ["all", "on"]
+
+
+def test_every_attribute_has_thresholds_and_the_page_folds_those_after_the_third():
+    values = {name: np.arange(16) % 2 for name in ("glasses", "smile", "age", "skin_tone", "beard")}
+    attributes = {"beard": Attribute("beard", "binary", "beard", levels=("no", "yes"))}
+    one = answers_of(
+        Design({}, 16), scores=np.tile([0.1, 0.4, 0.6, 0.9], 4), truth=np.tile([0, 1], 8), values=values,
+        attributes=attributes,
+    )  # fmt: skip
+    made = thresholds.section(one)
+    assert [figure.folded for figure in made.figures] == [False] * 3 + [True] * 2
+    assert len(made.tables) == 5
+
+
+def test_all_violins_and_correlations_are_kept():
+    rng = np.random.default_rng(0)
+    values = {f"a{k}": rng.normal(size=12) for k in range(12)}
+    attributes = {name: Attribute(name, "continuous", name, low=-9, high=9) for name in values}
+    made = balance.section([answers_of(Design({}, 12), answers=[0, 1] * 6, values=values, attributes=attributes)])
+    assert [(len(figure.panels), figure.folded) for figure in made.figures] == [(9, False), (2, True)]
+    assert len(made.tables[1].rows) == 12 * 11 / 2
+
+
+def test_distributions_are_by_what_was_named_alone_and_crossed():
+    """Beard .2 on female, .6 on male images but for one of each: 2 of Fig. 11 and 12's groupings."""
+    beard = np.tile([[0.2], [0.6]], (8, 3)) + np.array([[0.0]] * 14 + [[0.2], [0.2]])
+    one = rated(more_seen={"perceived_beard": perceived("beard", beard)}, by=(GENDER, "glasses"))
+    made = checked(seen_together.section(one))
+    titles = [figure["title"].split(": ")[1] for figure in made["figures"]]
+    assert titles == [
+        f"distributions by {name}" for name in ("perceived gender", "glasses", "perceived gender × glasses")
+    ]
+    assert [figure["folded"] for figure in made["figures"]] == [False, True, True]
+    (row,) = [row for row in rows(made, "perceived gender: ") if row["attribute"] == "perceived beard"]
+    mean, variance = 0.4, 8 / 7 * (0.2**2 / 8 - (0.2 / 8) ** 2)  # both sides have one value .2 above the others
+    assert row["standardised difference"] == pytest.approx(mean / np.sqrt(variance))
+    assert rows(made, "Correlations")[0]["correlation"] == pytest.approx(
+        np.corrcoef(beard[:, 0], np.tile([0.0, 1.0], 8))[0, 1]
+    )
+
+
+def test_weights_repeat_images():
+    """Two-fold weights are two-fold rows."""
+    rng = np.random.default_rng(0)
+    values, codes = rng.normal(size=(12, 2)), np.arange(12) % 2
+    weights = rng.integers(0, 3, 12).astype(float)
+    twice = np.repeat(np.arange(12), weights.astype(int))
+    for compare in (seen_together.standardised(1), seen_together.correlated):
+        np.testing.assert_allclose(
+            compare(values, codes, weights), compare(values[twice], codes[twice], np.ones(len(twice)))
+        )
+
+
+def coefficients(**more):
+    rng = np.random.default_rng(1)
+    gender, fake = rng.random((16, 3)), rng.random((16, 3))
+    seen = {"perceived_fakeness": perceived("fakeness", fake)}
+    columns = {"gender": gender.mean(axis=1), "fakeness": fake.mean(axis=1)}
+    one = rated(gender, more_seen=seen, perceived=columns, truth=rng.integers(0, 2, 16), **more)
+    return one, checked(adjustment.section(one))
+
+
+def test_errors_are_adjusted_in_stated_bins_and_not_for_fakeness():
+    one, made = coefficients()
+    assert {row["level"] for row in rows(made, "Coefficients")} == {"gender: < 0.5", "gender: >= 0.5"}
+    assert made["text"][-1] == ("Not adjusted for fakeness, which raters say of the picture; name it with --covariate.")
+    fit = balakrishnan(one.errors, {"gender": one.perceived["gender"]}, one.subjects, edges={"gender": (0.5,)})
+    (row,) = [row for row in rows(made, "Coefficients") if row["level"] == fit.names[0]]
+    assert row["log odds"] == pytest.approx(fit.coefficients[0])
+    assert row["SD by subject and rater"] >= row["SD by subject"]
+
+
+def test_fakeness_is_a_covariate_where_it_is_named():
+    _, made = coefficients(covariates=("gender", "fakeness"))
+    assert {row["level"].split(":")[0] for row in rows(made, "Coefficients")} == {"gender", "fakeness"}
+
+
+def test_raters_add_to_a_coefficient_what_moves_it():
+    """Three raters far apart: the difference between sides hangs on them; the same answers by all add nothing."""
+    one, _ = coefficients()
+    columns = {"gender": one.perceived["gender"]}
+    apart = adjusted_raters.of(one, columns)
+    fit = balakrishnan(one.errors, columns, one.subjects, edges={"gender": (0.5,)}, resamples=10)
+    same = adjusted_raters.Raters({"gender": said(np.tile(one.perceived["gender"][:, None], (1, 3)))}, [])
+    assert (adjusted_raters.coefficients(one, columns, same, fit, {}).variance == 0).all()
+    assert adjusted_raters.coefficients(one, columns, apart, fit, {}).variance.shape == (2,)
+
+
+def test_pairs_of_groups_that_differ_in_one_attribute():
+    """Fig. 14: at x the error of female images, at y that of male ones, a dot for each side of glasses."""
+    one = rated(
+        np.tile([[0.0], [0.0], [1.0], [1.0]], (4, 3)), by=(GENDER, "glasses"), scores=np.full(16, 0.1),
+        truth=np.tile([0, 1, 1, 0], 4),
+    )  # fmt: skip
+    figure = checked(interrogation.section(one))["figures"][1]
+    assert points(figure, "perceived gender", "glasses off") == {0.0: 1.0}
+    assert points(figure, "perceived gender", "glasses on") == {100.0: 0.0}
+    assert points(figure, "glasses", "perceived gender [0, 0.5)") == {0.0: 1.0}
+    assert figure["panels"][0]["series"][0] == {
+        "name": "equal errors", "drawn": "line", "points": figure["panels"][0]["series"][0]["points"],
+    }  # fmt: skip
+
+
+def test_conditions_of_perceived_attributes_leave_empty_groups_out():
+    one = rated(np.zeros((16, 3)))
+    assert regrouped.grouping(one, (GENDER,)).condition.groups == ("[0, 0.5)",)
+    assert isinstance(regrouped.grouping(one, (GENDER,)).condition, Condition)

@@ -1,0 +1,88 @@
+"""What raters saw as an attribute of the report: from the command line's names to the run folder and the page."""
+
+import json
+
+import auditing
+import numpy as np
+import pytest
+from rating_files import csv
+
+import transect
+from transect.errors import BadInput, UnknownName
+from transect.runs import bins, covariates, error_conditions
+from transect.runs.report_settings import ReportSettings
+from transect.targets import as_target
+
+SUBJECTS = 6
+IDS = [f"{subject}-{cell:04d}" for subject in range(SUBJECTS) for cell in range(2)]
+AUDIT = {"vary": ["glasses"], "subjects": SUBJECTS, "image_size": 32, "control": False, "quiet": True}
+
+
+def by_light(pixels):
+    return [float(image.mean() > 110) for image in pixels]
+
+
+@pytest.fixture(scope="module")
+def target():
+    return as_target(by_light, name="light", task="binary")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Two raters; subjects 0 to 2 look female, 3 to 5 male."""
+    gender = [float(subject >= 3) for subject in range(SUBJECTS) for _ in range(4)]
+    ids = [image for image in IDS for _ in range(2)]
+    path = tmp_path_factory.mktemp("rated") / "answers.csv"
+    fake = [0.25, 0.5] * len(IDS)
+    return csv(path, id=ids, rater=["a", "b"] * len(IDS), gender=gender, fakeness=fake)
+
+
+@pytest.fixture(scope="module")
+def run(target, tmp_path_factory):
+    return auditing.audit(target, out=tmp_path_factory.mktemp("seen") / "run", **AUDIT).folder
+
+
+def test_ratings_are_attributes_of_a_report(run, answers):
+    settings = ReportSettings(by=["gender", "glasses"], bins=["gender=0.5"], covariates=["perceived_gender"])
+    made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)
+    assert error_conditions.read(run) == ("perceived_gender", "glasses")
+    assert bins.read(run) == {"perceived_gender": (0.5,)}
+    assert covariates.read(run) == ("gender",)
+    sections = {each["key"]: each for each in made.results["sections"]}
+    groups = {row[0]: row[5] for row in sections["errors"]["tables"][0]["rows"]}
+    assert groups["perceived gender: [0, 0.5)"] == groups["perceived gender: [0.5, 1]"] == SUBJECTS
+    assert groups["perceived gender [0.5, 1], glasses on"] == SUBJECTS / 2
+    levels = {row[0].split(":")[0] for row in sections["adjustment"]["tables"][0]["rows"]}
+    assert levels == {"gender"}
+    assert sections["distributions"]["title"] == "Attributes by perceived gender × glasses"
+    again = transect.report(run, quiet=True)
+    assert again.results["sections"] == made.results["sections"], "all is stored with the run"
+
+
+def test_what_nobody_rated_is_unknown_and_the_names_are_listed(run, answers):
+    transect.report(run, ratings=answers, quiet=True)
+    with pytest.raises(UnknownName, match="unknown attribute 'gendre': did you mean .*perceived_gender"):
+        transect.report(run, settings=ReportSettings(by=["gendre"]), quiet=True)
+    with pytest.raises(BadInput, match="--bins perceived_gender=2: expected rising numbers above 0 and up to 1"):
+        transect.report(run, settings=ReportSettings(bins=["gender=2"]), quiet=True)
+    with pytest.raises(UnknownName, match="--covariate takes ratings"):
+        transect.report(run, settings=ReportSettings(covariates=["beard"]), quiet=True)
+
+
+def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_path):
+    made = auditing.audit(target, out=tmp_path / "run", ratings=answers, by=["gender"], bins=["gender=0.5"], **AUDIT)
+    assert error_conditions.read(made.folder) == ("perceived_gender",)
+    assert json.loads((made.folder / bins.FILE).read_text()) == {"perceived_gender": [0.5]}
+    with pytest.raises(UnknownName, match="unknown attribute 'gendre'"):
+        auditing.audit(target, out=tmp_path / "none", ratings=answers, by=["gendre"], **AUDIT)
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_means_are_those_of_the_file(run, answers):
+    from transect.analysis import finished_run
+
+    transect.report(run, ratings=answers, quiet=True)
+    seen = finished_run.read(run).perceived
+    assert list(seen) == ["perceived_gender", "perceived_fakeness"]
+    np.testing.assert_array_equal(seen["perceived_gender"].values, np.repeat([0.0, 1.0], SUBJECTS))
+    assert seen["perceived_fakeness"].values.tolist() == [0.375] * len(IDS)
