@@ -30,7 +30,9 @@ def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, 
     for name in chosen:
         if not any(name in attributes for attributes in known):
             everything = dict.fromkeys(attribute for attributes in known for attribute in sorted(attributes))
-            raise UnknownName("attribute", name, everything, hint="--by takes attributes that images are compared by, and ratings")
+            raise UnknownName(
+                "attribute", name, everything, hint="--by takes attributes that images are compared by, and ratings"
+            )
     if len(chosen) > MOST:
         raise BadInput(f"--by: expected at most {MOST} attributes, got {len(chosen)}; their combinations hold too few")
     if chosen and not any(set(chosen) <= set(attributes) for attributes in known):
