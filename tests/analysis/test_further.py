@@ -207,9 +207,7 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
-    with pytest.raises(
-        UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"
-    ):
+    with pytest.raises(UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
 

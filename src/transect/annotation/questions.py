@@ -146,9 +146,7 @@ class RaterQuestion(_Table):
             if gold.answer not in names:
                 raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
             if bool(gold.second) != bool(self.pairs):
-                raise ValueError(
-                    "expected `second` for the known answers of pairs, and none for those of images"
-                )
+                raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
         if self.sided and (not self.pairs or len(self.levels) != 2):
             raise ValueError("expected pairs and two levels, the first image and the second, where sided = true")
         return self
