@@ -23,7 +23,14 @@ from transect.targets.isolated.messages import CALL, Header, NoAnswer, answer_of
 from transect.targets.preprocess import Preprocess
 
 _COMMAND: Final = (sys.executable, "-P", "-m", "transect.targets.isolated.process")
-_PASSED_ON: Final = ("TooManyFailures", "BudgetSpent", "AnswersUnusable", "TargetChanged", "Interrupted", "KeyboardInterrupt")
+_PASSED_ON: Final = (
+    "TooManyFailures",
+    "BudgetSpent",
+    "AnswersUnusable",
+    "TargetChanged",
+    "Interrupted",
+    "KeyboardInterrupt",
+)
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
 """Seconds for a process that is told to end."""
