@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from transect.errors import BadInput, TargetChanged
+from transect.runs import bounds
 from transect.runs.plain_json import loads
 from transect.texts import words_of
 
@@ -79,7 +80,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """
     from safetensors import SafetensorError, safe_open
 
-    check_readable(path)
+    bounds.check_holes(check_readable(path))
     try:
         with safe_open(path, "pt") as file:
             # The library maps the file into memory: without a copy, later writing to it would change the tensors.
