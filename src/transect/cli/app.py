@@ -24,6 +24,7 @@ from transect.errors import BadInput, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.directions.command import directions as directions_group
+from transect.jobs.encode.command import encode
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -58,6 +59,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     recognition,
     leakage,
     mitigate,
+    encode,
     invert,
     attributes,
 )
