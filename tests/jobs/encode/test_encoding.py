@@ -10,11 +10,14 @@ from PIL import Image
 from planted_networks import pixels_of, small, tensors
 from published import fits
 from safetensors.torch import save_file
+from typer.testing import CliRunner
 
 import transect
 from transect.cli.app import app
+from transect.controls.files import read_directions
 from transect.datasets.latents_file import read_codes
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.generators import load as load_generator
 from transect.generators.encoder import Encoder, Network
 from transect.inversion import encoding as encodings
 from transect.inversion.encoder import fit_encoder
@@ -23,6 +26,8 @@ from transect.inversion.protocol import invertible
 from transect.jobs.encode import run
 from transect.perceptual.features import as_tensor
 from transect.perceptual.features import load as load_features
+from transect.records import Latents
+from transect.runs.tables import decode
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +180,42 @@ def test_the_command_writes_a_page(files, tmp_path, capsys):
     assert "5 images encoded into w, 0 failed" in capsys.readouterr().out
     assert 'src="data:image/png;base64,' in (tmp_path / "run" / "encode.html").read_text()
     assert pq.read_table(tmp_path / "run" / "inversions" / "part-00000.parquet").num_rows == 5
+
+
+def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
+    """The chain of the how-to: each image of the walk is G(z + λ d) of a photograph's code, computed here again."""
+    network = load_generator(files / "small.safetensors")
+    (tmp_path / "faces").mkdir()
+    w = network.to_space(network.sample(range(100, 160)), "w")
+    for index, image in enumerate(network.render(w).pixels):
+        Image.fromarray(image).save(tmp_path / "faces" / f"face{index}.png")
+    rows = "".join(f"face{index}.png,{value:.4f}\n" for index, value in enumerate(w.values[:, 0]))
+    (tmp_path / "faces" / "labels.csv").write_text(f"file,first\n{rows}")
+    of, labels = ["--generator", files / "small.safetensors"], f"folder:{tmp_path / 'faces'}"
+    command("encode", *of, "--images", labels, "--samples", 60, "--distance", "pixels", "--out", tmp_path / "codes")
+    fit = ["--latents", tmp_path / "codes", "--labels", labels, "--space", "w", "--json"]
+    answer = json.loads(command("directions", "fit", tmp_path / "d.safetensors", *of, *fit).stdout)
+    assert answer["attributes"][0]["labels"] == 60
+    assert "60 of 60 photographs with latents have labels in folder:faces, by id" in answer["notes"]
+    walk = ["--directions", tmp_path / "d.safetensors", "--latents", tmp_path / "codes", "--steps", "first=-3,0,3"]
+    walk += ["--step-unit", "direction", "--subjects", 2, "--task", "regression", "--out", tmp_path / "run", "--json"]
+    command("audit", "audited:brightness", *of, *walk)
+    direction = read_directions(tmp_path / "d.safetensors").directions[0]
+    codes = np.repeat(read_codes(tmp_path / "codes").codes[:2], 3, axis=0)
+    moved = codes + np.tile([-3.0, 0.0, 3.0], 2)[:, None] * direction.normal
+    expected = network.render(Latents(np.arange(6), moved, "w")).pixels
+    stored = pq.read_table(tmp_path / "run" / "images", columns=["image"])["image"].to_pylist()
+    images = decode([row["bytes"] if isinstance(row, dict) else row for row in stored])
+    assert np.abs(images.astype(int) - expected).max() <= 1
+    match = ["--table", tmp_path / "faces" / "treated.csv", "--treatment", "light", "--json"]
+    half = "".join(f"face{index},{index % 2}\n" for index in range(60))
+    (tmp_path / "faces" / "treated.csv").write_text(f"id,light\n{half}")
+    assert json.loads(command("match", "--features", tmp_path / "codes", *match).stdout)["pairs"]
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done

@@ -31,6 +31,7 @@ from transect.runs.parts import fill_table
 from transect.runs.picture_files import pixels_of_png
 from transect.runs.plain_json import loads
 from transect.runs.png import png
+from transect.runs.progress import announcing_stages, stage
 from transect.runs.provenance import versions
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Encoding:
 
         if self.encoder_file is not None:
             return open_encoder(self.encoder_file, self.network, self.space, self.device)
+        stage(f"fitting an encoder on {self.samples:,} images of {self.generator.name}")
         features = load(device=self.device).network
         return fit_encoder(self.network, self.space, features, samples=self.samples)
 
@@ -187,7 +189,7 @@ def run(encoding: Encoding, out: Path, *, quiet: bool = False) -> EncodeResult:
     """Encode the parts that the folder lacks. Raises as `encode`."""
     count = len(encoding.pictures)
     parts = [range(start, min(start + PART, count)) for start in range(0, count, PART)]
-    with RunFolder(out, encoding.spec()) as folder:
+    with RunFolder(out, encoding.spec()) as folder, announcing_stages(quiet=quiet):
         sizes = [len(rows) for rows in parts]
         fill_table(folder, TABLE, sizes, lambda part: _part(encoding, parts[part]), title="encoding", quiet=quiet)
         return EncodeResult(_finish(encoding, out, FinishedRun(out).read_table(TABLE, len(parts))))
