@@ -61,7 +61,7 @@ def test_ratings_are_attributes_of_a_report(run, answers):
 
 def test_what_nobody_rated_is_unknown_and_the_names_are_listed(run, answers):
     transect.report(run, ratings=answers, quiet=True)
-    with pytest.raises(UnknownName, match="unknown attribute 'gendre': did you mean .*perceived_gender"):
+    with pytest.raises(UnknownName, match="unknown attribute 'gendre': .*perceived_gender; --by takes"):
         transect.report(run, settings=ReportSettings(by=["gendre"]), quiet=True)
     with pytest.raises(BadInput, match="--bins perceived_gender=2: expected rising numbers above 0 and up to 1"):
         transect.report(run, settings=ReportSettings(bins=["gender=2"]), quiet=True)

@@ -39,11 +39,11 @@ def test_the_generators_sample_is_light_skinned(means):
 
 
 def test_fig_11_attributes_by_gender(means):
-    """Standardised differences, male minus female, of a sample as it comes: hair and make-up above all."""
+    """Standardized differences, male minus female, of a sample as it comes: hair and make-up above all."""
     names = [name for name in TOP if name != "gender"]
     codes = PerceivedGroups(("female", "male"), (0.5,)).codes(means["gender"][:, None])
     values = np.column_stack([means[name] for name in names])
-    smd = seen_together.standardised(1)(values, codes, np.ones(len(codes)))
+    smd = seen_together.standardized(1)(values, codes, np.ones(len(codes)))
     assert dict(zip(names, smd.round(2).tolist(), strict=True)) == {
         "hair_length": -2.38, "age": 0.28, "skin_color": 0.36, "makeup": -1.82, "facial_hair": 1.07,
     }  # fmt: skip

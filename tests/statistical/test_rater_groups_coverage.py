@@ -1,4 +1,4 @@
-"""Do intervals of what raters decide hold for other raters? Groups, right answers, standardised and adjusted differences.
+"""Do intervals of what raters decide hold for other raters? Groups, right answers, standardized and adjusted differences.
 
 Worlds: two images of each subject; raters lean to one end and use the scale more or less widely. The truth is what many
 subjects and panels of raters of the same size give on average. `python tests/statistical/test_rater_groups_coverage.py
@@ -25,7 +25,7 @@ from transect.ratings.perceived_attributes import PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Question
 
 BY = "perceived_age"
-COLUMNS = ("rate, raters say the group", "rate, raters say what is right", "standardised difference", "adjusted, OLS")
+COLUMNS = ("rate, raters say the group", "rate, raters say what is right", "standardized difference", "adjusted, OLS")
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def rates_of(one):
     return rate, np.array([low, high]).T, np.array(wide)
 
 
-def standardised_of(one):
-    """The standardised difference in beard between the groups by age."""
+def standardized_of(one):
+    """The standardized difference in beard between the groups by age."""
     columns = seen_together._columns(one)
     made = seen_together._differences(one, columns, regrouped.grouping(one, one.by))
     row = next(row for row in made.rows if row[0] == "perceived beard")
@@ -123,7 +123,7 @@ def adjusted_of(one):
 def estimates(told, said, wrong):
     """Of each column: estimates, intervals by subject alone (None: there are none), intervals with raters."""
     by_group, judged = (answers(told, said, wrong, judged=each) for each in (False, True))
-    return [rates_of(by_group), rates_of(judged), standardised_of(by_group), adjusted_of(by_group)]
+    return [rates_of(by_group), rates_of(judged), standardized_of(by_group), adjusted_of(by_group)]
 
 
 def plain(told, said, wrong):

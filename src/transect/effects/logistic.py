@@ -142,8 +142,8 @@ def penalised(y: ArrayLike, x: Columns, penalty: float = 1.0) -> Float[np.ndarra
     patterns = Patterns.of(sample)
     counts = patterns.counts(np.ones(len(sample)), sample)
     ridge = np.array([*np.full(len(sample.names), 1 / penalty), 0.0])
-    made, _ = maximise(patterns.x, patterns.share(counts), counts.sum(axis=1), LOGIT, ridge)
-    return np.where(np.ptp(sample.x, axis=0) == 0, np.nan, made[:-1])
+    solution, _ = maximise(patterns.x, patterns.share(counts), counts.sum(axis=1), LOGIT, ridge)
+    return np.where(np.ptp(sample.x, axis=0) == 0, np.nan, solution[:-1])
 
 
 @final

@@ -159,8 +159,8 @@ def added_by_raters(
     >>> from transect.records import Question
     >>> image, rater = np.repeat(np.arange(50), 2), ("a", "b") * 50
     >>> lean = Annotations(Question("smile", "?"), image, rater, np.tile([0.2, 0.4], 50))
-    >>> made = added_by_raters(lambda means, weights: np.nanmean(means, axis=0), [lean], np.arange(50), resamples=400)
-    >>> bool(np.isclose(made.variance[0], 0.01, rtol=0.2))  # raters differ by .2: a variance of .02, half for two
+    >>> more = added_by_raters(lambda means, weights: np.nanmean(means, axis=0), [lean], np.arange(50), resamples=400)
+    >>> bool(np.isclose(more.variance[0], 0.01, rtol=0.2))  # raters differ by .2: a variance of .02, half for two
     True
     """
     answers, n_raters, n_cells = _read(annotations, subjects)

@@ -170,7 +170,7 @@ def test_distributions_are_by_what_was_named_alone_and_crossed():
     assert [figure["folded"] for figure in made["figures"]] == [False, True, True]
     (row,) = [row for row in rows(made, "perceived gender: ") if row["attribute"] == "perceived beard"]
     mean, variance = 0.4, 8 / 7 * (0.2**2 / 8 - (0.2 / 8) ** 2)  # both sides have one value .2 above the others
-    assert row["standardised difference"] == pytest.approx(mean / np.sqrt(variance))
+    assert row["standardized difference"] == pytest.approx(mean / np.sqrt(variance))
     assert rows(made, "Correlations")[0]["correlation"] == pytest.approx(
         np.corrcoef(beard[:, 0], np.tile([0.0, 1.0], 8))[0, 1]
     )
@@ -182,7 +182,7 @@ def test_weights_repeat_images():
     values, codes = rng.normal(size=(12, 2)), np.arange(12) % 2
     weights = rng.integers(0, 3, 12).astype(float)
     twice = np.repeat(np.arange(12), weights.astype(int))
-    for compare in (seen_together.standardised(1), seen_together.correlated):
+    for compare in (seen_together.standardized(1), seen_together.correlated):
         np.testing.assert_allclose(
             compare(values, codes, weights), compare(values[twice], codes[twice], np.ones(len(twice)))
         )

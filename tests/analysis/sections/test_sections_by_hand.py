@@ -238,7 +238,7 @@ def test_balance():
     made = checked(balance.section([seen]))
     assert made["title"] == "Attributes by smile"
     # (55 - 25) / sqrt((50 + 50) / 2)
-    assert rows(made, "Standardised")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
+    assert rows(made, "Standardized")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
     # covariance 7.5, SDs 1/2 and sqrt(250)
     assert rows(made, "Correlations")[0]["observation"] == pytest.approx(3 / np.sqrt(10))
     (panel,) = made["figures"][0]["panels"]
@@ -304,6 +304,9 @@ def test_which_sections_a_report_has():
     keys = [
         one.key for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]])])
     ]
-    assert keys == ["sensitivity", "errors", "comparison", "adjustment", "confounding", "thresholds", "balance"]
+    assert keys == [
+        "sensitivity", "errors", "comparison", "adjustment", "confounding", "by_attribute", "thresholds", "balance",
+        "correlated",
+    ]  # fmt: skip
     assert [one.key for one in build([tried])] == []
     assert build([]) == []

@@ -82,12 +82,12 @@ def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -
 
     def statistic(means: Float[np.ndarray, "n q"], _: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
         errors = raters.errors(answers, means)
-        made: list[float] = []
+        estimates: list[float] = []
         for name, split in parted.items():
             values = raters.columns({name: split.chosen}, means)[name]
             chosen = half(values, split.at) if name in raters.answers else split.chosen
-            made += _two(errors, chosen, list(raters.columns(split.others, means).values()))
-        return np.array(made)
+            estimates += _two(errors, chosen, list(raters.columns(split.others, means).values()))
+        return np.array(estimates)
 
     if not parted:
         return {}

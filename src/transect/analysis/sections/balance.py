@@ -1,4 +1,4 @@
-"""Do attributes come together? Violins by group, standardised differences and correlations, studies side by side."""
+"""Do attributes come together? Violins by group, standardized differences and correlations, studies side by side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BALAKRISHNAN: Final = (
 )
 _TEXT: Final = (
     "An experiment sets attributes independently of each other. In a population or in photographs they are "
-    "correlated, and an unadjusted difference mixes their effects. Standardised differences beyond {limit:g} "
+    "correlated, and an unadjusted difference mixes their effects. Standardized differences beyond {limit:g} "
     "are commonly called unbalanced."
 )
 
@@ -69,7 +69,7 @@ def _halves(answers: Answers, by: str) -> np.ndarray:
 
 def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
     """Figures of each study, one panel per other attribute that varies."""
-    made: list[Figure] = []
+    drawn: list[Figure] = []
     for answers in answer_sets:
         groups = _halves(answers, by)
         panels = [
@@ -77,8 +77,8 @@ def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
             for name, values in answers.values.items()
             if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values)
         ]
-        made += figures(f"{answers.study}: distributions by {words(by)}", panels)
-    return made
+        drawn += figures(f"{answers.study}: distributions by {words(by)}", panels)
+    return drawn
 
 
 def _differences(answer_sets: Sequence[Answers], by: str) -> Table:
@@ -97,7 +97,7 @@ def _differences(answer_sets: Sequence[Answers], by: str) -> Table:
             for answers in answer_sets
         ),
     ]
-    return table(f"Standardised differences between the first and the last group of {words(by)}", heads, rows)
+    return table(f"Standardized differences between the first and the last group of {words(by)}", heads, rows)
 
 
 def _smd(answers: Answers, by: str, name: str) -> float | None:

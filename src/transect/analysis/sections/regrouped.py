@@ -89,16 +89,16 @@ def rates(codes: Int[np.ndarray, " n"], values: Float[np.ndarray, "m n"], groups
     >>> rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0.0, 1.0, 0.0]]), 2)
     array([[0.5 , 0.5 , 1.  , 0.75]])
     """
-    made = np.full((len(values), groups + 2), np.nan)
+    rate_table = np.full((len(values), groups + 2), np.nan)
     for row, column in enumerate(values):
         known = np.isfinite(column)
-        made[row, 0] = column[known].mean() if known.any() else np.nan
+        rate_table[row, 0] = column[known].mean() if known.any() else np.nan
         known &= codes >= 0
         n = np.bincount(codes[known], minlength=groups)
         sums = np.bincount(codes[known], weights=column[known], minlength=groups)
         by_group = np.divide(sums, n, out=np.full(groups, np.nan), where=n > 0)
-        made[row, 1:-1], made[row, -1] = by_group, by_group.mean() if groups else np.nan
-    return made
+        rate_table[row, 1:-1], rate_table[row, -1] = by_group, by_group.mean() if groups else np.nan
+    return rate_table
 
 
 @final
@@ -131,8 +131,8 @@ def added(answers: Answers, groups: Grouping, measured: Measured) -> tuple[Added
         values = measured(rejudged(answers, means[:, -1])) if judge else fixed
         return rates(groups.recode(means), values, k).ravel()
 
-    made = added_by_raters(statistic, questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed)
-    return (None, made.reason) if made.reason else (Added(made.variance.reshape(m, k + 2), made.raters), "")
+    more = added_by_raters(statistic, questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed)
+    return (None, more.reason) if more.reason else (Added(more.variance.reshape(m, k + 2), more.raters), "")
 
 
 def judging(answers: Answers) -> list[Annotations]:

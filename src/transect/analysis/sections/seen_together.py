@@ -29,12 +29,12 @@ _BALAKRISHNAN: Final = (
 )
 _TEXT: Final = (
     "An attribute whose distribution differs between groups is mixed with them: a difference in errors between the "
-    "groups may be its own. Each shape is scaled to its widest place. A standardised difference is the last group's "
+    "groups may be its own. Each shape is scaled to its widest place. A standardized difference is the last group's "
     "mean minus the first's, over their standard deviation; beyond {limit:g} it is commonly called unbalanced."
 )
 _SEEN: Final = (
     "Values are mean answers of raters. Intervals resample subjects and raters. Noise in the answers pulls "
-    "standardised differences and correlations towards 0."
+    "standardized differences and correlations towards 0."
 )
 _ONE_VALUE: Final = "one value per image: raters are not known"
 _NO_RATERS: Final = "no rating"
@@ -123,8 +123,8 @@ def _resampled(
     return raters_resampled(statistic, questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed)
 
 
-def standardised(last: int) -> _Compare:
-    """The standardised difference of each column, group `last` minus group 0, from weighted images."""
+def standardized(last: int) -> _Compare:
+    """The standardized difference of each column, group `last` minus group 0, from weighted images."""
 
     def compare(
         values: Float[np.ndarray, "n k"], codes: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
@@ -133,8 +133,10 @@ def standardised(last: int) -> _Compare:
         (first, low), (second, high) = moments
         spread = np.sqrt((low + high) / 2)
         size = np.abs(values[np.isfinite(values).all(axis=1)]).max(axis=0, initial=0.0)
-        made = np.full(values.shape[1], np.nan)
-        return np.asarray(np.divide(second - first, spread, out=made, where=spread > 1e-12 * np.maximum(size, 1e-300)))
+        estimates = np.full(values.shape[1], np.nan)
+        return np.asarray(
+            np.divide(second - first, spread, out=estimates, where=spread > 1e-12 * np.maximum(size, 1e-300))
+        )
 
     return compare
 
@@ -156,18 +158,18 @@ def _differences(answers: Answers, columns: _Columns, groups: Grouping) -> Table
     names = list(columns.values)
     every = np.column_stack(list(columns.values.values()))
     codes, last = groups.condition.codes, len(groups.condition.groups) - 1
-    compare = standardised(last)
+    compare = standardized(last)
     estimate = compare(every, codes, np.ones(len(codes)))
-    made = _resampled(answers, columns, groups, compare, np.isfinite(estimate))
+    resampled = _resampled(answers, columns, groups, compare, np.isfinite(estimate))
     places = np.cumsum(np.isfinite(estimate)) - 1
     rows = []
     for k, name in enumerate(names):
         if name in groups.names:  # it makes the groups
             continue
-        interval = _interval(columns, made, int(places[k]), [name]) if np.isfinite(estimate[k]) else _withheld("")
+        interval = _interval(columns, resampled, int(places[k]), [name]) if np.isfinite(estimate[k]) else _withheld("")
         counts = [int((np.isfinite(every[:, k]) & (codes == code)).sum()) for code in (0, last)]
         rows.append([words(name), estimate[k], *interval[:3], *counts, interval[3]])
-    heads = [("attribute", "text"), ("standardised difference", "number"), ("low", "number"), ("high", "number")]
+    heads = [("attribute", "text"), ("standardized difference", "number"), ("low", "number"), ("high", "number")]
     heads += [("share of raters in the variance", "proportion"), ("images, first", "count")]
     heads += [("images, last", "count"), ("note", "text")]
     first, final_group = groups.condition.groups[0], groups.condition.groups[last]
@@ -181,22 +183,22 @@ def _withheld(reason: str) -> _Interval:
     return (np.nan, np.nan, np.nan, reason)
 
 
-def _interval(columns: _Columns, made: RaterUncertainty | None, place: int, names: Sequence[str]) -> _Interval:
+def _interval(columns: _Columns, resampled: RaterUncertainty | None, place: int, names: Sequence[str]) -> _Interval:
     """Low, high and the raters' share of one estimate about these columns, or why there are none."""
     if not columns.rated:
         return _withheld("")
-    if made is None or any(name not in columns.answers for name in names):
+    if resampled is None or any(name not in columns.answers for name in names):
         return _withheld(_ONE_VALUE)
-    if made.reason:
-        return _withheld(made.reason)
-    return float(made.low[place]), float(made.high[place]), float(made.rater_share[place]), ""
+    if resampled.reason:
+        return _withheld(resampled.reason)
+    return float(resampled.low[place]), float(resampled.high[place]), float(resampled.rater_share[place]), ""
 
 
 def correlated(
     values: Float[np.ndarray, "n k"], _: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " p"]:
     """Fisher's z of the correlation of each pair of columns, over the images that have both; NaN without a spread."""
-    made = []
+    pairs = []
     for first, second in itertools.combinations(range(values.shape[1]), 2):
         pair = values[:, [first, second]]
         known = np.isfinite(pair).all(axis=1) & (weights > 0)
@@ -204,8 +206,8 @@ def correlated(
         centred = pair[known] - weight @ pair[known]
         (a, b), (_, c) = (centred * weight[:, None]).T @ centred
         scale = np.sqrt(a * c)
-        made.append(np.arctanh(np.clip(b / scale, -1 + 1e-12, 1 - 1e-12)) if scale > 1e-12 else np.nan)
-    return np.array(made)
+        pairs.append(np.arctanh(np.clip(b / scale, -1 + 1e-12, 1 - 1e-12)) if scale > 1e-12 else np.nan)
+    return np.array(pairs)
 
 
 def _pairs(answers: Answers, columns: _Columns) -> Table:
@@ -215,12 +217,14 @@ def _pairs(answers: Answers, columns: _Columns) -> Table:
     every = np.column_stack(list(columns.values.values()))
     ones = np.ones(len(every))
     estimate = correlated(every, np.zeros(len(every), dtype=np.int64), ones) if pairs else np.empty(0)
-    made = _resampled(answers, columns, None, correlated, np.isfinite(estimate)) if pairs else None
+    resampled = _resampled(answers, columns, None, correlated, np.isfinite(estimate)) if pairs else None
     places = np.cumsum(np.isfinite(estimate)) - 1
     rows = []
     for k in np.argsort(-np.abs(np.nan_to_num(estimate)), kind="stable").tolist():
         known = np.isfinite(estimate[k])
-        low, high, share, note = _interval(columns, made, int(places[k]), pairs[k]) if known else _withheld("no spread")
+        low, high, share, note = (
+            _interval(columns, resampled, int(places[k]), pairs[k]) if known else _withheld("no spread")
+        )
         called = " and ".join(words(name) for name in pairs[k])
         rows.append([called, *np.tanh([estimate[k], low, high]).tolist(), share, note])
     heads = [("pair", "text"), ("correlation", "number"), ("low", "number"), ("high", "number")]

@@ -89,8 +89,8 @@ def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded
             name = f"threshold {row.cut:.4g}" if answers.cut else _called(row)
             label = row.rate.group if row.place else "all images"
             rate = row.rate
-            made = point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
-            series.setdefault(name, []).append(made)
+            drawn = point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
+            series.setdefault(name, []).append(drawn)
     panel = Panel(
         heading="Error",
         y_words="error rate",

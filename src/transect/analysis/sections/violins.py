@@ -25,13 +25,25 @@ def violin_figures(
     study: str, values: Mapping[str, Float[np.ndarray, " n"]], groups: Grouping, *, folded: bool = False
 ) -> list[Figure]:
     """Violins of every attribute but those that group the images. folded: also the first figure."""
-    named = texts(groups.condition)
+    short = {group: without_names(group, groups.names) for group in groups.condition.groups}
+    named = [short.get(group, "") for group in texts(groups.condition).tolist()]
     panels = [
-        panel(name, distributions({name: column}, named), groups.condition.groups)
+        panel(name, distributions({name: column}, named), list(short.values()))
         for name, column in values.items()
         if name not in groups.names
     ]
     return figures(f"{study}: distributions by {words(groups.name)}", panels, folded=folded)
+
+
+def without_names(group: str, names: Sequence[str]) -> str:
+    """A combination without the names of its attributes, which the title has in the same order.
+
+    >>> without_names("gender female, hair length short", ["gender", "hair_length"])
+    'female, short'
+    """
+    for name in names if len(names) > 1 else ():
+        group = group.replace(f"{words(name)} ", "", 1)
+    return group
 
 
 def figures(title: str, panels: Sequence[Panel], *, folded: bool = False) -> list[Figure]:
