@@ -248,29 +248,22 @@ def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
     """Counts over all studies; None where it is not known."""
     tables = [rated for study in answered for rated in study.rated]
     people = [int(np.isfinite(rated.ratings).any(axis=0).sum()) for rated in tables]
-    among = [_raters_of(each) for study in answered for each in study.pairs]
+    asked = [each for study in answered for each in study.pairs]
     out = [study.excluded for study in answered]
     unknown = any(rated.anonymous for rated in tables)
     rated = [
         np.any([np.isfinite(r.ratings).any(axis=1) for r in study.rated], axis=0) for study in answered if study.rated
     ]
-    counts = [each.difference or each.ranking for study in answered for each in study.pairs]
-    pairs_asked = {"answers about pairs": sum(each.answers for each in counts if each is not None)} if counts else {}
+    about_pairs = {"answers about pairs": sum(each.answers for each in asked)} if asked else {}
     return {
-        "raters of one question, at most": None if unknown else max(people + among),
+        "raters of one question, at most": None if unknown else max(people + [each.raters for each in asked]),
         "answers": sum(int(np.isfinite(table.ratings).sum()) for table in tables),
-        **pairs_asked,
+        **about_pairs,
         "images rated": sum(int(images.sum()) for images in rated),
-        "questions": len({table.name for table in tables} | {each.question for s in answered for each in s.pairs}),
+        "questions": len({table.name for table in tables} | {each.question for each in asked}),
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),
         "answers left out": None if any(e.answers is None for e in out) else sum(e.answers or 0 for e in out),
     }
-
-
-def _raters_of(asked: PairFigures) -> int:
-    """Raters who answered a question about pairs."""
-    figures = asked.difference or asked.ranking
-    return 0 if figures is None else figures.raters
 
 
 def _check(study: RatedStudy, rules: Sequence[Rule]) -> None:

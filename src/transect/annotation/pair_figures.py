@@ -13,8 +13,9 @@ from transect.annotation.pictures import Picture
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
-from transect.effects.identity_pairs import SameRow, same_shares
+from transect.effects.identity_pairs import ALL, SameRow, same_shares
 from transect.effects.pair_perception import Bounded, pair_ranking, perceived_difference
+from transect.runs.wording import counted
 
 NO_LEVELS: Final = "the images differ in no attribute that was set, so that there are no levels to put in order"
 NO_VALUES: Final = "the answers have neither an order nor values; give the levels values"
@@ -26,15 +27,15 @@ def pair_figures(project: Project) -> tuple[PairFigures, ...]:
     Repeats, known answers and excluded raters do not count. A question is about a difference where its levels have
     values or an order, and about which image shows more where it is `sided`.
     """
-    counted = [row for row in rows(project.database) if row.second and not (row.repeat or row.excluded)]
-    counted = [row for row in counted if row.gold is None]
-    return tuple(figures for study in project.pictures.sources for figures in _of_study(project, study, counted))
+    given = [row for row in rows(project.database) if row.second and row.gold is None]
+    given = [row for row in given if not (row.repeat or row.excluded)]
+    return tuple(figures for study in project.pictures.sources for figures in _of_study(project, study, given))
 
 
-def _of_study(project: Project, study: str, counted: Sequence[Row]) -> Iterator[PairFigures]:
+def _of_study(project: Project, study: str, given: Sequence[Row]) -> Iterator[PairFigures]:
     pictures = {each.id: each for each in project.pictures.all if each.study == study}
     for question in project.questionnaire.question:
-        mine = [row for row in counted if row.study == study and row.question == question.name]
+        mine = [row for row in given if row.study == study and row.question == question.name]
         if mine:
             yield _figures(project, study, question, mine, pictures)
 
@@ -62,8 +63,8 @@ def _figures(
     elif not same:
         reason = NO_VALUES
     return PairFigures(
-        study, question.name, question.text, question.attribute, low, high, difference, ranking,
-        tuple(source.levels) if ranking else (), same, reason,
+        study, question.name, question.text, question.attribute, len(set(rater)), len(mine), low, high, difference,
+        ranking, tuple(source.levels) if ranking else (), same, reason,
     )  # fmt: skip
 
 
@@ -119,7 +120,8 @@ def _lines(each: PairFigures) -> Iterator[str]:
             yield f"  {second} shows more than {first}: {shown(pair.more, percent=True)} of {pair.answers} answers"
     for row in each.same:
         share = Bounded(row.share, row.low, row.high)
-        yield f"{name}, {row.by} {row.group}, {row.kind}: same in {shown(share, percent=True)} of {row.answers} answers"
+        group = "all answers" if row.by == ALL else f"{row.by} {row.group}"
+        yield f"{name}, {group}, {row.kind}: same in {shown(share, percent=True)} of {counted(row.answers, 'answer')}"
 
 
 def shown(figure: Bounded, *, percent: bool = False) -> str:

@@ -62,6 +62,10 @@ class Reconstructions:
         height, width = (max(side // _CUT, 1) for side in pixels.shape[:2])
         return [whole, png(pixels[height:-height, width:-width])]
 
+    def values(self, attribute: str) -> dict[str, float] | None:  # noqa: ARG002  (as `Source` has it)
+        """None: what a reconstruction shows is known to nobody but people."""
+        return None
+
     def _index(self, part: int) -> list[Shown]:
         table = self.run.read_part(TABLE, part)
         rows = zip(*(table[name].to_pylist() for name in ("id", "failure", "image")), strict=True)

@@ -83,6 +83,10 @@ class Source(Protocol):
         """The PNGs of a block."""
         ...
 
+    def values(self, attribute: str) -> dict[str, float] | None:
+        """The value of an attribute that each image was made with, or its label; None where it is not known."""
+        ...
+
 
 @final
 class RunImages:
@@ -103,6 +107,14 @@ class RunImages:
         """The PNGs of a part. Raises CorruptedPart where its file has changed."""
         stored = self.run.read_part("images", block)["image"].to_pylist()
         return [image["bytes"] if isinstance(image, dict) else image for image in stored]
+
+    def values(self, attribute: str) -> dict[str, float] | None:
+        """The value of an attribute that each image was made with; None where the world does not have it."""
+        table, column = self.run.read_table("images", self.run.spec.parts), f"true.{attribute}"
+        if column not in table.column_names:
+            return None
+        pairs = zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True)
+        return {str(image): float("nan") if value is None else float(value) for image, value in pairs}
 
     def _index(self, part: int) -> list[Shown]:
         table = self.run.read_part("images", part)
@@ -128,6 +140,12 @@ class Photographs:
         pictures = self.images.pictures
         pixels = pixels_of(pictures.encoded(block), pictures.name(block), None, self.images.crop)
         return [png(_reduced(pixels))]
+
+    def values(self, attribute: str) -> dict[str, float] | None:
+        """The label of each photograph; None where the data set does not have the attribute."""
+        if attribute not in self.images.values:
+            return None
+        return dict(zip(self.images.ids, self.images.values[attribute].tolist(), strict=True))
 
     def _index(self) -> list[Shown]:
         seen: dict[int, int] = {}

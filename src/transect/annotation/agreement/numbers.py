@@ -82,7 +82,7 @@ class QuestionAgreement:
 @final
 @dataclass(frozen=True, slots=True)
 class PairFigures:
-    """What raters saw between the two images of pairs, for one study and question.
+    """What raters saw between the two images of pairs, for one study and question; raters, answers: those that count.
 
     difference: of questions whether, or by how much, two images differ; its size is in the units `low` to `high`.
     ranking: of questions which image shows more; levels: names of the levels that it compares. same: shares of the
@@ -93,6 +93,8 @@ class PairFigures:
     question: str
     text: str
     attribute: str
+    raters: int
+    answers: int
     low: float
     high: float
     difference: PerceivedDifference | None
