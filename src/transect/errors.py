@@ -101,6 +101,10 @@ class AnswersUnusable(TransectError):
     """The file that keeps a metered target's calls and answers cannot be read or written: no call is made then."""
 
 
+class TargetChanged(TransectError):
+    """A target's files changed while a run asked it, and its answers would be those of two models."""
+
+
 class Interrupted(TransectError):
     """The user stopped a run; rerunning the command resumes it."""
 
