@@ -90,13 +90,18 @@ PAGES = {
         {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
         },
-        (my_model, files.rated_pairs),
+        (my_model, files.faces, files.people),
         slow=True,
         small={"--subjects": 25},
-        extra={"transect audit opencv:haarcascade_smile --vary smile": "--subjects 2"},
+        extra={
+            "transect audit opencv:haarcascade_smile --vary smile": "--subjects 2",
+            "transect invert": "--steps 2",
+            "transect render --generator reference": "--subjects 3",
+        },
         after={
             "transect annotate invite runs/smile": files.raters_answer,
             "transect annotate invite runs/faces": files.quality_answers,
+            "transect annotate invite runs/inverted": files.pair_answers,
             "transect annotate export runs/smile --format mturk": files.crowd_results,
         },
     ),

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import audited
 import hostile_server
 import numpy as np
 import onnx
@@ -199,18 +198,27 @@ def quality_answers(printed: str) -> None:
     project.database.close()
 
 
-def rated_pairs() -> None:
-    """runs/pairs, a run whose raters were asked about the pairs of pairs.csv, and that file."""
-    transect.audit(audited.brightness, vary=["glasses"], subjects=3, image_size=32, out="runs/pairs", quiet=True)
-    project = open_project(Path("runs/pairs"), None, ("pairs",))
-    pairs = [(f"{subject}-0000", f"{subject}-0001") for subject in range(3)]
+def people() -> None:
+    """people/, four pictures of the reference generator, two of each of two people, with a table of who is on each."""
+    transect.render("drawn", generator="reference", subjects=4, data_set=True, quiet=True)
+    Path("people").mkdir()
+    rows = pq.read_table("drawn/images").to_pylist()
+    for row in rows:
+        (Path("people") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])
+    lines = [f"{row['id']}.png,{'ab'[place // 2]}" for place, row in enumerate(rows)]
+    Path("people/labels.csv").write_text("\n".join(["file,subject", *lines, ""]))
+
+
+def pair_answers(printed: str) -> None:
+    """Three raters have answered about the pairs of runs/inverted."""
+    project = open_project(Path("runs/inverted"))
     given = [
-        Incoming("test", "", *pair, "same_person", f"r{rater}", rater % 2, 0) for pair in pairs for rater in range(3)
+        Incoming("test", study, pair.first, pair.second, "same_person", f"r{rater}", rater % 2, 0)
+        for study, pair in project.pictures.pairs
+        for rater in range(3)
     ]
     take_in(project, given, 1.0)
     project.database.close()
-    kinds = zip(pairs, ("real", "fake", "dup"), strict=True)
-    Path("pairs.csv").write_text("first,second,kind\n" + "".join(f"{a},{b},{kind}\n" for (a, b), kind in kinds))
 
 
 def crowd_results(printed: str) -> None:
