@@ -31,7 +31,7 @@ Address = Annotated[
 Questions = Annotated[
     list[str] | None,
     typer.Option(
-        help="Questions: paper, monk, pairs, quality or a TOML file; repeat; default paper. Fixed at the first use."
+        help="Questions: paper, monk, pairs, quality, conditions, or a TOML file; default paper. Fixed at first use."
     ),
 ]
 
