@@ -40,7 +40,6 @@ PAGES = {
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
         slow=True,
     ),
-    "docs/explanation/replication-mcduff2019.md": Page({"python benchmarks": SPEED}),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
@@ -139,6 +138,11 @@ PAGES = {
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
         },
+    ),
+    "docs/how-to/run-a-study.md": Page(
+        {"transect study balakrishnan2020 --set": "needs a generator of photographs, and people"},
+        slow=True,
+        compare=False,
     ),
     "docs/how-to/search-for-failures.md": Page(
         full=True,
