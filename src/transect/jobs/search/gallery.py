@@ -53,7 +53,9 @@ def gallery(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
     """The block of a gallery; nothing without a picture. failures: how many there are in all."""
     if not pictures:
         return []
-    text = f"{len(pictures)} of {failures} failures, those far apart first; below each picture is its call."
+    chosen = f"{len(pictures)} of {failures} failures, far apart where possible"
+    shown = chosen if len(pictures) < failures else "All failures"
+    text = f"{shown}, in the order of the calls; below each picture is its call."
     return [Paragraph(text), tag("div", joined(_figure(picture) for picture in pictures), class_="shots")]
 
 
