@@ -177,6 +177,14 @@ options = { features = ["mine.csv"], treatment = "group", out = "{here}/pairs.pa
     assert "step show: it finished with other content of mine.csv" in refused_here("study", "s.toml", "--out", "out")
 
 
+def test_a_folder_that_has_the_name_of_an_option_is_no_input(study_file):
+    study_file(HEAD + SHEET.replace('size = "{size}"', 'size = "{size}", population = "balanced"'))
+    study()
+    Path("balanced").mkdir()
+    Path("balanced/file").write_text("x")
+    assert study().returncode == 0
+
+
 def test_a_moved_folder_resumes(study_file, calls):
     study_file(CHAIN)
     study()

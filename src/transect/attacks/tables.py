@@ -312,7 +312,8 @@ def _plain(table: pa.Table, name: str) -> np.ndarray:
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         return _of_lists(column, name)
     if pa.types.is_dictionary(column.type):  # one object for each value, whatever the number of rows
-        return np.asarray(column.dictionary.to_numpy(zero_copy_only=False))[column.indices.to_numpy()]
+        values: np.ndarray = column.dictionary.to_numpy(zero_copy_only=False)
+        return np.asarray(np.take(values, column.indices.to_numpy()))
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -73,7 +73,14 @@ class FittedDirections:
             "space": self.space,
             "origin": dict(self.origin),
             "attributes": [_description(entry) for entry in self.directions],
+            "cosines": self._cosines(),
         }
+
+    def _cosines(self) -> list[list[float]]:
+        """Between the directions of every two attributes, to six decimals; none where they are local."""
+        normals = np.array([entry.normal for entry in self.linear]).reshape(len(self.linear), -1)
+        cosines: list[list[float]] = np.clip(normals @ normals.T, -1.0, 1.0).round(6).tolist()
+        return cosines
 
 
 def _description(entry: Direction | AttributeModel) -> dict[str, object]:

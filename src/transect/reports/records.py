@@ -96,12 +96,16 @@ class Figure(Record):
 @final
 @dataclass(frozen=True, slots=True)
 class Table(Record):
-    """Rows of texts and numbers; units: how each column's numbers are printed."""
+    """Rows of texts and numbers; units: how each column's numbers are printed.
+
+    shaded: numbers are from -1 to 1, and their size is the shade of their cell, as in a matrix.
+    """
 
     title: str
     columns: Sequence[str]
     units: Sequence[ColumnUnit]
     rows: Sequence[Sequence[str | Number | None]]
+    shaded: bool = False
 
     def __post_init__(self) -> None:
         for length in [len(self.units), *(len(row) for row in self.rows)]:

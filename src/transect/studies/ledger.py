@@ -127,10 +127,13 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _path_in(word: str) -> Path | None:
-    """The file or folder that a word names, also after a reader's name or an equals sign."""
+    """The file or folder that a word names, also after a reader's name or an equals sign.
+
+    A bare word such as "mcduff2019" is none, even where a folder has that name.
+    """
     texts = (word, word.partition(":")[2].partition("?")[0], word.partition("=")[2])
     try:
-        return next((Path(text) for text in texts if text and Path(text).exists()), None)
+        return next((Path(text) for text in texts if set(text) & set("./\\") and Path(text).exists()), None)
     except (OSError, ValueError):  # too long, or a null character: no path
         return None
 

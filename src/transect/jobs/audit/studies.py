@@ -108,7 +108,7 @@ def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
         check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
         yield _experiment(request, world, population)
-    for stepped, levels in parse_steps(request.steps, world):
+    for stepped, levels in parse_steps(request.steps, world, request.step_unit):
         design = transect_design({stepped.own.name: levels}, stepped.attributes, **_shared(request, population))
         yield Study(f"steps-{stepped.own.name}", stepped, design, ())
     if observed is not None:
