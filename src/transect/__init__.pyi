@@ -31,6 +31,8 @@ from .jobs.recognition.run import recognition as recognition
 from .jobs.render.run import render as render
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
+from .jobs.search.comparing import compare_searches as compare_searches
+from .jobs.search.comparison import SearchComparison as SearchComparison
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions

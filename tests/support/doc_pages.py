@@ -8,6 +8,7 @@ TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
 GPU = "needs a GPU"
 NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
+CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
 
@@ -31,6 +32,14 @@ PAGES = {
     "examples/face_api/README.md": Page({"npm": NODE}),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
+    "docs/explanation/conditional-gan.md": Page(
+        {
+            "transect train gan faceworld --arch conditional --condition glasses --condition skin_tone=5.5 --size 128": GPU
+        },
+        small={"--images": 8, "--size": 32},
+        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
+        slow=True,
+    ),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
@@ -89,6 +98,10 @@ PAGES = {
     "docs/how-to/rate-with-people.md": Page(
         {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
+            "transect audit opencv:haarcascade_smile --generator runs/conditional": CONDITIONAL,
+            "transect annotate serve runs/drawn": CONDITIONAL,
+            "transect annotate invite runs/drawn": CONDITIONAL,
+            "transect annotate validate runs/drawn": CONDITIONAL,
         },
         (my_model, files.faces, files.people),
         slow=True,
@@ -136,7 +149,11 @@ PAGES = {
         slow=True,
         compare=False,
     ),
-    "docs/how-to/search-for-failures.md": Page(full=True, compare=False),
+    "docs/how-to/search-for-failures.md": Page(
+        full=True,
+        compare=False,
+        extra={"transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80": "--budget 20 --repeats 1"},
+    ),
     "docs/how-to/train-a-generator.md": Page(
         slow=True,
         made=(files.faces,),
