@@ -167,8 +167,8 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     ).format(doc.number("/confidence", "name"))
     yield DotPlot(caption, ticks, first)
     if rest:
-        summary_ = "Labels with noise, other formats of predictions, and fewer training rows"
-        yield Folded(summary_, (DotPlot("", ticks, rest),), long=True)
+        of_models = ", other formats of predictions" if doc.value("/comparisons") else ""
+        yield Folded(f"Labels with noise{of_models}, and fewer training rows", (DotPlot("", ticks, rest),), long=True)
 
 
 def _headline(content: Mapping[str, Any]) -> str:
