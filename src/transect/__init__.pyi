@@ -2,6 +2,7 @@ from . import effects as effects
 from . import generators as generators
 from . import targets as targets
 from . import testing as testing
+from .cli.study import study as study
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate

@@ -82,8 +82,8 @@ def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"offset": "high"}, "offset of skin_tone is no number"),
-        ({"name": "a\nb"}, "name is no short text"),
+        ({"offset": "high"}, "offset of skin_tone must be a number"),
+        ({"name": "a\nb"}, "name must be a short text"),
         ({"low": 99.0}, "skin_tone has no range"),
         ({"slope": 0.0}, "skin_tone has no range"),
         ({"more": 1}, "TypeError"),

@@ -152,7 +152,7 @@ def test_files_of_others_are_refused(files, tmp_path):
     refused("of space s", space="s")
     refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
     save_arrays({"codes": codes}, path, {"kind": "transect.latents", "ids": '{"a": 1}', "space": "w+"})
-    refused("its ids are no texts", content=path.read_bytes())
+    refused("ids must be texts", content=path.read_bytes())
 
 
 def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
@@ -108,7 +109,7 @@ def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
 def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     parts = sorted((folder / "images").glob("part-*.parquet"))
     try:
-        tables = [bounds.read_parquet(part, columns=["id", "image"]) for part in parts]
+        tables = [_plain(bounds.read_parquet(part, columns=["id", "image"])) for part in parts]
         if any(not pa.types.is_binary(table.schema.field("image").type) for table in tables):
             raise KeyError("image")
     except (OSError, pa.ArrowException, KeyError) as error:
@@ -118,3 +119,11 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     if not ids:
         raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
     return Pictures(tuple(ids), _digest(ids, encoded), size, fit, tuple(encoded))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The rows with pictures as bytes; those of a data set (`render --data-set`) are a struct of bytes and path."""
+    place = table.schema.get_field_index("image")
+    if not pa.types.is_struct(table.schema.field("image").type):
+        return table
+    return table.set_column(place, "image", pc.struct_field(table["image"], "bytes"))

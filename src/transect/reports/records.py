@@ -140,7 +140,7 @@ class RatedPicture:
 
     study: str
     id: str
-    said: str
+    answer_text: str
     left_out: str = ""
 
 
@@ -188,8 +188,8 @@ class Example:
     """One image of a run and the target's answer on it.
 
     png: the image as it was stored. boxes: what a detector drew; expected_box: where the renderer put the face.
-    failed: there is no valid answer (then `answer` is the reason); wrong: the answer differs from the truth. said: the
-    answer yes or no, None where the task has none or it failed.
+    failed: there is no valid answer (then `answer` is the reason); wrong: the answer differs from the truth.
+    answer_yes: whether the answer is yes, None where the task has none or it failed.
 
     Raises BadInput when `png` is not a PNG image.
     """
@@ -204,7 +204,7 @@ class Example:
     expected_box: Box | None = None
     failed: bool = False
     wrong: bool = False
-    said: bool | None = None
+    answer_yes: bool | None = None
 
     def __post_init__(self) -> None:
         if self.png[:8] != _PNG or self.png[12:16] != b"IHDR":

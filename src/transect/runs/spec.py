@@ -107,7 +107,7 @@ class Reading:
     n: int = 0
     gate: float | None = None
     met: bool | None = None
-    seen: str = ""
+    visibility: str = ""
     reason: str = ""
 
 

@@ -146,6 +146,9 @@ def test_images_of_a_run_are_inverted(files, tmp_path):
     found = Pictures.open(tmp_path, 8)
     assert found.ids == ("a", "b")
     assert np.array_equal(found.pixels([1]), Pictures.open(files / "images", 8).pixels([1]))
+    of_a_data_set = [{"bytes": content, "path": None} for content in encoded]
+    pq.write_table(pa.table({"id": ["a", "b"], "image": of_a_data_set}), tmp_path / "images" / "part-00000.parquet")
+    assert Pictures.open(tmp_path, 8).sha256 == found.sha256
     (tmp_path / "images" / "part-00000.parquet").unlink()
     with pytest.raises(BadInput, match="found none in it"):
         Pictures.open(tmp_path, 8)

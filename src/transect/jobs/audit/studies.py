@@ -44,7 +44,7 @@ def check(request: AuditRequest) -> None:
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
-        raise BadInput("--images is a study by itself: drop it, or give --observe with --vary or --steps")
+        raise BadInput("--images cannot be combined with --steps, --dataset, --observe or --interpolate: drop one")
     if request.vary or request.hold:
         raise BadInput("--images observes a population: drop --vary and --hold, or use --subjects")
 
