@@ -19,7 +19,8 @@ from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
-from .jobs.leakage.run import LeakageOptions as LeakageOptions
+from .jobs.leakage.request import LeakageOptions as LeakageOptions
+from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match

@@ -85,6 +85,16 @@ PAGES = {
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed"},
     ),
+    "docs/explanation/replication-wang2019.md": Page(
+        {
+            "transect leakage --labels coco": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+            "transect leakage --labels imsitu:": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+        },
+        (files.verbs,),
+        replace={"--f1 90,80,70,60,50,40.11,30,20": "--f1 90,60"},
+        extra={"transect leakage": "--permutations 2"},
+        slow=True,
+    ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-photographs.md": Page(
         small={"--subjects": 60},
@@ -214,6 +224,15 @@ PAGES = {
         small={"--count": 200},
         extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
         replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
+        slow=True,
+    ),
+    "docs/how-to/measure-leakage.md": Page(
+        {
+            "transect leakage --labels coco": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+            "transect leakage --labels imsitu": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+        },
+        (files.leaky_tables,),
+        extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve"},
         slow=True,
     ),
     "docs/how-to/match-photographs.md": Page(

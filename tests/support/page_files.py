@@ -264,6 +264,27 @@ def verbs() -> None:
     pq.write_table(pa.table(columns), "imsitu_verb_gender.parquet")
 
 
+def leaky_tables() -> None:
+    """Labels of 400 items, predictions of three models, layers and captions."""
+    rng = np.random.default_rng(0)
+    n, kinds = 400, [f"v{number}" for number in range(4)]
+    gender, verb = rng.integers(0, 2, n), rng.integers(0, 4, n)
+    known = {"id": np.arange(n), "gender": np.array(["man", "woman"])[gender]}
+    split = [("train", "val", "test")[number % 3] for number in range(n)]
+    age = np.array(["old", "young"])[rng.integers(0, 2, n)]
+    pq.write_table(pa.table({**known, "verb": [kinds[v] for v in verb], "age": age, "split": split}), "labels.parquet")
+    for name, push in (("plain", 1.0), ("fair", 0.2), ("balanced", 0.5)):
+        scores = rng.normal(size=(n, 4)) + 2 * np.eye(4)[verb] + push * gender[:, None] * np.array([1, -1, 0, 0])
+        columns = {f"score_{kind}": scores[:, place] for place, kind in enumerate(kinds)}
+        pq.write_table(pa.table({"id": np.arange(n), **columns}), f"{name}.parquet")
+    layers = {name: rng.normal(size=(n, 3)).tolist() for name in ("conv4", "conv5")}
+    pq.write_table(pa.table({"id": np.arange(n), **layers}), "layers.parquet")
+    dog, cup = (verb == 0).astype(int), (verb == 1).astype(int)
+    pq.write_table(pa.table({**known, "dog": dog, "cup": cup}), "objects.parquet")
+    lines = [f"{row},a person smiles with {'a dog' if there else 'nobody'}" for row, there in enumerate(dog)]
+    Path("captions.csv").write_text("\n".join(["id,caption", *lines]) + "\n")
+
+
 def photographs_have_every_section(printed: str) -> None:
     """The report on photographs has what its page lists."""
     results = json.loads(Path("runs/photographs/results.json").read_text())

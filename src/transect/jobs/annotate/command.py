@@ -44,7 +44,7 @@ Photographs = Annotated[
 Questions = Annotated[
     list[str] | None,
     typer.Option(
-        help="paper (default), monk, pairs, same-person, quality, conditions or a TOML file; repeat. Fixed at first use."
+        help="paper (default), monk, pairs, same-person, quality, conditions or a TOML file; repeat. Fixed once used."
     ),
 ]
 
