@@ -75,7 +75,7 @@ def _row(parameter: Any) -> str:
 def job_results() -> dict[str, type[JobResult]]:
     """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
     for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
-        if module.name.rpartition(".")[2] in ("run", "result"):
+        if module.name.rpartition(".")[2] in ("run", "result", "several", "sweep"):
             importlib.import_module(module.name)
     found, pending = {}, [JobResult]
     while pending:
