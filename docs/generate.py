@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import world_figures
 
 import transect.jobs
+import transect.studies
 from transect.cli.app import app
 from transect.generators.faceworld.validity import shipped_facts
 from transect.reports import schema as results_schema
@@ -35,8 +36,9 @@ HEAD = """# The command line
 Written by `python docs/generate.py`; do not edit by hand.
 
 Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
-input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted. After 3 and 130, finished
-parts are kept: rerun the command to resume. Progress goes to standard error, results and `--json` to standard output.
+input, 3 stopped because more images failed than `--max-failures` allows, 4 a study waits for people, 130 interrupted.
+After 3, 4 and 130, finished parts are kept: rerun the command to resume. Progress goes to standard error, results and
+`--json` to standard output.
 """
 
 
@@ -74,9 +76,10 @@ def _row(parameter: Any) -> str:
 
 def job_results() -> dict[str, type[JobResult]]:
     """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
-    for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
-        if module.name.rpartition(".")[2] in ("run", "result", "several", "sweep"):
-            importlib.import_module(module.name)
+    for folder in (transect.jobs, transect.studies):
+        for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
+            if module.name.rpartition(".")[2] in ("run", "result", "several", "sweep"):
+                importlib.import_module(module.name)
     found, pending = {}, [JobResult]
     while pending:
         result = pending.pop()

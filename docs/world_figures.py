@@ -101,7 +101,15 @@ def _readings(facts: Mapping[str, Any]) -> str:
 def _reading(row: Mapping[str, Any]) -> list[str]:
     name, kind = row["attribute"].removeprefix("identity."), {"auc": "AUC", "r2": "R²"}[row["figure"]]
     reached = {None: "", True: "yes", False: "**no**"}[row["met"]]
-    return [name, kind, _number(row["value"]), _interval(row) or row["reason"], str(row["n"]), reached, row["seen"]]
+    return [
+        name,
+        kind,
+        _number(row["value"]),
+        _interval(row) or row["reason"],
+        str(row["n"]),
+        reached,
+        row["visibility"],
+    ]
 
 
 def _identity(facts: Mapping[str, Any]) -> str:

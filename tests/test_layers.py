@@ -20,6 +20,7 @@ RANKS = [
     ["experiment", "reports"],
     ["analysis"],
     ["jobs"],
+    ["studies"],
     ["cli"],
     ["__main__"],
 ]

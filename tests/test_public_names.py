@@ -11,9 +11,9 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "search", "match", "neighbours", "recognition", "leakage", "mitigate", "invert",
+    "audit", "plan", "render", "search", "match", "neighbours", "recognition", "leakage", "mitigate", "encode", "invert",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
-    "audit_cost",
+    "audit_cost", "study",
 )  # fmt: skip
 
 
@@ -124,10 +124,12 @@ imported: int = project.import_answers(table).answers
 alpha: float = project.agreement().numbers.questions[0].alpha
 verified = transect.verify("estimators", seeds=10, quiet=True)
 proven: str = verified.numbers.estimators[0].method
+protocol = transect.study("wang2019", profile="small", variables={"rounds": 1}, quiet=True)
+done: bool = protocol.numbers.steps[0].state == "finished" and not protocol.waiting
 
 for result in (
     audited, cost, opened, again, planned, rendered, searched, matched, near, recognized, leaked, mitigated, inverted,
-    directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified,
+    directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
 ):  # fmt: skip
     as_table: pa.Table = result.table
     page: Path = result.report("pages")

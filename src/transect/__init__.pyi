@@ -2,6 +2,7 @@ from . import effects as effects
 from . import generators as generators
 from . import targets as targets
 from . import testing as testing
+from .cli.study import study as study
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
@@ -15,6 +16,7 @@ from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
+from .jobs.encode.run import encode as encode
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.leakage.run import LeakageOptions as LeakageOptions

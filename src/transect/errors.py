@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
 
 from transect.texts import one_line
+
+_MOST_KNOWN: Final = 8
 
 
 class TransectError(Exception):
@@ -28,18 +31,20 @@ class BadInput(TransectError):
 def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
     """A question that offers the nearest names: first those that begin with the name, of these the default first.
 
-    Where none is near, it offers the first eight.
+    Where none is near, it lists the first eight.
 
     >>> did_you_mean("gras", ["glass", "grass", "grass_default"]), did_you_mean("x", ["a", "b", "c"])
-    ('did you mean grass_default, grass or glass?', 'did you mean a, b or c?')
+    ('did you mean grass_default, grass or glass?', 'expected a, b, c')
     """
     known = list(known)
     longer = [entry for entry in known if name and entry.startswith(name)]
     longer.sort(key=lambda entry: not entry.endswith("_default"))
     close = difflib.get_close_matches(name, known, n=most, cutoff=0.5)
-    near = list(dict.fromkeys([*longer, *close]))[:most] or known[:8]
-    *first, last = near or ["none"]
-    return f"did you mean {' or '.join(filter(None, [', '.join(first), last]))}?"
+    if near := list(dict.fromkeys([*longer, *close]))[:most]:
+        *first, last = near
+        return f"did you mean {' or '.join(filter(None, [', '.join(first), last]))}?"
+    more = ", …" if len(known) > _MOST_KNOWN else ""
+    return f"expected {', '.join(known[:_MOST_KNOWN]) or 'none'}{more}"
 
 
 class UnknownName(BadInput):
@@ -47,8 +52,11 @@ class UnknownName(BadInput):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         known = list(known)
+        question = did_you_mean(name, known)
         advice = f"; {hint}" if hint else ""
-        super().__init__(f"unknown {kind} {name!r}: {did_you_mean(name, known)}{advice}")
+        if hint and question.endswith("?"):
+            advice = f" {hint[0].upper()}{hint[1:]}"
+        super().__init__(f"unknown {kind} {name!r}: {question}{advice}")
         self.name = name
         self.known = known
 
@@ -91,6 +99,10 @@ class BudgetSpent(TransectError):
 
 class AnswersUnusable(TransectError):
     """The file that keeps a metered target's calls and answers cannot be read or written: no call is made then."""
+
+
+class TargetChanged(TransectError):
+    """A target's files changed while a run asked it, and its answers would be those of two models."""
 
 
 class Interrupted(TransectError):

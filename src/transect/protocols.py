@@ -209,6 +209,15 @@ class HasLayers(Protocol):
 
 
 @runtime_checkable
+class MovesAlong(Protocol):
+    """A world whose attributes have directions in the latent space."""
+
+    def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
+        """Latents + length x the attribute's unit direction; raises BadInput where it has none."""
+        ...
+
+
+@runtime_checkable
 class DrawsMasks(Protocol):
     """A world that knows which pixels show what."""
 

@@ -26,6 +26,10 @@ SUBJECTS_PER_SEED = 1 << 32
 """Subject i of run seed s has the subject seed s * SUBJECTS_PER_SEED + i, so that runs never share subjects."""
 
 
+FITTED: Final = "fitted from"
+"""How the source of an attribute begins whose direction was fitted to labels."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -65,6 +69,12 @@ class Attribute:
         return self.discrete and len(self.levels) > 2
 
     @property
+    def listing(self) -> str:
+        """The command that lists its range: of fitted attributes that of directions, else `transect attributes`."""
+        fitted = self.source.startswith(FITTED)
+        return "transect directions show FILE (or reference)" if fitted else "transect attributes"
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest allowed value."""
         return (0.0, float(len(self.levels) - 1)) if self.discrete else (self.low, self.high)
@@ -87,7 +97,8 @@ class Attribute:
         if not (math.isfinite(value) and low <= value <= high and whole):
             allowed = f"one of {', '.join(self.levels)}" if self.discrete else f"between {low:g} and {high:g}"
             unit = f" {self.unit}" if self.unit and not self.discrete else ""
-            raise BadInput(f"{self.name}: expected {allowed}{unit}, got {value:g}; see: transect attributes")
+            fitted = ", the range of the labels that it was fitted to" if self.source.startswith(FITTED) else ""
+            raise BadInput(f"{self.name}: expected {allowed}{unit}{fitted}, got {value:g}; see: {self.listing}")
         return float(value)
 
     def label(self, value: float) -> str:

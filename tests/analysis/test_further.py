@@ -145,9 +145,9 @@ def test_projections_are_those_of_the_cells(folder, results):
 
 def test_the_plan_says_what_would_be_found(results):
     row = next(row for row in results["plans"] if row["outcome"] == "answer")
-    assert 0 < row["found"] < 1
-    assert row["subjects_wanted"] > row["n_subjects"] == 24
-    assert {row["wanted"] for row in results["plans"] if row["outcome"] == "score"} == {None}
+    assert 0 < row["detectable_difference"] < 1
+    assert row["subjects_needed"] > row["n_subjects"] == 24
+    assert {row["target_difference"] for row in results["plans"] if row["outcome"] == "score"} == {None}
 
 
 def test_a_negative_control_says_what_it_could_have_found(results):
@@ -207,9 +207,7 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
-    with pytest.raises(
-        UnknownName, match="unknown correction 'bonferroni': did you mean holm, benjamini-hochberg or max-t"
-    ):
+    with pytest.raises(UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
 

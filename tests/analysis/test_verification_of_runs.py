@@ -117,7 +117,7 @@ def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
         ({"outcomes": ["non_match"]}, "outcome non_match needs --vary and a threshold"),
         ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: expected it or --false-match-rate, got both"),
         ({"false_match_rate": 0.1, "task": "binary"}, "need embedding targets and --vary"),
-        ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names all that varies"),
+        ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names every attribute that varies"),
         ({"threshold": 3.0}, "expected a cosine distance above 0 and up to 2, got 3"),
     ],
 )

@@ -90,7 +90,7 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
         ),
         (
             ONE.replace('"a", "b"', '{ name = "a", key = "s" }, { name = "b", key = "S" }'),
-            "line 4: question 1.levels: expected a different key for every level, got 's' twice (a capital",
+            "line 4: question 1.levels: expected a different key for every level, got 's' twice (capitals do not",
         ),
         (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
@@ -104,7 +104,7 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
         (ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "c"', "expected a gold answer among a, b, got 'c'"),
         (
             ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "a"\nsecond = "2"',
-            "expected `second` for the gold of pairs",
+            "expected `second` for the known answers of pairs",
         ),
         ("", "question: expected it, found none"),
     ],

@@ -10,12 +10,12 @@ import time
 import pytest
 import sqlalchemy as sa
 from served import HttpRater, serving
-from simulated_raters import Psychometric, answers, even_thresholds, seed_of
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
 from transect.annotation.project import open_project
 from transect.annotation.raters import invite
+from transect.annotation.simulated import Psychometric, answers, even_thresholds, seed_of
 
 pytest.importorskip("uvicorn", reason="needs the annotation service: pip install 'transect[annotate]'")
 

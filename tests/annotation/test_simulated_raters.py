@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulated_raters import Psychometric, answers, even_thresholds, seed_of
 
+from transect.annotation.simulated import Psychometric, answers, even_thresholds, seed_of
 from transect.errors import BadInput
 
 

@@ -160,3 +160,11 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     ]:
         with pytest.raises(BadInput, match=message):
             read_labels(tmp_path / name)
+
+
+def test_a_dictionary_of_one_long_text_needs_no_copy_for_each_row():
+    """Arrow wrote it out, 3 GB here, and failed where texts of one column have more bytes than 31 bits count."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0] * 1000, pa.int32()), ["x" * (1 << 20), "short"])
+    data = labelled_data(pa.table({"a": [0, 1, 0] * 1000, "b": column}), ["a"], "b")
+    assert [len(name) for name in data.classes] == [5, 1 << 20]
+    assert data.protected.tolist() == [1, 0, 1] * 1000

@@ -32,7 +32,7 @@ def test_a_planted_continuous_direction_is_found_with_its_slope():
     assert (direction.labels, direction.held_out) == (2000, 400)
 
 
-@pytest.mark.parametrize("method", ["logistic", "svm"])
+@pytest.mark.parametrize("method", ["logistic", "svm", "ridge"])
 def test_a_planted_binary_direction_is_found(method):
     z = latents()
     y = (z @ planted() > 0.3).astype(float)
@@ -100,7 +100,7 @@ def test_the_same_labels_give_the_same_direction():
         (np.full(2000, np.nan), "continuous", {}, "expected at least 50 labels, got 0"),
         (np.arange(2000) % 3.0, "binary", {}, r"expected labels 0 and 1, got \[0.0, 1.0, 2.0\]"),
         (np.arange(2000) % 2.0, "categorical", {}, "expected a continuous, ordinal or binary attribute"),
-        (np.arange(2000) % 2.0, "binary", {"method": "ridge"}, "expected logistic or svm for a binary attribute"),
+        (np.arange(2000) % 2.0, "binary", {"method": "lasso"}, "expected logistic or svm or ridge for a binary"),
         (
             np.arange(2000) % 2.0,
             "binary",

@@ -103,13 +103,13 @@ def test_an_audit_follows_the_gradients(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "a\nb"}, "name is no short text"),
+        ({"name": "a\nb"}, "name must be a short text"),
         ({"gamma": -1.0}, "line has no range"),
         ({"low": 99.0}, "line has no range"),
-        ({"constant": "much"}, "constant of line is no number"),
-        ({"shown_low": "much"}, "shown_low of line is no number"),
-        ({"quality": None}, "quality of line is no number"),
-        ({"origin": "me"}, "the origin of line is no object"),
+        ({"constant": "much"}, "constant of line must be a number"),
+        ({"shown_low": "much"}, "shown_low of line must be a number"),
+        ({"quality": None}, "quality of line must be a number"),
+        ({"origin": "me"}, "the origin of line must be an object"),
         ({"weights": np.zeros(2)}, "the shapes of line do not fit together"),
         ({"slopes": np.full(3, np.nan)}, "line has tensors that are not finite"),
         ({"slopes": np.float64(1.0)}, "the shapes of line do not fit together"),

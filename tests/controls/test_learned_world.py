@@ -12,7 +12,8 @@ from transect.controls.directions import fit_direction, hyperplanes
 from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_design, transect_latents
-from transect.errors import BadInput
+from transect.designs.levels import parse_vary
+from transect.errors import BadInput, UnknownName
 from transect.testing import check_controls, check_generator
 
 
@@ -51,6 +52,31 @@ def test_a_transect_has_the_decision_values_of_algorithm_1(world, fitted):
     np.testing.assert_allclose(latents, expected, atol=1e-9)
 
 
+def test_a_move_is_along_the_attributes_own_unit_direction(world, fitted):
+    """Length 2: two units further along the normal, whatever the range, and the other attribute by their cosine."""
+    subjects = world.sample(range(3))
+    moved = world.move(subjects, "skin_tone", np.array([2.0, 0.0, -50.0]))
+    change = moved.values - subjects.values
+    np.testing.assert_allclose(np.linalg.norm(change, axis=1), [2.0, 0.0, 50.0], atol=1e-9)
+    tone, glasses = (direction.normal for direction in fitted.directions)
+    np.testing.assert_allclose(change @ glasses, np.array([2.0, 0.0, -50.0]) * (tone @ glasses), atol=1e-9)
+    with pytest.raises(UnknownName, match="hat"):
+        world.move(subjects, "hat", np.ones(3))
+
+
+def test_values_beyond_the_fit_say_where_its_range_is_shown(world):
+    known = {attribute.name: attribute for attribute in world.attributes}
+    with pytest.raises(BadInput) as error:
+        parse_vary(["skin_tone=0,99"], world.attributes)
+    low, high = known["skin_tone"].bounds
+    assert str(error.value) == (
+        f"skin_tone: expected between {low:g} and {high:g}, the range of the labels that it was fitted to, got"
+        f" {0 if low > 0 else 99}; see: transect directions show FILE (or reference)"
+    )
+    with pytest.raises(UnknownName, match=r"see: transect directions show FILE \(or reference\)"):
+        parse_vary(["hat"], world.attributes)
+
+
 def test_true_values_follow_what_was_intended(world):
     subjects = world.sample(range(40))
     light, dark = (world.truths(world.set(subjects, {"skin_tone": tone})) for tone in (2.0, 9.0))
@@ -82,8 +108,8 @@ def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"offset": "high"}, "offset of skin_tone is no number"),
-        ({"name": "a\nb"}, "name is no short text"),
+        ({"offset": "high"}, "offset of skin_tone must be a number"),
+        ({"name": "a\nb"}, "name must be a short text"),
         ({"low": 99.0}, "skin_tone has no range"),
         ({"slope": 0.0}, "skin_tone has no range"),
         ({"more": 1}, "TypeError"),

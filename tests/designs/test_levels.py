@@ -38,7 +38,7 @@ def test_levels(text, levels):
             ["skin_tone=1-10"],
             "--vary 'skin_tone=1-10': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; write skin_tone=1:10:3 or skin_tone=1,10",
         ),
-        (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone?; see: transect attributes"),
+        (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone? See: transect attributes"),
         (["skin_tone=0:10:3"], "skin_tone: expected between 1 and 10 Monk, got 0; see: transect attributes"),
         (["skin_tone=1:10"], "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
         (["skin_tone=1:10:3:4"], "--vary 'skin_tone=1:10:3:4': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),

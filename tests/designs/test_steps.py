@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.designs import transect_design, transect_latents
-from transect.designs.steps import Steps, interpolated, parse_steps
+from transect.designs.steps import DIRECTION, Steps, interpolated, parse_steps
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Latents
 
@@ -88,6 +88,40 @@ def test_a_world_that_describes_nothing_has_its_steps_described():
     description = {"name": "small", "image_size": World.image_size, "class": "World"}
     assert steps.describe() == {**description, "steps": {"attribute": "age", "half_range": 30.0, "unit": "years"}}
     assert steps.validity()["photometry_validated"] is False
+
+
+class Plane(World):
+    """A world whose age is the first of two coordinates, along a direction that also moves the second."""
+
+    def move(self, latents, name, lengths):
+        assert name == "age"
+        return Latents(latents.seeds, latents.values + np.asarray(lengths)[:, None] * [0.6, 0.8])
+
+    def sample(self, seeds):
+        rows = np.asarray(seeds)
+        return Latents(rows, np.column_stack([self.ages[rows], np.zeros(len(rows))]))
+
+
+def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
+    """z + λ d by hand: from age 75 two units of d are 1.2 years, and a hundred are 60, beyond the range's end of 80."""
+    ((steps, levels),) = parse_steps(["age=-2,0,100"], Plane(), DIRECTION)
+    assert levels == (-2.0, 0.0, 100.0)
+    design = transect_design({"age": levels}, steps.attributes, subjects=3)
+    moved = transect_latents(design, steps.sample([0, 1, 2]), steps)
+    expected = [[75 - 1.2, -1.6], [75, 0], [75 + 60, 80]]
+    np.testing.assert_allclose(moved.values.reshape(3, 3, 2)[2], expected)
+    assert steps.step.bounds == (-100.0, 100.0)
+    assert steps.step.meaning == "apparent age; steps of one unit of the direction from the subject's own"
+    assert steps.describe()["steps"] == {"attribute": "age", "half_range": 30.0, "unit": "years", "by": "direction"}
+    with pytest.raises(BadInput, match="--hold: expected none with --step-unit direction"):
+        steps.set(steps.sample([0]), {"age": 1.0}, hold=("skin_tone",))
+
+
+def test_units_of_a_direction_need_one():
+    with pytest.raises(BadInput, match="expected fitted directions, got small, which has none; give --directions FILE"):
+        parse_steps(["age"], World(), DIRECTION)
+    with pytest.raises(UnknownName, match="unknown step unit 'directions': did you mean direction"):
+        parse_steps(["age"], World(), "directions")
 
 
 @pytest.mark.parametrize(

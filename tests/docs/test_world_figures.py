@@ -35,7 +35,7 @@ def facts(version=RENDERER_VERSION):
         for k in range(5)
         for s in STATISTICS
     ]
-    reading = {"n": 4000, "seen": "in every picture"}
+    reading = {"n": 4000, "visibility": "in every picture"}
     nothing = {"value": None, "low": None, "high": None, "n": 3, "reason": "fewer than 20 held-out pictures show it"}
     return {
         "renderer_version": version,
@@ -62,7 +62,7 @@ def facts(version=RENDERER_VERSION):
             {"attribute": "skin_tone", "role": "attribute", "figure": "r2", "gate": 0.85, "met": True, **figure_of(0.9731), **reading},
             {"attribute": "glasses", "role": "attribute", "figure": "auc", "gate": 0.95, "met": False, **figure_of(0.9312), **reading},
             {"attribute": "yaw", "role": "nuisance", "figure": "r2", "gate": None, "met": None, **figure_of(0.9123), **reading},
-            {"attribute": "identity.hat_hue", "role": "identity", "figure": "r2", "gate": None, "met": None, "seen": "where a hat is worn", **nothing},
+            {"attribute": "identity.hat_hue", "role": "identity", "figure": "r2", "gate": None, "met": None, "visibility": "where a hat is worn", **nothing},
         ],
         "identity": figure_of(
             0.9612,

@@ -34,7 +34,7 @@ def test_a_group_of_missing_values_is_empty_not_absent():
     assert np.isnan(made[1].mean)
 
 
-def test_the_standardised_difference_by_hand():
+def test_the_standardized_difference_by_hand():
     # Means 1 and 4, variances 2 and 2: 3 / sqrt(2).
     assert smd([0.0, 2.0], [3.0, 5.0, NAN]) == pytest.approx(3 / np.sqrt(2))
 

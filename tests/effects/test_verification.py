@@ -146,7 +146,7 @@ def test_designs_that_cannot_tell_a_rate_are_refused():
     """30 subjects at two tones: 2 x 435 comparisons, .001 needs 1,000."""
     with pytest.raises(BadInput, match="needs at least 1,000 comparisons of different subjects, got 870"):
         Rule(false_match_rate=0.001, within=("skin_tone",)).check(DESIGN)
-    with pytest.raises(BadInput, match="--within names all that varies"):
+    with pytest.raises(BadInput, match="--within names every attribute that varies"):
         Rule(within=tuple(DESIGN.levels)).check(DESIGN)
     with pytest.raises(UnknownName, match="in --within"):
         Rule(within=("hat",)).check(DESIGN)

@@ -152,7 +152,7 @@ def test_files_of_others_are_refused(files, tmp_path):
     refused("of space s", space="s")
     refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
     save_arrays({"codes": codes}, path, {"kind": "transect.latents", "ids": '{"a": 1}', "space": "w+"})
-    refused("its ids are no texts", content=path.read_bytes())
+    refused("ids must be texts", content=path.read_bytes())
 
 
 def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):
@@ -195,6 +195,31 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *latents)
+
+
+def test_directions_are_fitted_to_labels_of_a_data_set(files, tmp_path):
+    """A folder's, with 58 of 60 photographs inverted; one attribute has levels in no order and needs one named."""
+    (tmp_path / "faces").mkdir()
+    lines = ["file,first,kind"]
+    for index in range(60):
+        Image.new("RGB", (8, 8), (index, 0, 0)).save(tmp_path / "faces" / f"{index}.png")
+        lines.append(f"{index}.png,{index % 2},{'abbc'[index % 4]}")
+    (tmp_path / "faces" / "labels.csv").write_text("\n".join(lines) + "\n")
+    dataset = f"folder:{tmp_path / 'faces'}"
+    latents = ["--generator", files / "g.safetensors", "--space", "w", "--json", "--labels", dataset]
+    fit = ["directions", "fit", tmp_path / "d.safetensors", *latents, "--latents", files / "l.safetensors"]
+    answer = json.loads(command(*fit).stdout)
+    (first,) = answer["attributes"]
+    assert (first["name"], first["kind"], first["labels"]) == ("first", "binary", 58)
+    assert first["origin"]["labels"] == "data set folder:faces"
+    assert "58 of 58 photographs with latents have labels in folder:faces, by id" in answer["notes"]
+    assert "not fitted, since their levels have no order: kind; name a level, as 'NAME==LEVEL'" in answer["notes"]
+    answer = json.loads(command(*fit, "--attribute", "kind==b", "--method", "ridge").stdout)
+    assert (answer["attributes"][0]["kind"], answer["attributes"][0]["origin"]["method"]) == ("binary", "ridge")
+    with pytest.raises(BadInput, match=r"kind: it has levels .*fit one, for example 'kind==c'"):
+        command(*fit, "--attribute", "kind")
+    with pytest.raises(BadInput, match="expected --latents with the codes of its photographs, got none"):
+        command("directions", "fit", tmp_path / "x.safetensors", *latents)
 
 
 def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):

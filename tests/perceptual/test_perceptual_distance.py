@@ -102,7 +102,7 @@ def named(peer):
 
 
 def test_vgg16_gives_what_pytorchs_layers_give(peer, tmp_path):
-    """Stages are what stands before each pooling, of normalised images, from .safetensors and from .pth."""
+    """Stages are what stands before each pooling, of normalized images, from .safetensors and from .pth."""
     save_file(named(peer), tmp_path / "vgg16.safetensors")
     torch.save(named(peer), tmp_path / "vgg16.pth")
     images = torch.rand(2, 3, 32, 32)

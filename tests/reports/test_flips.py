@@ -38,7 +38,7 @@ def shown(said=SAID, **changes):
         "true": {},
         "predictions": Predictions(Task.BINARY, np.zeros((n, 1)), ("",) * n),
         "answers": ["said"] * n,
-        "said": np.array(said, dtype=float).reshape(-1),
+        "decisions": np.array(said, dtype=float).reshape(-1),
         "wrong": np.zeros(n, dtype=bool),
         "expected_boxes": None,
         "in_steps": True,
@@ -77,8 +77,10 @@ CELLS = ({"skin_tone": 0.0, "light_level": 0.0, "glasses": 0.0}, {"skin_tone": 1
 
 
 def pair(seed, title="skin tone, S 1→0", name=CASCADE, **changes):
-    own = example(seed, CELLS[0], name, said=True, **changes)
-    return Strip(title, (own, example(seed, CELLS[1], name, said=False, wrong=True, answer="not found", boxes=())))
+    own = example(seed, CELLS[0], name, answer_yes=True, **changes)
+    return Strip(
+        title, (own, example(seed, CELLS[1], name, answer_yes=False, wrong=True, answer="not found", boxes=()))
+    )
 
 
 def results_of(*targets):

@@ -174,7 +174,7 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     assert texts[0].endswith("by 20 points (likely 15; 98.3% interval 8 to 32).")
     assert texts[1].endswith("by 20 points (98.3% interval 8 to 32).")
     assert texts[2].endswith("by 20 points (95% interval 10 to 30).")
-    assert "The effects listed were picked as the largest of 9 comparisons" in plain_text(summary.tested)
+    assert "The effects listed were selected as the largest of 9 comparisons" in plain_text(summary.tested)
     results["selection"]["of"] = 3
     whole = summarize(document(results))
     assert plain_text(whole.found[0]).endswith("by 20 points (95% interval 10 to 30).")

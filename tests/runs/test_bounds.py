@@ -18,13 +18,6 @@ from transect.runs.inputs import read_table
 from transect.runs.weights import read_weights
 
 
-@pytest.fixture
-def small_bound(monkeypatch):
-    """One MiB for a file of any size, so that no test needs a real bomb."""
-    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
-    monkeypatch.setattr(bounds, "FACTOR", 0)
-
-
 def peak_of(work):
     """Most bytes that NumPy and Python held meanwhile."""
     tracemalloc.start()

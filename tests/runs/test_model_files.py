@@ -59,3 +59,15 @@ def test_the_hash_is_of_the_whole_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"abc" * 100_000)
     assert model_files.sha256(path) == hashlib.sha256(b"abc" * 100_000).hexdigest()
+
+
+def test_tensors_stay_as_they_were_read(tmp_path):
+    """The library maps the file into memory, and a training may write to it again."""
+    torch, saving = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    path = tmp_path / "w.safetensors"
+    saving.save_file({"w": torch.zeros(4096)}, path)
+    tensors, _ = model_files.read_safetensors(path)
+    with path.open("r+b") as file:
+        file.seek(-4 * 4096, 2)
+        file.write(torch.ones(4096).numpy().tobytes())
+    assert not tensors["w"].any()

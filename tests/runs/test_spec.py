@@ -61,7 +61,7 @@ DESIGNS = objects(levels=LEVELS, subjects=COUNTS, seed=COUNTS, population=NAMES,
 )
 READINGS = objects(
     attribute=NAMES, figure=st.none() | NAMES, value=st.none() | NUMBERS, low=st.none() | NUMBERS,
-    high=st.none() | NUMBERS, n=COUNTS, gate=st.none() | NUMBERS, met=st.none() | st.booleans(), seen=NAMES,
+    high=st.none() | NUMBERS, n=COUNTS, gate=st.none() | NUMBERS, met=st.none() | st.booleans(), visibility=NAMES,
     reason=NAMES,
 )  # fmt: skip
 EDITS = objects(

@@ -127,6 +127,11 @@ PAGES = {
             "transect invert --generator reference": "--steps 3",
         },
     ),
+    "docs/how-to/run-a-study.md": Page(
+        {"transect study balakrishnan2020 --set": "needs a generator of photographs, and people"},
+        slow=True,
+        compare=False,
+    ),
     "docs/how-to/search-for-failures.md": Page(full=True, compare=False),
     "docs/how-to/train-a-generator.md": Page(
         slow=True,

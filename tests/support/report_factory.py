@@ -195,7 +195,7 @@ def reading(attribute, figure, value, gate, reason=""):
         "n": 4000 if figure else 0,
         "gate": gate,
         "met": None if gate is None or value is None else value >= gate,
-        "seen": "in every picture" if figure else "",
+        "visibility": "in every picture" if figure else "",
         "reason": reason,
     }
 

@@ -88,7 +88,7 @@ def _scales(place, results):
         return (100,) if unit == "proportion" and row["quantity"] != "ratio of rates" else (1,)
     if table == "sections":
         return _section_scales(rest.split("/"), results["sections"])
-    if table == "plans" and rest.rpartition("/")[2] in ("wanted", "power", "found"):
+    if table == "plans" and rest.rpartition("/")[2] in ("target_difference", "power", "detectable_difference"):
         return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1, 100)
     return (1,)
 

@@ -62,7 +62,7 @@ def stepped(steps, **more):
     scores = more.get("scores", more.get("answers"))
     design = Design({"age": tuple(steps)}, subjects=len(scores))
     values = {"age": np.tile(np.array(steps), len(scores))}
-    size = StepSize("age", 30.0, "years")
+    size = StepSize("age", 30.0, "years", more.pop("moved_by", "half-range"))
     return answers(design, values=values, attributes={"age": LAMBDA}, steps=size, study="steps-age", **more)
 
 

@@ -82,6 +82,20 @@ def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path, na
         transect.audit(str(tmp_path / "smiles"), **options)
 
 
+def test_weights_that_are_overwritten_in_place_are_not_those_of_a_running_audit(tmp_path):
+    """The library maps the file into memory."""
+    saved(tmp_path / "smiles", ["none", "broad"])
+    target = resolve(str(tmp_path / "smiles"))
+    before = target.predict(IMAGES).scores
+    file = tmp_path / "smiles" / "model.safetensors"
+    content = file.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    with file.open("r+b") as stream:
+        stream.seek(start)
+        stream.write(np.full((len(content) - start) // 4, 0.5, np.float32).tobytes())
+    np.testing.assert_array_equal(target.predict(IMAGES).scores, before)
+
+
 def test_two_classes_are_binary_and_the_second_is_yes(tmp_path):
     network, processor = saved(tmp_path, ["smile", "no smile"])
     expected = expected_logits(network, processor).softmax(dim=1).numpy()

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from onnx import TensorProto, helper
 
 import transect
-from transect.errors import BadInput, TransectError, UnknownName
+from transect.errors import BadInput, TargetChanged, TransectError, UnknownName
 from transect.records import Images
-from transect.targets import Preprocess, describe, resolve
+from transect.targets import Preprocess, describe, guarded, resolve
 from transect.targets.onnx_files import external_digests
 from transect.testing import check_target
 
@@ -238,6 +238,30 @@ def test_a_run_is_not_resumed_with_other_weights(tmp_path):
     with_weights(tmp_path / "m.onnx", 0.75)
     with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
         transect.audit(spec, **options)
+
+
+def test_weights_that_change_while_a_process_is_stopped_end_the_run(tmp_path):
+    """A timeout stops it, so that a run would go on with the new weights."""
+    spec = with_weights(tmp_path / "m.onnx", 0.25)
+    target = resolve(spec, isolate=True)
+    target.stop()
+    with_weights(tmp_path / "m.onnx", 0.75)
+    with pytest.raises(TargetChanged, match=r"loaded a changed model \(external_data\)"):
+        target.ready()
+    target.close()
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_weights_that_are_overwritten_in_place_end_the_run(tmp_path, isolate):
+    """The runtime maps them into memory: without a restart, the next call would have the new ones."""
+    target = resolve(with_weights(tmp_path / "m.onnx", 0.25), isolate=isolate)
+    assert_allclose(guarded(target, RAMP, timeout=60, batch=8).scores[:, 0], 0.25)
+    with (tmp_path / "w.bin").open("r+b") as file:
+        file.write(np.full((tmp_path / "w.bin").stat().st_size // 4, 0.75, np.float32).tobytes())
+    with pytest.raises(TargetChanged, match=r"w\.bin: changed while a run read it.*restore the file and rerun"):
+        guarded(target, RAMP, timeout=60, batch=8)
+    if isolate:
+        target.close()
 
 
 @pytest.mark.parametrize("location", ["../w.bin", "{folder}/w.bin", "link/w.bin"])

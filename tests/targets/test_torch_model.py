@@ -231,3 +231,22 @@ def test_modules_that_are_none():
 def test_a_device_that_is_not_there():
     with pytest.raises(BadInput, match="device: expected one that PyTorch has here, got 'gpu'"):
         resolve(MODULE, device="gpu")
+
+
+@pytest.mark.parametrize("content", [b"\x80\x02I" + b"9" * 5000 + b"\n.", b"\x80\x02}q\x00.", b"\x80\x02K"])
+def test_messages_about_a_damaged_file_are_our_own(tmp_path, content):
+    """Python advised to call sys.set_int_max_str_digits, PyTorch to load the file unsafely."""
+    from transect.generators.checkpoints.pickles import read_pickle
+    from transect.runs.weights import read_weights
+
+    path = tmp_path / "x.pkl"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        read_weights(path, pytorch=True)
+    assert str(caught.value) == (
+        f"{path}: holds more than tensors, or is damaged (no reader understands it): save model.state_dict(), or use safetensors"
+    )
+    if content.endswith(b"q\x00."):
+        return
+    with pytest.raises(BadInput, match=r"found a damaged or hostile one \(\w+\)$|the file is truncated or damaged$"):
+        read_pickle(path)

@@ -50,8 +50,8 @@ def trained(pictures, tmp_path_factory):
     return out
 
 
-# torchvision documents these numbers of parameters for 1000 classes; a state has 5 tensors per normalisation, one per
-# convolution, two for the last layer: 20 convolutions and normalisations of 18 layers are 122, 36 of 34 are 218, 53 of
+# torchvision documents these numbers of parameters for 1000 classes; a state has 5 tensors per normalization, one per
+# convolution, two for the last layer: 20 convolutions and normalizations of 18 layers are 122, 36 of 34 are 218, 53 of
 # 50 are 320.
 @pytest.mark.parametrize(
     ("name", "parameters", "tensors"),

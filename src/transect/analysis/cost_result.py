@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from transect.experiment.costs import Cost, line
 from transect.reports.short_page import ShortPageResult
+from transect.runs.wording import counted
 
 
 @final
@@ -30,7 +31,7 @@ class CostResult(ShortPageResult[Cost]):
         """Images, calls and money in one line."""
         cost = self.numbers
         money = "in several currencies" if cost.cost is None else f"{cost.cost:.9g} {cost.currency}".rstrip()
-        return f"{cost.images:,} images; at most {cost.calls:,} metered calls; cost {money}"
+        return f"{counted(cost.images, 'image')}; at most {counted(cost.calls, 'metered call')}; cost {money}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per target."""

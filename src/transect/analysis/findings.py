@@ -384,7 +384,7 @@ def _gallery(answered: TargetOutcomes) -> Gallery:
         true=run.true,
         predictions=predictions,
         answers=answers,
-        said=decisions,
+        decisions=decisions,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),
         in_steps=run.spec.generator.steps is not None,

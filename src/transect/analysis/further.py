@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from transect.analysis.findings import Findings, TransectOutcome
-from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_found
+from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_detectable
 from transect.effects.analysis import CONFIDENCE, adjust
 from transect.effects.interactions import factorial_effects
 from transect.effects.planning import SOURCES as PLANNING
@@ -27,7 +27,7 @@ from transect.reports.further_views import MOST_ROWS
 POWER: Final = 0.9
 CONTROL_POWER: Final = 0.8
 """The power at which a negative control's smallest detectable effect is stated."""
-WANTED: Final = 0.05
+TARGET_DIFFERENCE: Final = 0.05
 """The difference of rates that a plan's hint is about: five points."""
 LARGEST_SPLIT: Final = 400_000_000
 """Subjects x cells x sets of attributes beyond which the report leaves out the shares of variance and states it."""
@@ -149,7 +149,7 @@ def _negative_controls(
     """The controls' effects, each with the smallest one that it could have found."""
     family = max(sum(effect.p == effect.p for _, effect in effects), 1)
     smallest = {
-        (study.spec.name, contrast.target, contrast.outcome, contrast.name): smallest_found(
+        (study.spec.name, contrast.target, contrast.outcome, contrast.name): smallest_detectable(
             contrast, family=family, power=CONTROL_POWER, alpha=alpha
         )
         for study, control in zip(studies, controls, strict=True)
@@ -292,10 +292,10 @@ def _plans(study: Findings, family: int, alpha: float) -> list[dict[str, object]
 
 def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> dict[str, object]:
     proportion = contrast.unit == "proportion"
-    wanted = None
+    needed = None
     if proportion:
-        wanted = plan_from_pilot(
-            WANTED,
+        needed = plan_from_pilot(
+            TARGET_DIFFERENCE,
             contrast.planned_deviation,
             images_per_subject=contrast.images_per_subject,
             unpaired_deviation=contrast.unpaired_deviation,
@@ -304,7 +304,7 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
             family=family,
             discordant=contrast.planned_discordant,
         ).subjects
-    detectable = smallest_found(contrast, family=family, power=POWER, alpha=alpha)
+    detectable = smallest_detectable(contrast, family=family, power=POWER, alpha=alpha)
     return {
         "study": study.spec.name,
         "target": contrast.target,
@@ -313,9 +313,9 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
         "unit": contrast.unit,
         "n_subjects": contrast.n_subjects,
         "power": POWER,
-        "found": _finite(detectable) if detectable != float("inf") else None,
-        "wanted": WANTED if proportion else None,
-        "subjects_wanted": wanted,
+        "detectable_difference": _finite(detectable) if detectable != float("inf") else None,
+        "target_difference": TARGET_DIFFERENCE if proportion else None,
+        "subjects_needed": needed,
     }
 
 

@@ -122,7 +122,7 @@ def plan_next(
     return plans[most], known[most]
 
 
-def smallest_found(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
+def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
     """The smallest difference that the contrast's number of subjects detects with this power."""
     level = alpha / family
     return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)

@@ -121,9 +121,9 @@ def _report(
 def truth_notes(spec: RunSpec) -> list[str]:
     """What the truth of a detector means where it is not that each image shows a face."""
     return [
-        f"The truth of {target.name} is {target.truth.text}. An error is a detection where it is no, or none where it "
-        f"is yes, which judges a detector of {target.truth.attribute} and not of faces; for a face detector give "
-        f"--truth '{target.name}=face'."
+        f"The truth of {target.name} is {target.truth.text}. An error is a detection when the truth is no, or no "
+        f"detection when it is yes. This evaluates the target as a detector of {target.truth.attribute}; for a face "
+        f"detector give --truth '{target.name}=face'."
         for target in spec.targets
         if target.task is Task.DETECTION and target.truth is not None and target.truth.attribute != FACE
     ]

@@ -110,7 +110,7 @@ class ClipRater:
         return _annotations(self.name, question, self.shares(images, question).argmax(axis=1))
 
     def _pixels(self, pixels: np.ndarray) -> Any:
-        """Resized to the model's side by the shorter one, cut to its middle, and standardised."""
+        """Resized to the model's side by the shorter one, cut to its middle, and standardized."""
         import torch
         from PIL import Image
 

@@ -119,7 +119,7 @@ class RaterQuestion(_Table):
         from_file = bool((info.context or {}).get(_FILE))
         keys = [level.key.lower() if from_file else level.key for level in levels if level.key]
         names = [level.name for level in levels]
-        for what, each, more in (("key", keys, " (a capital is no other key)"), ("name", names, "")):
+        for what, each, more in (("key", keys, " (capitals do not count)"), ("name", names, "")):
             if twice := [text for text in each if each.count(text) > 1]:
                 raise ValueError(f"expected a different {what} for every level, got {twice[0]!r} twice{more}")
         if taken := [key for key in keys if key in RESERVED]:
@@ -146,7 +146,7 @@ class RaterQuestion(_Table):
             if gold.answer not in names:
                 raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
             if bool(gold.second) != bool(self.pairs):
-                raise ValueError("expected `second` for the gold of pairs, and only there")
+                raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
         if self.sided and (not self.pairs or len(self.levels) != 2):
             raise ValueError("expected pairs and two levels, the first image and the second, where sided = true")
         return self

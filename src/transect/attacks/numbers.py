@@ -15,6 +15,7 @@ from transect.attacks.analysis import Analysis, Comparison, Level
 from transect.attacks.outputs import Matched
 from transect.attacks.overview import Cost, Overview
 from transect.attacks.records import Estimate, Format, LabelledData
+from transect.runs.wording import counted
 
 WORKS: Final = {
     "leakage": "Wang, Zhao, Yatskar, Chang and Ordonez 2019, Balanced datasets are not enough: estimating and "
@@ -219,7 +220,7 @@ def notes(analysis: Analysis) -> tuple[str, ...]:
 def _by_subject(data: LabelledData) -> list[str]:
     if data.subjects is None:
         return []
-    lines = [f"{_plural(data.n_subjects, 'subject')}: folds, the null and the intervals are by subject."]
+    lines = [f"{counted(data.n_subjects, 'subject')}: folds, the null and the intervals are by subject."]
     if data.n_mixed:
         lines.append(
             f"{data.attribute} varies within {data.n_mixed} of them: in the null, subjects exchange their items' "
@@ -239,16 +240,12 @@ def _matching(matched: Matched, analysis: Analysis) -> list[str]:
             "names do not match."
         )
     if matched.unused:
-        lines.append(f"{_plural(matched.unused, 'prediction')} of items that are not among the labels: left out.")
+        lines.append(f"{counted(matched.unused, 'prediction')} of items that are not among the labels: left out.")
     if matched.unknown:
-        lines.append(f"{_plural(matched.unknown, 'prediction')} of no known label: counted as wrong.")
+        lines.append(f"{counted(matched.unknown, 'prediction')} of no known label: counted as wrong.")
     if matched.cross_fitted and analysis.data.split is not None:
         lines.append("The training rows have no predictions: attackers on predictions were cross-fitted on the others.")
     return lines
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def _at_accuracy(level: Level) -> AtAccuracy:

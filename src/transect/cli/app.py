@@ -1,7 +1,7 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-130 interrupted (rerun the command to resume).
+4 a study waits for people, 130 interrupted (rerun the command to resume).
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ import typer
 
 from transect import __version__
 from transect.cli.attributes import attributes
+from transect.cli.dataset_table import table
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
+from transect.cli.study_command import study
 from transect.cli.targets import targets as targets_group
 from transect.console.single_options import refuse_repeats
 from transect.errors import BadInput, TransectError
 from transect.jobs.annotate.command import annotate
+from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.directions.command import directions as directions_group
+from transect.jobs.encode.command import encode
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -50,6 +54,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
     audit,
     report,
+    study,
     plan,
     search,
     render,
@@ -58,6 +63,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     recognition,
     leakage,
     mitigate,
+    encode,
     invert,
     attributes,
 )
@@ -65,6 +71,8 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
 for command in COMMANDS:
     app.command()(command)
 train.command()(classifier)
+annotate.command()(simulate)
+datasets.command()(table)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)

@@ -33,7 +33,7 @@ def show(
     size: Annotated[int | None, typer.Option(help="Width and height that its images are fitted into.")] = None,
     json: Json = False,
 ) -> None:
-    """Say what a data set holds: images, subjects, attributes with their counts, what is left out and why."""
+    """Describe a data set: images, subjects, attributes with their counts, excluded images and why."""
     from transect.datasets import open_dataset
 
     found = open_dataset(dataset, image_size=size, labelled=False)

@@ -14,12 +14,12 @@ from transect.runs.plain_json import dumps
 from transect.runs.wording import spaced
 from transect.texts import say
 
-generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
+generators = typer.Typer(name="generators", help="List image generators; convert checkpoints.")
 
 
 @generators.callback(invoke_without_command=True)
 def options(context: typer.Context, json: Json = False) -> None:
-    """List what can make images; convert checkpoints."""
+    """List image generators; convert checkpoints."""
     if context.invoked_subcommand:
         return
     from transect.generators import available
@@ -48,13 +48,13 @@ def convert(
 @generators.command()
 def measure(
     file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What it learned from; faceworld.")] = "faceworld",
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its training data: faceworld.")] = "faceworld",
     population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
-    images: Annotated[int, typer.Option(help="Pictures of each.")] = 5000,
-    device: Annotated[str, typer.Option(help="Where it computes: cpu, cuda, cuda:1 and so on.")] = "cpu",
+    images: Annotated[int, typer.Option(help="Images per set.")] = 5000,
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 and so on.")] = "cpu",
     json: Json = False,
 ) -> None:
-    """Say how near a generator's pictures are to FaceWorld's: FID, KID, precision, recall."""
+    """Measure how close a generator's images are to FaceWorld's: FID, KID, precision, recall."""
     from transect.generators import load
     from transect.perceptual.judging import judge
 

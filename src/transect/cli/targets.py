@@ -11,6 +11,7 @@ from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import counted
 from transect.texts import say
 
 targets = typer.Typer(name="targets", help="List the targets that can be audited; check one over HTTP.")
@@ -38,7 +39,7 @@ def check(
     seed: Annotated[int, typer.Option(help="Which face is rendered.")] = 0,
     json: Json = False,
 ) -> None:
-    """Ask about one image and explain what came back. It is paid for once: the answer is kept as an audit keeps it."""
+    """Send one image and explain the response. The call may be billed; asking again is free, since it is kept."""
     from transect.targets.http import check as checks
     from transect.targets.http.target import load
 
@@ -63,20 +64,22 @@ def _face(seed: int) -> Any:
 
 
 def _rows(explained: dict[str, Any]) -> list[list[str]]:
-    found = {name: dumps(value, None) for name, value in explained["found"].items()}
+    fields = {name: dumps(value, None) for name, value in explained["found"].items()}
     sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
-    came = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {reply['bytes']} bytes"
+    size = "" if reply is None else counted(reply["bytes"], "byte")
+    received = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {size}"
     left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
+    calls = counted(explained["calls"], "call")
     rows = [
         ["asked", f"{sent['method']} {sent['url']}"],
         ["headers", ", ".join(f"{key}: {value}" for key, value in sent["headers"].items()) or "none of the file's"],
         ["image", f"{sent['image']}, as {sent['body']}"],
-        ["came back", came + (" (kept from before, nothing paid)" if explained["kept"] else "")],
+        ["received", received + (" (kept from before, nothing paid)" if explained["kept"] else "")],
         *([["it starts", reply["starts"]]] if reply else []),
         ["the answer has", explained["answer"] or "no JSON"],
-        *[[f"response.{name}", text] for name, text in found.items()],
+        *[[f"response.{name}", text] for name, text in fields.items()],
         ["prediction", dumps(explained["prediction"], None)],
         ["failure", explained["failure"] or "none"],
-        ["cost", f"{explained['calls']} calls, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
+        ["cost", f"{calls}, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
     ]  # fmt: skip
     return [[name, text.replace("[", r"\[")] for name, text in rows]

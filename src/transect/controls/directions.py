@@ -19,7 +19,7 @@ from transect.controls.hyperplanes import Hyperplanes
 from transect.errors import BadInput
 
 Method = Literal["ridge", "logistic", "svm"]
-METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic", "svm")}
+METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic", "svm", "ridge")}
 
 FEWEST_LABELS, FEWEST_OF_A_CLASS = 50, 20
 HELD_OUT = 0.2
@@ -80,7 +80,8 @@ def fit_direction(
 
     Rows with labels whose latents are not finite, as of inversions that failed, are left out and counted in the origin.
 
-    kind: continuous, ordinal or binary. method: ridge for the first two, logistic (default) or svm for the last.
+    kind: continuous, ordinal or binary. method: ridge for the first two; logistic (default), svm or ridge for the last,
+    whose hyperplane is where the regression of 0 and 1 predicts one half.
     balance: other attributes (discrete values); rows are weighted so that every combination of them holds as much of
     each class (binary only). source: where the labels come from, e.g. "ratings" or "model:smiling.onnx"; recorded,
     since a direction fitted from a model's answers carries the model's biases. The penalty is chosen by
@@ -96,7 +97,8 @@ def fit_direction(
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
     weights = _balancing(name, y, cells)
     train, test = _split(y, kind, seed)
-    normal, offset, slope, penalty = _FITS[fit_method](z[train], y[train], weights[train])
+    fitted = _ridge_of_classes if (kind, fit_method) == ("binary", "ridge") else _FITS[fit_method]
+    normal, offset, slope, penalty = fitted(z[train], y[train], weights[train])
     mean = 0.0 if kind == "binary" else float(y[train].mean())
     measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
     origin = {"labels": source, "method": fit_method, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
@@ -209,6 +211,11 @@ def _ridge(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     model = RidgeCV(alphas=_PENALTIES).fit(z, y, sample_weight=weights)
     normal = np.asarray(model.coef_, dtype=np.float64)
     return normal, float(model.intercept_ - y.mean()), 1.0, float(model.alpha_)
+
+
+def _ridge_of_classes(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    normal, offset, _, penalty = _ridge(z, y, weights)
+    return normal, offset + float(y.mean()) - 0.5, float("nan"), penalty
 
 
 def _logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:

@@ -73,7 +73,14 @@ class FittedDirections:
             "space": self.space,
             "origin": dict(self.origin),
             "attributes": [_description(entry) for entry in self.directions],
+            "cosines": self._cosines(),
         }
+
+    def _cosines(self) -> list[list[float]]:
+        """Between the directions of every two attributes, to six decimals; none where they are local."""
+        normals = np.array([entry.normal for entry in self.linear]).reshape(len(self.linear), -1)
+        cosines: list[list[float]] = np.clip(normals @ normals.T, -1.0, 1.0).round(6).tolist()
+        return cosines
 
 
 def _description(entry: Direction | AttributeModel) -> dict[str, object]:
@@ -134,7 +141,7 @@ def _local(tensors: Arrays, facts: Facts) -> FittedDirections:
 def _origin(facts: Facts) -> dict[str, object]:
     origin = loads(facts.get("origin", "{}"))
     if not isinstance(origin, dict):
-        raise ValueError("its origin is no object")
+        raise ValueError("its origin must be an object")
     return origin
 
 
@@ -150,14 +157,14 @@ def _check_entry(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
     for key in _TEXTS[kind]:
         text = entry[key]
         if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= _LONGEST_NAME:
-            raise ValueError(f"{key} is no short text")
+            raise ValueError(f"{key} must be a short text")
     if not isinstance(entry["origin"], dict):
-        raise ValueError(f"the origin of {entry['name']} is no object")
+        raise ValueError(f"the origin of {entry['name']} must be an object")
     unknown = {key: math.nan for key in _MAY_BE_UNKNOWN if key in entry and entry[key] is None}
     for key in (*_NUMBERS[kind], *(key for key in _MAY_BE_UNKNOWN if key in entry and key not in unknown)):
         value = entry[key]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ValueError(f"{key} of {entry['name']} is no number")
+            raise ValueError(f"{key} of {entry['name']} must be a number")
     return {**entry, **unknown}
 
 
@@ -165,7 +172,7 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
     """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
     row = np.asarray(normal, dtype=np.float64)
     if row.ndim != 1 or not abs(float(np.linalg.norm(row)) - 1) <= _UNIT:
-        raise ValueError(f"the normal of {entry['name']} has not length 1")
+        raise ValueError(f"the normal of {entry['name']} must have length 1")
     direction = Direction(normal=row, **_check_entry(entry, LINEAR))
     if not direction.low < direction.high or (direction.kind != "binary" and not abs(direction.slope) > 0):
         raise ValueError(f"{direction.name} has no range")

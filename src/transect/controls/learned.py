@@ -13,10 +13,10 @@ from jaxtyping import Float
 from transect.controls.directions import Direction, hyperplanes
 from transect.controls.hyperplanes import dual_directions
 from transect.controls.layers import layered
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
-from transect.records import Attribute, Latents
+from transect.records import FITTED, Attribute, Latents
 
 USUAL: Final = 5
 """Number of levels where the user names none."""
@@ -84,6 +84,16 @@ class LearnedControls:
                 layers = layers + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
         return replace(latents, values=layers.reshape(np.shape(latents.values)))
 
+    def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
+        """Z + length d, d the attribute's own unit direction: other attributes may move too, and no range stops it.
+
+        Codes of w+ move by that in every layer. Raises UnknownName.
+        """
+        if name not in self.directions:
+            raise UnknownName("attribute", name, self.directions)
+        change = np.asarray(lengths, dtype=np.float64)[:, None] * self.directions[name].normal
+        return replace(latents, values=(self._layers(latents) + change[:, None]).reshape(np.shape(latents.values)))
+
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
         # Row by row: the last bit of one product of all rows would depend on their number.
         rows = [self._planes.normals @ row + self._planes.offsets for row in self._rows(latents)]
@@ -116,7 +126,7 @@ def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[floa
 
 def _attribute(direction: Direction) -> Attribute:
     quality = f"held-out {direction.quality_measure} {direction.quality:.2f}"
-    source = f"fitted from {direction.origin.get('labels', 'labels')}, {quality}"
+    source = f"{FITTED} {direction.origin.get('labels', 'labels')}, {quality}"
     meaning = f"{direction.name}, along a fitted direction"
     unit = "distance from the hyperplane" if direction.kind == "binary" else ""
     return Attribute(direction.name, "continuous", meaning, unit, direction.low, direction.high, source=source)

@@ -23,7 +23,7 @@ from transect.controls.learned import evenly
 from transect.errors import BadInput
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
-from transect.records import Attribute, Latents
+from transect.records import FITTED, Attribute, Latents
 
 CENTERS: Final = 500
 """The most rows whose kernels the model uses."""
@@ -257,7 +257,7 @@ class LocalControls:
 
 
 def _attribute(model: AttributeModel) -> Attribute:
-    source = f"fitted from {model.origin.get('labels', 'labels')}, held-out R2 {model.quality:.2f}"
+    source = f"{FITTED} {model.origin.get('labels', 'labels')}, held-out R2 {model.quality:.2f}"
     return Attribute(
         model.name, "continuous", f"{model.name}, as a model predicts it", "", model.low, model.high, source=source
     )

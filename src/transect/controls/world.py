@@ -12,10 +12,11 @@ from typing import final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from transect.controls.files import FittedDirections
 from transect.controls.layers import EACH, ONE, of_one, takes
+from transect.controls.learned import LearnedControls
 from transect.errors import BadInput
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
 from transect.records import Attribute, Images, Latents
@@ -98,6 +99,15 @@ class LearnedWorld:
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """Latents moved along the directions, as `LearnedControls.set` does."""
         return self.controls.set(latents, values, hold=hold)
+
+    def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
+        """Latents along the attribute's unit direction, as `LearnedControls.move` does.
+
+        Raises BadInput for local directions, which are others at every latent.
+        """
+        if not isinstance(self.controls, LearnedControls):
+            raise BadInput("--step-unit direction: expected linear directions, got local ones; leave it out")
+        return self.controls.move(latents, name, lengths)
 
     def truths(self, latents: Latents) -> pa.Table:
         """The resulting attributes: by the generator where it knows them, else the values along the directions."""

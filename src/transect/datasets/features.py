@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from transect.datasets.ids import as_named
 from transect.datasets.latents_file import LATENTS, read_codes
 from transect.errors import BadInput, UnknownName
+from transect.runs import bounds
 from transect.runs.inputs import TableLike, as_table
 from transect.texts import words_of
 
@@ -225,6 +226,9 @@ def _mapped(path: Path, role: str) -> NDArray[np.generic]:
         raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
     except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{role}: expected a .npy array of numbers, got: {words_of(error, 80)}") from None
+    size = bounds.size_of(path)
+    bounds.check_rows(str(path), size, len(values) if values.ndim else 0)
+    bounds.check(str(path), size, values.nbytes if values.dtype in (np.float32, np.float64) else 8 * values.size)
     return values if values.dtype.kind == "f" else np.asarray(values)
 
 

@@ -58,7 +58,7 @@ def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
     ids, space, codes = loads(facts["ids"]), facts["space"], tensors["codes"]
     generator = loads(facts.get("generator", "{}"))
     if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids) and isinstance(generator, dict)):
-        raise ValueError("its ids are no texts, or its generator is no object")
+        raise ValueError("ids must be texts, and generator must be an object")
     if space not in _SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":
         raise ValueError(f"{len(ids)} ids and codes {codes.dtype} {list(codes.shape)} of space {space}")
     layers = codes.shape[1] if codes.ndim == 3 else 1

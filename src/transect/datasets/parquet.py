@@ -120,10 +120,16 @@ def _opened(file: Path) -> pq.ParquetFile:
 
 def _labels(file: Path) -> pa.Table:
     """Every column of plain values; pictures, lists and records stay in the file."""
-    opened = _opened(file)
-    schema = opened.schema_arrow
+    schema = _opened(file).schema_arrow
     plain = [field.name for field in schema if not pa.types.is_nested(field.type) and not _is_bytes(field.type)]
-    return bounds.parquet_table(opened, str(file), file.stat().st_size, columns=plain)
+    return _table(file, plain)
+
+
+def _table(file: Path, columns: list[str], groups: list[int] | None = None) -> pa.Table:
+    try:
+        return bounds.read_parquet(file, columns, groups)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{file}: expected a readable Parquet file, got {words_of(error)}") from None
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -160,8 +166,7 @@ def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int
 @functools.lru_cache(maxsize=_GROUPS_KEPT)
 def _group(file: Path, group: int, column: str) -> Any:
     """The pictures of one row group, still encoded."""
-    rows = bounds.parquet_table(_opened(file), str(file), file.stat().st_size, columns=[column], groups=[group])
-    return rows[column].combine_chunks()
+    return _table(file, [column], [group])[column].combine_chunks()
 
 
 def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:

@@ -41,11 +41,15 @@ def parse_vary(
     for text in texts:
         name, equals, values = (piece.strip() for piece in text.partition("="))
         if name not in known:
-            raise UnknownName("attribute", name, known, "see: transect attributes")
+            raise UnknownName("attribute", name, known, _hint(known.values()))
         if name in levels:
             raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
         levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else _unnamed(known[name], defaults)
     return levels
+
+
+def _hint(attributes: Iterable[Attribute]) -> str:
+    return f"see: {next((attribute.listing for attribute in attributes), 'transect attributes')}"
 
 
 def _unnamed(attribute: Attribute, defaults: Mapping[str, tuple[float, ...]] | None) -> tuple[float, ...]:
@@ -88,7 +92,7 @@ def levels_from(
     known = {attribute.name: attribute for attribute in attributes}
     for name in vary:
         if name not in known:
-            raise UnknownName("attribute", name, known, "see: transect attributes")
+            raise UnknownName("attribute", name, known, _hint(known.values()))
     return {
         name: _unnamed(known[name], defaults) if values is None else check_levels(known[name], values)
         for name, values in vary.items()

@@ -1,7 +1,8 @@
 """Steps λ from a subject's own value: the manipulation of Denton et al. 2019 for any controls.
 
 G(z + λ d) moves a face along a direction from where it is. With controls that set values, λ counts half-ranges of the
-attribute from the subject's own value, and stops at the ends of the range; λ = 0 is the subject as it is.
+attribute from the subject's own value, and stops at the ends of the range; λ = 0 is the subject as it is. Along
+fitted directions λ can also be the published one, in units of the direction d.
 """
 
 from __future__ import annotations
@@ -12,15 +13,22 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Table, World
+from transect.protocols import MovesAlong, Table, World
 from transect.records import Attribute, Images, Latents
 from transect.runs import capabilities
 
 DEFAULT_STEPS: Final = 9
+HALF_RANGE, DIRECTION = "half-range", "direction"
+UNITS: Final = {
+    HALF_RANGE: "half of the attribute's range, which it does not leave",
+    DIRECTION: "the unit direction d, G(z + λ d), as published",
+}
+"""What a step of λ = 1 is."""
+_FARTHEST: Final = 1000.0
 _ROUNDING: Final = 1e-9  # -0.9 + 3 x 0.3 is not 0 in floating point
 
 
@@ -28,22 +36,31 @@ _ROUNDING: Final = 1e-9  # -0.9 + 3 x 0.3 is not 0 in floating point
 class Steps:
     """A world in which one attribute is set in steps λ from the subject's own value; all else is the world's.
 
-    Raises UnknownName for an attribute that the world does not have, BadInput for one with levels.
+    unit: of λ, from `UNITS`. In units of the direction no range stops the steps, and other attributes may move along.
+
+    Raises UnknownName for an attribute that the world does not have, or another unit; BadInput for an attribute with
+    levels, and for units of a direction in a world without any.
     """
 
-    def __init__(self, world: World, attribute: str) -> None:
+    def __init__(self, world: World, attribute: str, unit: str = HALF_RANGE, farthest: float = 1.0) -> None:
+        if unit not in UNITS:
+            raise UnknownName("step unit", unit, UNITS)
         known = {entry.name: entry for entry in world.attributes}
         if attribute not in known:
-            raise UnknownName("attribute", attribute, known, hint="see: transect attributes")
+            raise UnknownName("attribute", attribute, known, hint=f"see: {next(iter(known.values())).listing}")
         original = known[attribute]
         if original.discrete:
             raise BadInput(
                 f"--steps {attribute}: it has levels ({', '.join(original.levels)}), not a range; use --vary"
             )
-        self.world, self.own = world, original
+        self.world, self.own, self.unit = world, original, unit
+        if unit == DIRECTION:
+            self._along(world.sample(np.zeros(1, np.int64)), np.zeros(1))  # refuses a world without directions
         self.half = (original.high - original.low) / 2
-        meaning = f"{original.meaning}; steps of {self.half:g} {original.unit}".rstrip() + " from the subject's own"
-        self.step = Attribute(attribute, "continuous", meaning, "λ", -1.0, 1.0, (), original.role, original.source)
+        size = "one unit of the direction" if unit == DIRECTION else f"{self.half:g} {original.unit}".rstrip()
+        meaning = f"{original.meaning}; steps of {size} from the subject's own"
+        ends = (-farthest, farthest)
+        self.step = Attribute(attribute, "continuous", meaning, "λ", *ends, (), original.role, original.source)
         self.attributes = tuple(self.step if entry.name == attribute else entry for entry in world.attributes)
         self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
 
@@ -69,41 +86,62 @@ class Steps:
         return capabilities.truths(self.world, latents)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
-        """The latents with the attribute λ half-ranges from where it is."""
+        """The latents with the attribute λ half-ranges, or λ units of the direction, from where it is."""
+        if self.unit == DIRECTION:
+            return self._set_along(latents, values, hold)
         moved = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
         start = self.world.read(latents)[self.own.name].to_numpy()
         moved[self.own.name] = np.clip(start + self.half * moved[self.own.name], self.own.low, self.own.high)
         return self.world.set(latents, moved, hold=hold)
 
+    def _set_along(self, latents: Latents, values: Table, hold: Sequence[str]) -> Latents:
+        if hold:
+            raise BadInput(
+                "--hold: expected none with --step-unit direction, along which other attributes may move; drop it"
+            )
+        columns = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
+        steps = np.broadcast_to(columns.pop(self.own.name), len(latents))
+        return self._along(self.world.set(latents, columns) if columns else latents, steps)
+
+    def _along(self, latents: Latents, lengths: Float[np.ndarray, " n"]) -> Latents:
+        if not isinstance(self.world, MovesAlong):
+            raise BadInput(
+                f"--step-unit direction: expected fitted directions, got {self.world.name}, which has none; give"
+                " --directions FILE, or leave it out"
+            )
+        return self.world.move(latents, self.own.name, lengths)
+
     def describe(self) -> dict[str, Any]:
         """The world's description, and the size of a step."""
-        return {
-            **capabilities.description(self.world),
-            "steps": {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit},
-        }
+        size: dict[str, Any] = {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}
+        if self.unit == DIRECTION:
+            size["by"] = DIRECTION
+        return {**capabilities.description(self.world), "steps": size}
 
     def validity(self) -> dict[str, Any]:
         """The world's validity; none stated where it states none."""
         return capabilities.validity(self.world)
 
 
-def parse_steps(texts: Iterable[str], world: World) -> list[tuple[Steps, tuple[float, ...]]]:
+def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> list[tuple[Steps, tuple[float, ...]]]:
     """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
 
-    Raises UnknownName or BadInput: an unknown name, levels, a λ outside [-1, 1], no 0 among them, a repeated name.
+    unit: what λ = 1 is, from `UNITS`. Raises UnknownName or BadInput: an unknown name or unit, levels, a λ outside
+    [-1, 1] (1,000 in units of the direction), no 0 among them, a repeated name.
     """
     chosen: list[tuple[Steps, tuple[float, ...]]] = []
     for text in texts:
         name = text.partition("=")[0].strip()
         if any(name == steps.own.name for steps, _ in chosen):
             raise BadInput(f"--steps {name} is repeated: name it once, with all its steps")
-        steps = Steps(world, name)
+        steps = Steps(world, name, unit, 1.0 if unit == HALF_RANGE else _FARTHEST)
         whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
-        values = parse_vary([whole], [steps.step], "--steps")[name]
+        values = parse_vary([whole], [replace(steps.step, source="")], "--steps")[name]  # no fitted range is of λ
         levels = tuple(0.0 if abs(level) < _ROUNDING else level for level in values)
         if 0.0 not in levels:
             raise BadInput(f"--steps {text!r}: expected λ = 0, the subject's own image, among the steps; add it")
-        chosen.append((steps, levels))
+        farthest = max(1.0, *map(abs, levels))
+        chosen.append((steps if unit == HALF_RANGE else Steps(world, name, unit, farthest), levels))
     return chosen
 
 

@@ -76,7 +76,7 @@ def e_value_of_slope(
 
     slope, low, high: per unit of the attribute, with its interval. change: number of units, by convention one
     standard deviation of the attribute; E-values grow with it. spread: the standard deviation of the numbers about the
-    line. The standardised difference d = slope * change / spread stands for the risk ratio exp(0.91 d). VanderWeele and
+    line. The standardized difference d = slope * change / spread stands for the risk ratio exp(0.91 d). VanderWeele and
     Ding 2017, who take it from Chinn 2000 and Hasselblad and Hedges 1995.
 
     Returns EValue; NaN where the slope or its nearer end is NaN.

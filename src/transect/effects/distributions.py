@@ -1,7 +1,7 @@
-"""Do attributes vary together? Distributions by group, and standardised differences of two groups.
+"""Do attributes vary together? Distributions by group, and standardized differences of two groups.
 
 In photographs as sampled, hair length goes with gender and both with age; transects are made so that they do not
-(Balakrishnan et al. 2020, Fig. 11 and 12). A standardised mean difference compares two groups in units of their SD:
+(Balakrishnan et al. 2020, Fig. 11 and 12). A standardized mean difference compares two groups in units of their SD:
 beyond 0.1 a confounder is commonly called unbalanced (Austin 2009).
 """
 

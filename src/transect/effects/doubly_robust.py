@@ -75,7 +75,7 @@ def g_computation(
     bounded = _bounded(sample)
     fit = likelihood_fit(sample, LOGIT) if bounded else least_squares(sample)
     reason = reason or fit.reasons[1]
-    estimate, variance = (np.nan, np.nan) if reason else _standardised(sample, fit, bounded)
+    estimate, variance = (np.nan, np.nan) if reason else _standardized(sample, fit, bounded)
     return regression.coefficient_effect(
         regression.Coefficient(sample.names[0], estimate, variance, reason),
         sample,
@@ -89,7 +89,7 @@ def g_computation(
     )
 
 
-def _standardised(sample: Sample, fit: regression.Fit, bounded: bool) -> tuple[float, float]:
+def _standardized(sample: Sample, fit: regression.Fit, bounded: bool) -> tuple[float, float]:
     """The difference of mean predictions, and its variance from each image's share in it and in the coefficients."""
     x, _ = regression.with_intercept(sample.x, sample.names)
     determined = np.isfinite(fit.coefficients)
@@ -221,7 +221,7 @@ def _predictions(
 
 
 def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
-    """Logistic regression of outcomes in [0, 1] on standardised features, with a penalty of one observation's weight.
+    """Logistic regression of outcomes in [0, 1] on standardized features, with a penalty of one observation's weight.
 
     >>> bool(np.isclose(ridge_logit(np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]))(np.zeros((1, 1)))[0], 0.25))
     True

@@ -1,6 +1,6 @@
 """What would this cause in a population of a given make-up? Cell means of a factorial, weighted by its shares.
 
-Direct standardisation. In a population where attributes are associated, two groups differ for two reasons: the
+Direct standardization. In a population where attributes are associated, two groups differ for two reasons: the
 attribute itself (disparate treatment: the same subjects, this attribute changed), and what varies with it. Disparate
 impact is the whole difference of the groups as they are. Both assume that the experiment's effects hold there.
 """

@@ -63,7 +63,9 @@ class Rule:
             if name not in design.levels:
                 raise UnknownName("attribute", name, design.levels, "in --within: one that --vary names")
         if self.within and set(self.within) == set(design.levels):
-            raise BadInput("--within names all that varies: expected one --vary at least that is an edit of a subject")
+            raise BadInput(
+                "--within names every attribute that varies: expected at least one --vary that it does not name"
+            )
         n = min(design.subjects, MOST_SUBJECTS)
         n_comparisons = n * (n - 1) // 2 * int(np.prod([len(design.levels[name]) for name in self.within]))
         if self.false_match_rate is not None and self.false_match_rate * n_comparisons < 1:

@@ -12,6 +12,7 @@ from transect.protocols import Closable, Metered, Target, World
 from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
+from transect.runs.wording import counted
 from transect.targets.capabilities import is_metered
 from transect.texts import say
 
@@ -81,16 +82,16 @@ def line(quote: Quote) -> str:
     'acme: at most 60 calls and 0.06 USD without retries; 10 answers are on disk and free; left: 40 calls'
     """
     if not quote.metered:
-        return f"{quote.target}: {quote.images} images, no metered calls"
+        return f"{quote.target}: {counted(quote.images, 'image')}, no metered calls"
     if quote.shared_with:
         return f"{quote.target}: no further calls; it reads the answers to {quote.shared_with}"
-    left = [] if quote.calls_left is None else [f"{quote.calls_left} calls"]
+    left = [] if quote.calls_left is None else [counted(quote.calls_left, "call")]
     left += [] if quote.money_left is None else [f"{quote.money_left:.9g} {quote.currency}"]
     money = f" and {quote.cost:.9g} {quote.currency}" if quote.cost else ""
     answers = "1 answer is" if quote.answers_kept == 1 else f"{quote.answers_kept} answers are"
     kept = "" if quote.answers_kept is None else f"; {answers} on disk and free"
     return (
-        f"{quote.target}: at most {quote.calls} calls{money} without retries{kept}; left: "
+        f"{quote.target}: at most {counted(quote.calls, 'call')}{money} without retries{kept}; left: "
         f"{', '.join(left) or 'no limit'}"
     )
 
@@ -100,8 +101,9 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     calls = design.n_images * len(targets)
     grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as sampled"
     names = ", ".join(target.name for target in targets)
+    images = f"{counted(design.n_images, 'image')}, {counted(calls, 'call')} to {names}"
     first = (
-        f"{name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
+        f"{name}: {counted(design.subjects, 'subject')}, {grid}: {images}; about "
         f"{max(minutes, 0.1):.1f} minutes of rendering and prediction left"
     )
     return [first, *lines(targets, design.n_images)]

@@ -66,7 +66,7 @@ class Network(nn.Module):
 class Encoder:
     """A trained encoder of one generator. space: of its latents, z or w. Raises BadInput for other weights.
 
-    It cannot recover what the picture does not show: the length of z, where the generator normalises z.
+    It cannot recover what the picture does not show: the length of z, where the generator normalizes z.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The images to invert: a folder of image files, the images of a run, or pixels; decoded a part at a time."""
+"""The images to invert: of a folder, a run or a data set, or pixels; decoded a part at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,8 @@ from transect.texts import words_of
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
+    from transect.datasets.labelled import LabelledImages
+
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
@@ -34,7 +36,7 @@ class Pictures:
     sha256: str
     size: int
     fit: bool
-    _sources: tuple[Path | bytes | np.ndarray, ...] = ()
+    _sources: Sequence[Path | bytes | np.ndarray] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -58,6 +60,30 @@ class Pictures:
         check_file_names(files)
         ids = tuple(path.name for path in files)
         return cls(ids, _digest(ids, (path.read_bytes() for path in files)), size, fit, files)
+
+    @classmethod
+    def of_dataset(cls, dataset: LabelledImages) -> Pictures:
+        """The photographs of a data set by its ids, cropped and fitted as it was opened."""
+        encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
+        contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
+        digest = hashlib.sha256(f"{_digest(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
+        return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset))
+
+    def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
+        """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
+
+        Raises BadInput for an image of another size.
+        """
+        images, reasons = [], []
+        for row in rows:
+            try:
+                self._open_image(row)
+                reason = ""
+            except BadInput as error:
+                reason = str(error)
+            images.append(np.zeros((self.size, self.size, 3), np.uint8) if reason else self._decode(row))
+            reasons.append(reason)
+        return np.stack(images), tuple(reasons)
 
     def pixels(self, rows: Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows. Raises BadInput, naming it, for a broken one or one of another size."""
@@ -89,6 +115,20 @@ class Pictures:
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)
         return picture_files.open_rgb(source, self.ids[row])
+
+
+@final
+@dataclass(frozen=True)
+class _RowsOf(Sequence[np.ndarray]):
+    """The photographs of a data set, each decoded when it is asked for."""
+
+    dataset: LabelledImages
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.dataset.pixels([row])[0]
 
 
 def _digest(ids: Iterable[str], contents: Iterable[bytes]) -> str:

@@ -33,7 +33,7 @@ _FILE: Final = "model.safetensors"
 class Backbone(nn.Module):
     """A body, its output as one vector a picture (`embedding`), and a linear `head`.
 
-    mean, spread: of the channels, by which pictures in 0..1 are normalised. side: what pictures are resized to, for
+    mean, spread: of the channels, by which pictures in 0..1 are normalized. side: what pictures are resized to, for
     bodies that take one size alone; None leaves them. Raises BadInput for a body that puts out no features.
     """
 
@@ -130,11 +130,11 @@ def _transformers(name: str, outputs: int, pretrained: bool, weights: Path | Non
         if weights is not None:
             body.load_state_dict(read_weights(weights))
     side = getattr(body.config, "image_size", None)
-    mean, spread = _normalising(name)
+    mean, spread = _normalizing(name)
     return Backbone(body, outputs, mean, spread, side if isinstance(side, int) else None)
 
 
-def _normalising(name: str) -> tuple[Sequence[float], Sequence[float]]:
+def _normalizing(name: str) -> tuple[Sequence[float], Sequence[float]]:
     """Mean and spread of the channels as the model's own file says; ImageNet's where it has none."""
     from transformers.image_processing_base import ImageProcessingMixin
 

@@ -36,7 +36,7 @@ class Staged(Protocol):
 
 @final
 class StageAppearance:
-    """φ of a network: normalised activations of all stages in one vector.
+    """φ of a network: normalized activations of all stages in one vector.
 
     heads: a weight of 0 or more per channel [c] for each stage, learned by LPIPS from judgements; ones without.
     """

@@ -38,7 +38,7 @@ FLIPS_SHARE = 0.25
 @final
 @dataclass(frozen=True)
 class Picture:
-    """One image of the page with what is said about it."""
+    """One image of the page with its captions."""
 
     place: str
     source: str
@@ -49,7 +49,7 @@ class Picture:
     status: str
     boxes: tuple[tuple[float, ...], ...]
     expected: tuple[float, ...] | None
-    said: bool | None
+    answer_yes: bool | None
 
 
 @final
@@ -266,7 +266,7 @@ def _picture(document: Document, study: int, place: str, example: Example, named
         status="failed" if example.failed else "wrong" if example.wrong else "",
         boxes=tuple(_rectangle(box) for box in example.boxes),
         expected=None if example.expected_box is None else _rectangle(example.expected_box),
-        said=example.said,
+        answer_yes=example.answer_yes,
     )
 
 

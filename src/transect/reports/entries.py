@@ -138,15 +138,17 @@ class ProjectionEntry(OfOutcome):
 
 
 class PlanEntry(OfOutcome):
-    """What one contrast's subjects could find, and how many subjects an effect of `wanted` would need."""
+    """What one contrast's subjects could detect, and how many subjects a difference of `target_difference` needs."""
 
     name: str
     unit: str
     n_subjects: Count
     power: Probability
-    found: Estimate = Field(description="the smallest difference found with this power, at alpha over the family")
-    wanted: Estimate
-    subjects_wanted: Count | None
+    detectable_difference: Estimate = Field(
+        description="the smallest difference that is detected with this power, at alpha over the family"
+    )
+    target_difference: Estimate
+    subjects_needed: Count | None
 
 
 class TestFamily(Model):

@@ -96,12 +96,16 @@ class Figure(Record):
 @final
 @dataclass(frozen=True, slots=True)
 class Table(Record):
-    """Rows of texts and numbers; units: how each column's numbers are printed."""
+    """Rows of texts and numbers; units: how each column's numbers are printed.
+
+    shaded: numbers are from -1 to 1, and their size is the shade of their cell, as in a matrix.
+    """
 
     title: str
     columns: Sequence[str]
     units: Sequence[ColumnUnit]
     rows: Sequence[Sequence[str | Number | None]]
+    shaded: bool = False
 
     def __post_init__(self) -> None:
         for length in [len(self.units), *(len(row) for row in self.rows)]:
@@ -140,7 +144,7 @@ class RatedPicture:
 
     study: str
     id: str
-    said: str
+    answer_text: str
     left_out: str = ""
 
 
@@ -188,8 +192,8 @@ class Example:
     """One image of a run and the target's answer on it.
 
     png: the image as it was stored. boxes: what a detector drew; expected_box: where the renderer put the face.
-    failed: there is no valid answer (then `answer` is the reason); wrong: the answer differs from the truth. said: the
-    answer yes or no, None where the task has none or it failed.
+    failed: there is no valid answer (then `answer` is the reason); wrong: the answer differs from the truth.
+    answer_yes: whether the answer is yes, None where the task has none or it failed.
 
     Raises BadInput when `png` is not a PNG image.
     """
@@ -204,7 +208,7 @@ class Example:
     expected_box: Box | None = None
     failed: bool = False
     wrong: bool = False
-    said: bool | None = None
+    answer_yes: bool | None = None
 
     def __post_init__(self) -> None:
         if self.png[:8] != _PNG or self.png[12:16] != b"IHDR":

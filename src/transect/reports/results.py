@@ -149,7 +149,7 @@ class ExampleEntry(OfTarget):
     expected_box: list[Number] | None
     failed: bool
     wrong: bool
-    said: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
+    answer_yes: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
 
 
 class StripEntry(Model):
@@ -370,7 +370,7 @@ def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:
             expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
             failed=example.failed,
             wrong=example.wrong,
-            said=example.said,
+            answer_yes=example.answer_yes,
         )
         for example in examples
     ]

@@ -32,7 +32,7 @@ WRONG = ("error", "miss", "false_alarm")
 class Shown:
     """One target's answers in one study, ready to be shown.
 
-    answers: what to print per image. said: the answer as one number per image, NaN where there is none (for finding
+    answers: what to print per image. decisions: the answer as one number per image, NaN where there is none (to find
     changes). wrong: answered, but not as the truth has it. expected_boxes: NaN rows where unknown. in_steps: levels are
     steps from each subject's own value.
     """
@@ -45,7 +45,7 @@ class Shown:
     true: Mapping[str, Float[np.ndarray, " n"]]
     predictions: Predictions
     answers: Sequence[str]
-    said: Float[np.ndarray, " n"]
+    decisions: Float[np.ndarray, " n"]
     wrong: Bool[np.ndarray, " n"]
     expected_boxes: Float[np.ndarray, "n 4"] | None
     in_steps: bool = False
@@ -57,7 +57,7 @@ class Shown:
         return self.design.cells()[row % self.design.n_cells]
 
     def example(self, row: int, png: bytes) -> Example:
-        """The image of a row with what the target said."""
+        """The image of a row with the target's answer."""
         boxes = self.predictions.boxes
         expected = self.expected_boxes
         return Example(
@@ -71,7 +71,7 @@ class Shown:
             expected_box=None if expected is None or np.isnan(expected[row]).any() else tuple(expected[row].tolist()),
             failed=bool(self.predictions.failures[row]),
             wrong=bool(self.wrong[row]),
-            said=None if np.isnan(self.said[row]) else bool(self.said[row]),
+            answer_yes=None if np.isnan(self.decisions[row]) else bool(self.decisions[row]),
         )
 
 
@@ -127,7 +127,7 @@ def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]])
 def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
     """Title and rows of the pairs along the attribute: a subject's own image, and the nearest step where it flips."""
     ((name, levels),) = shown.design.levels.items()
-    steps, values = np.array(levels), shown.said.reshape(shown.design.subjects, -1)
+    steps, values = np.array(levels), shown.decisions.reshape(shown.design.subjects, -1)
     zero = int(np.flatnonzero(steps == 0)[0])
     nearest = np.lexsort((-steps, np.abs(steps)))  # of two equally near ones the higher
     flips = []
@@ -151,7 +151,7 @@ def _counted(shown: int, total: int) -> str:
 def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     """Title and rows of the strips along one attribute."""
     rows = rows_along(shown.design, name)
-    values = shown.said[rows]
+    values = shown.decisions[rows]
     changes = np.nanmax(values, axis=-1, initial=-np.inf) > np.nanmin(values, axis=-1, initial=np.inf)
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,17 @@ def contact_sheet(pixels: np.ndarray, columns: int = 8, labels: Sequence[str] | 
         if labels:
             _write(sheet, labels[index], (corner[0], corner[1] + height + 1), width)
     return sheet
+
+
+def paired_sheet(above: np.ndarray, below: np.ndarray) -> bytes:
+    """A PNG with images uint8 [n, h, w, 3] in a row, and below each its partner.
+
+    >>> paired_sheet(*np.zeros((2, 3, 16, 16, 3), np.uint8))[1:4]
+    b'PNG'
+    """
+    sink = io.BytesIO()
+    contact_sheet(np.concatenate([above, below]), columns=len(above)).save(sink, "PNG")
+    return sink.getvalue()
 
 
 def _check(pixels: np.ndarray, columns: int, labels: Sequence[str] | None) -> None:

@@ -250,9 +250,9 @@ def _selected(document: Document) -> Markup:
     if len(selection.effects) >= selection.of:
         return Markup()
     return Markup(
-        " The effects listed were picked as the largest of {}, and effects that are picked for their size look larger "
+        " The effects listed were selected as the largest of {}, and effects selected for their size look larger "
         "than they are. So the intervals are wider (on average at most one in twenty of those listed misses), and the "
-        "likely value is the estimate drawn towards zero."
+        "likely value is the estimate shrunk towards zero."
     ).format(document.counted("/selection/of", "comparison"))
 
 

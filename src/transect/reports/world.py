@@ -74,6 +74,6 @@ def _read(document: Document, index: int, row: ReadingEntry) -> Markup:
         low,
         high,
         document.number(f"{at}/n", "count"),
-        document.text(f"{at}/seen"),
+        document.text(f"{at}/visibility"),
         verdict if row.met is False else "",
     )

@@ -36,5 +36,5 @@ class ReadingEntry(FigureEntry):
     figure: Literal["auc", "r2"] | None = Field(description="area under the ROC curve, or share of variance explained")
     gate: Estimate = Field(description="what the world must reach; null for nuisances")
     met: bool | None
-    seen: str = Field(description="which pictures show the attribute")
+    visibility: str = Field(description="which pictures show the attribute")
     reason: str = Field(description="why there is no value; empty where there is one")

@@ -20,9 +20,9 @@ _SECONDS: Final = 600
 def read_arrow(path: Path) -> pa.Table:
     """The table of an Arrow file or stream, validated in full within the memory that `bounds` allows.
 
-    Raises FileNotFoundError, and ValueError with the reason for a file that cannot be read.
+    Raises FileNotFoundError, BadInput beyond the bound, and ValueError with the reason for a file that cannot be read.
     """
-    size = path.stat().st_size
+    size = bounds.size_of(path)
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -37,4 +37,6 @@ def read_arrow(path: Path) -> pa.Table:
         raise ValueError(child.stderr.decode(errors="replace"))
     if child.returncode:
         raise ValueError(f"a damaged one, whose reader ended with status {child.returncode}")
-    return pa.ipc.open_stream(pa.BufferReader(child.stdout)).read_all()
+    table = pa.ipc.open_stream(pa.BufferReader(child.stdout)).read_all()
+    bounds.check_table(table, str(path), size)
+    return table

@@ -1,7 +1,8 @@
 """How much memory a file may ask for: read off the archive's own directory or metadata, before anything is unpacked.
 
 A few megabytes can unpack to many gigabytes: compressed zip entries, runs of one value, dictionaries of one long text.
-Formats without compression (safetensors, .npy, stored zip entries) hold what they declare, which their readers check.
+Formats without compression (safetensors, .npy, stored zip entries) hold what they declare, which their readers check;
+a sparse file holds more than it takes on the disk.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from transect.errors import BadInput
 
@@ -23,6 +26,9 @@ LEAST: Final = 2 << 30
 
 FACTOR: Final = 4
 """Times its own size that a larger file may take."""
+
+ROW: Final = 128
+"""Bytes counted for each row of a table: Python's objects for an identifier, a number and a few levels."""
 
 VARIABLE: Final = "TRANSECT_LARGEST_GIB"
 """The environment variable that raises the bound for files that are trusted, in GiB."""
@@ -33,6 +39,14 @@ MOST_OPERATIONS: Final = 2_000_000
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8}
 _PICKLES_OF_A_STREAM: Final = 5
 _MOST_ROWS: Final = 1 << 20
+_PARTS: Final = 8
+_REPEATING: Final = (
+    pa.types.is_run_end_encoded,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+    pa.types.is_union,
+)
+"""Kinds of columns that no file of labels or features needs, and whose few bytes can stand for many values."""
 
 
 def allowed(size: int) -> int:
@@ -48,6 +62,18 @@ def allowed(size: int) -> int:
     except (ValueError, OverflowError):
         raise BadInput(f"{VARIABLE}: expected a number of GiB, got {stated!r}; correct or unset it") from None
     return max(LEAST, FACTOR * size, most)
+
+
+def size_of(path: Path) -> int:
+    """Bytes that a file takes on the disk: the holes of a sparse file count nothing."""
+    status = path.stat()
+    blocks = getattr(status, "st_blocks", None)  # Windows has none
+    return status.st_size if blocks is None else min(status.st_size, blocks * 512)
+
+
+def check_holes(path: Path) -> None:
+    """Bound a file whose content is as long as itself, but may be holes that take memory alone. Raises BadInput."""
+    check(str(path), size_of(path), path.stat().st_size)
 
 
 def check(name: str, size: int, needed: int) -> None:
@@ -70,7 +96,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
             entries = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, OSError):
         return
-    check(str(path), path.stat().st_size, sum(entry.file_size for entry in entries))
+    check(str(path), size_of(path), sum(entry.file_size for entry in entries))
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 
@@ -117,40 +143,145 @@ def too_many_operations() -> str:
 
 
 def parquet_table(
-    file: Any, name: str, size: int, *, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None
+    source: Path | pa.Buffer,
+    name: str,
+    size: int,
+    *,
+    columns: Sequence[str] | None = None,
+    groups: Sequence[int] | None = None,
 ) -> pa.Table:
-    """The rows of an opened `ParquetFile`, or of some row groups, within the bound.
+    """The rows of a Parquet file, or of some row groups, within the bound.
 
     Values of fixed width are counted in the metadata. Texts and bytes may stand once in a dictionary and be repeated by
-    every row, so that files that could exceed the bound are read in batches, and left where their sum exceeds it.
+    every row: where they could exceed the bound, they are first read as numbers of their dictionary, which has no more
+    bytes than the file's pages, and their lengths are added up.
 
     The table is valid in full: its texts are UTF-8. Raises BadInput beyond the bound, and what pyarrow raises.
     """
-    table = _table(file, name, size, columns, range(file.metadata.num_row_groups) if groups is None else groups)
+    with _opened(source) as file:
+        chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
+        fixed, varying, longest = _worst(file.metadata, chosen, columns)
+        check_rows(name, size, sum(file.metadata.row_group(group).num_rows for group in chosen))
+        check(name, size, fixed + longest)
+        if fixed + varying <= allowed(size) or _measured(source, file.metadata, name, size, columns, chosen):
+            table = file.read_row_groups(chosen, columns=columns)
+        else:
+            table = _in_batches(file, name, size, columns, chosen, longest)
+    check_table(table, name, size)
     table.validate(full=True)
     return table
 
 
-def _table(file: Any, name: str, size: int, columns: Sequence[str] | None, groups: Sequence[int]) -> pa.Table:
-    fixed, varying, longest = _worst(file.metadata, groups, columns)
-    check(name, size, fixed)
-    if fixed + varying <= allowed(size):
-        return file.read_row_groups(list(groups), columns=columns)
+def _opened(source: Path | pa.Buffer, texts: Sequence[str] = ()) -> Any:
+    """The file. texts: leaves that are read as a dictionary and its numbers."""
+    from pyarrow import parquet
+
+    stream = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
+    return parquet.ParquetFile(stream, read_dictionary=list(texts))
+
+
+def _measured(
+    source: Path | pa.Buffer,
+    metadata: Any,
+    name: str,
+    size: int,
+    columns: Sequence[str] | None,
+    groups: Sequence[int],
+) -> bool:
+    """Whether the content could be measured without being unpacked; encodings without a dictionary cannot.
+
+    Raises BadInput where it is beyond the bound.
+    """
+    leaves = map(metadata.schema.column, range(metadata.num_columns))
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    total = 0
+    try:
+        with _opened(source, texts) as file:
+            for group in groups:
+                total += _unpacked_size(file.read_row_group(group, columns=columns), name)
+                check(name, size, total)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
+
+
+def _in_batches(
+    file: Any, name: str, size: int, columns: Sequence[str] | None, groups: Sequence[int], longest: int
+) -> pa.Table:
+    """The rows of texts that have no dictionary, in batches of a small part of the bound, left where they exceed it."""
     batches, total = [], 0
-    rows = max(1, min(_MOST_ROWS, allowed(size) // max(1, longest)))
-    for batch in file.iter_batches(rows, row_groups=list(groups), columns=columns):
+    rows = max(1, min(_MOST_ROWS, allowed(size) // _PARTS // max(1, longest)))
+    for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
         total += batch.nbytes
         check(name, size, total)
         batches.append(batch)
     return pa.Table.from_batches(batches) if batches else file.read_row_groups([], columns=columns)
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table of one file, or some columns, within the bound. Raises BadInput beyond it, and what pyarrow raises."""
-    from pyarrow import parquet
+def read_parquet(path: Path, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
+    """The table of one file, or some of it, within the bound. Raises BadInput beyond it, and what pyarrow raises."""
+    return parquet_table(path, str(path), size_of(path), columns=columns, groups=groups)
 
-    with parquet.ParquetFile(path) as file:
-        return parquet_table(file, str(path), path.stat().st_size, columns=columns)
+
+def check_table(table: pa.Table, name: str, size: int) -> None:
+    """Bound the rows of a table that was read, and what its values take once each row has its own.
+
+    Arrow repeats values without repeating their bytes: by dictionaries, views and runs. The first are counted row by
+    row, runs are refused. Raises BadInput.
+    """
+    check_rows(name, size, table.num_rows)
+    check(name, size, _unpacked_size(table, name))
+
+
+def check_rows(name: str, size: int, rows: int) -> None:
+    """Raises BadInput where a table has more rows than Python's objects for them may take."""
+    most = allowed(size) // ROW
+    if rows > most:
+        raise BadInput(
+            f"{name}: expected at most {most} rows in a file of {_shown(size)}, got {rows}: it may be a bomb; if you "
+            f"trust it, set {VARIABLE} to more"
+        )
+
+
+def _unpacked_size(table: pa.Table, name: str) -> int:
+    return sum(_unpacked(chunk, name) for column in table.columns for chunk in column.chunks)
+
+
+def _unpacked(array: Any, name: str) -> int:
+    """Bytes of an array's values where each row has its own."""
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _unpacked(array.storage, name)
+    if any(check_kind(kind) for check_kind in _REPEATING):
+        raise BadInput(f"{name}: expected plain columns, got {kind}; save the file with its values written out")
+    if pa.types.is_dictionary(kind):
+        return _of_dictionary(array, name)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return _of_views(array)
+    if pa.types.is_struct(kind):
+        return sum(_unpacked(part, name) for part in array.flatten())
+    if pa.types.is_map(kind):
+        return _unpacked(array.keys, name) + _unpacked(array.items, name)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _unpacked(array.flatten(), name)
+    return int(array.nbytes)
+
+
+def _of_dictionary(array: Any, name: str) -> int:
+    values = array.dictionary
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)) and not (
+        pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+    ):
+        return len(array) * max(8, _unpacked(values, name) if pa.types.is_nested(values.type) else 8)
+    used = pc.value_counts(array.indices.drop_null())
+    lengths = pc.binary_length(values).cast(pa.int64()).take(used.field("values"))
+    return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
+
+
+def _of_views(array: Any) -> int:
+    """The sum of the lengths, which views of 16 bytes begin with; a view may be of bytes that others have too."""
+    views = np.frombuffer(array.buffers()[1], np.int32).reshape(-1, 4)[array.offset : array.offset + len(array), 0]
+    return 16 * len(array) + int(views[array.is_valid().to_numpy(zero_copy_only=False)].sum(dtype=np.int64))
 
 
 def _worst(metadata: Any, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
@@ -159,7 +290,8 @@ def _worst(metadata: Any, groups: Sequence[int], columns: Sequence[str] | None) 
     for group in map(metadata.row_group, groups):
         texts = 0
         for chunk in map(group.column, range(group.num_columns)):
-            if columns is not None and chunk.path_in_schema.split(".")[0] not in columns:
+            path = chunk.path_in_schema
+            if columns is not None and not any(path == name or path.startswith(f"{name}.") for name in columns):
                 continue
             if chunk.physical_type == "BYTE_ARRAY":
                 texts += chunk.total_uncompressed_size

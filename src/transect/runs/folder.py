@@ -270,7 +270,7 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != _digest(folder, table, index).read_text(errors="replace"):
             raise CorruptedPart("its SHA-256 differs")
-        rows = bounds.parquet_table(pq.ParquetFile(pa.BufferReader(content)), str(path), len(content))
+        rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content))
         check_part(table, rows)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:

@@ -152,7 +152,10 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
             raise BadInput(f"{role} {path}: expected a file that numpy.savez wrote, got another kind; convert it")
         bounds.check_archive(path)
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _of_columns({name: arrays[name] for name in arrays.files}, f"{role} {path}")
+            columns = {name: arrays[name] for name in arrays.files}
+        rows = max((len(values) for values in columns.values() if values.ndim), default=0)
+        bounds.check_rows(str(path), bounds.size_of(path), rows)
+        return _of_columns(columns, f"{role} {path}")
     raise BadInput(f"{role} {path}: expected one of {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}")
 
 
@@ -181,5 +184,8 @@ def _of_columns(columns: Mapping[str, object], role: str) -> pa.Table:
 
 
 def _column(values: object) -> pa.Array:
-    array = np.asarray(values) if isinstance(values, np.ndarray) else values
-    return pa.array(list(array)) if isinstance(array, np.ndarray) and array.ndim > 1 else pa.array(array)
+    if not isinstance(values, np.ndarray) or values.ndim < 2:
+        return pa.array(values)
+    if values.ndim > 2 or not values.shape[1]:
+        raise ValueError(f"an array of shape {list(values.shape)}")
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])

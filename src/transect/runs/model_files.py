@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from transect.errors import BadInput
+from transect.errors import BadInput, TargetChanged
+from transect.runs import bounds
 from transect.runs.plain_json import loads
 from transect.texts import words_of
 
@@ -44,14 +47,44 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+Stamp: TypeAlias = tuple[int, int, int]
+
+
+def stamps_of(paths: Iterable[Path]) -> dict[Path, Stamp]:
+    """What changes where a file is written or replaced: its number, size and time. Raises BadInput without the file."""
+    return {check_readable(path): _stamp(path.stat()) for path in paths}
+
+
+def check_unchanged(stamps: Mapping[Path, Stamp]) -> None:
+    """Raises TargetChanged where a file is another than when its stamp was taken."""
+    for path, stamp in stamps.items():
+        try:
+            same = _stamp(path.stat()) == stamp
+        except OSError:
+            same = False
+        if not same:
+            raise TargetChanged(
+                f"model file {path}: changed while a run read it: one run asks one model; restore the file and rerun "
+                "the command to resume, or choose another --out"
+            )
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a safetensors file. Raises BadInput for another, or a damaged one."""
+    """Tensors and metadata of a safetensors file, which may be written again afterwards.
+
+    Raises BadInput for another, or a damaged one.
+    """
     from safetensors import SafetensorError, safe_open
 
-    check_readable(path)
+    bounds.check_holes(check_readable(path))
     try:
         with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+            # The library maps the file into memory: without a copy, later writing to it would change the tensors.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
             return tensors, file.metadata() or {}
     except (SafetensorError, OSError, ValueError) as error:
         raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({words_of(error)})") from None

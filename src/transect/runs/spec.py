@@ -26,11 +26,15 @@ _SEARCH: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class StepSize:
-    """The attribute that is moved in steps λ from the subject's own value, and the size of a step in its unit."""
+    """The attribute that is moved in steps λ from the subject's own value, and the size of a step in its unit.
+
+    by: half-range, or direction: then a step is one unit of the attribute's direction in the latent space.
+    """
 
     attribute: str
     half_range: float
     unit: str
+    by: str = "half-range"
 
 
 @final
@@ -107,7 +111,7 @@ class Reading:
     n: int = 0
     gate: float | None = None
     met: bool | None = None
-    seen: str = ""
+    visibility: str = ""
     reason: str = ""
 
 

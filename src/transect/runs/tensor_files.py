@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from transect.errors import BadInput
-from transect.runs import model_files
+from transect.runs import bounds, model_files
 from transect.texts import words_of
 
 Content = TypeVar("Content")
@@ -35,7 +35,7 @@ def read_content(
     """
     from safetensors import SafetensorError, safe_open
 
-    model_files.check_readable(path)
+    bounds.check_holes(model_files.check_readable(path))
     try:
         with safe_open(path, "numpy") as file:
             facts = file.metadata() or {}

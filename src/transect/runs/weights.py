@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
 from transect.runs import bounds, model_files
-from transect.texts import words_of
+from transect.texts import one_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,15 +41,26 @@ def _read_state(path: Path) -> dict[str, Tensor]:
             warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
             state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file makes the reader fail in any way
-        first = words_of(error)
-        first = first.partition(" This file can still be loaded")[0][:160]  # no advice to load it unsafely
         raise BadInput(
-            f"{path}: holds more than tensors, or is damaged ({first}): save model.state_dict(), or use safetensors"
+            f"{path}: holds more than tensors, or is damaged ({refused_by_torch(error)}): save model.state_dict(), or "
+            "use safetensors"
         ) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else state
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise BadInput(f"{path}: expected a state_dict of tensors, found {type(state).__name__}")
     return {str(name): value for name, value in state.items()}
+
+
+def refused_by_torch(error: Exception) -> str:
+    """What PyTorch's loader of weights refused, without its own words: they advise to load the file unsafely.
+
+    >>> refused_by_torch(ValueError("Unsupported global: GLOBAL os.system was not an allowed global by default."))
+    'a call of os.system, which is not run'
+    >>> refused_by_torch(ValueError("In PyTorch 2.6, we changed the default value"))
+    'no reader understands it'
+    """
+    named = re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", one_line(str(error)))
+    return f"a call of {named[1]}, which is not run" if named else "no reader understands it"
 
 
 def check_weights(

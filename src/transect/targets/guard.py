@@ -25,6 +25,7 @@ from transect.errors import (
     BudgetSpent,
     Interrupted,
     MissingExtra,
+    TargetChanged,
     TooManyFailures,
     TransectError,
 )
@@ -35,7 +36,15 @@ from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 from transect.texts import shown, words_of
 
-_PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, AnswersUnusable, MissingExtra)
+_PASS_THROUGH = (
+    KeyboardInterrupt,
+    Interrupted,
+    TooManyFailures,
+    BudgetSpent,
+    AnswersUnusable,
+    TargetChanged,
+    MissingExtra,
+)
 """What concerns the whole run and is no answer about an image."""
 
 _REASON_LENGTH = 160
@@ -60,7 +69,7 @@ def guarded(
     the pixels.
 
     Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures,
-    BudgetSpent, AnswersUnusable and MissingExtra pass through.
+    BudgetSpent, AnswersUnusable, TargetChanged and MissingExtra pass through.
 
     >>> from transect.targets import as_target
     >>> pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])

@@ -5,6 +5,7 @@ Everything comes from the folder: nothing is downloaded, no code that came with 
 
 from __future__ import annotations
 
+import copy
 import importlib
 import warnings
 from collections.abc import Iterator, Mapping
@@ -152,7 +153,8 @@ def _network(folder: Path, device: str) -> Any:
             f"model folder {folder}: the weights lack {unfilled[0]}{more}: expected a trained image classifier"
         )
     try:
-        return network.to(device).eval()
+        # The library maps the file into memory: without a copy, later writing to it would change the weights.
+        return copy.deepcopy(network).to(device).eval()
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device: expected one that PyTorch has, got {device!r} ({_first_line(error)})") from None
 

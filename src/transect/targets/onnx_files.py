@@ -21,7 +21,12 @@ def external_digests(path: Path) -> dict[str, str]:
 
     Source: https://onnx.ai/onnx/repo-docs/ExternalData.html.
     """
-    return {name: model_files.sha256(_inside(path, name)) for name in sorted(set(_locations(path)))}
+    return {name: model_files.sha256(file) for name, file in external_files(path).items()}
+
+
+def external_files(path: Path) -> dict[str, Path]:
+    """The files that `external_digests` reads, by name. Raises as it does."""
+    return {name: _inside(path, name) for name in sorted(set(_locations(path)))}
 
 
 def _locations(path: Path) -> Iterator[str]:

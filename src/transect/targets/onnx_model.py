@@ -11,7 +11,7 @@ import numpy as np
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs import model_files
 from transect.targets.model import ModelTarget
-from transect.targets.onnx_files import external_digests
+from transect.targets.onnx_files import external_digests, external_files
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
@@ -48,15 +48,17 @@ def load(
 
     Raises MissingExtra without ONNX Runtime, BadInput for a file that is no ONNX model or takes no images, and
     where `preprocess` contradicts the model. Files of weights beside the model are part of what `describe()` says, and
-    must lie in its folder.
+    must lie in its folder. A call raises TargetChanged where one of them was written to since.
     """
     try:
         import onnxruntime
     except ModuleNotFoundError:
         raise MissingExtra("onnx", f"onnx:{argument}") from None
     path = model_files.check_readable(Path(argument))
+    mapped = model_files.stamps_of(external_files(path).values())
     external = external_digests(path)
     session = _session(path, threads)
+    model_files.check_unchanged(mapped)
     image = _inspect(session, path)
     answer = _output_name(session, output_name)
     facts = {
@@ -72,6 +74,7 @@ def load(
 
     def run(inputs: np.ndarray) -> np.ndarray:
         batches = [session.run([answer], {image.name: batch})[0] for batch in image.batches(inputs)]
+        model_files.check_unchanged(mapped)  # the runtime maps these files, so that writing to them changes the weights
         return np.concatenate(batches)[: len(inputs)]
 
     return ModelTarget(name, run, output, agreed, facts)

@@ -35,7 +35,7 @@ from transect.training.state import load_state, save_state
 
 WEIGHTS, CARD, METRICS = "classifier.safetensors", "classifier.toml", "metrics.csv"
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the channels of ImageNet, which torchvision's weights expect; pictures in 0..1 are normalised by them."""
+"""Of the channels of ImageNet, which torchvision's weights expect; pictures in 0..1 are normalized by them."""
 
 PRECISIONS: Final = ("full", "mixed")
 _HELD_OUT_STREAM, _ORDER_STREAM = 1, 2
@@ -201,7 +201,7 @@ def _batches(examples: Examples, plan: Plan, epoch: int) -> Iterator[tuple[Int[n
     mirrored = (chance.random(len(order)) < 0.5) & plan.schedule.mirror
     for start in range(0, len(order), plan.schedule.batch):
         rows = order[start : start + plan.schedule.batch]
-        if len(rows) > 1:  # a batch of one has no variance to normalise by
+        if len(rows) > 1:  # a batch of one has no variance to normalize by
             yield rows, mirrored[start : start + plan.schedule.batch]
 
 
@@ -242,7 +242,7 @@ def _loss(logits: Tensor, classes: Tensor) -> Tensor:
 
 
 def _pictures(data: Pictures, rows: Int[np.ndarray, " m"], plan: Plan) -> Tensor:
-    """[m, 3, h, w], normalised; the memory's order is channels last."""
+    """[m, 3, h, w], normalized; the memory's order is channels last."""
     raw = torch.from_numpy(data.pixels(rows)).to(plan.device).permute(0, 3, 1, 2).float() / 255
     mean, spread = (torch.tensor(moments, device=plan.device).view(1, 3, 1, 1) for moments in (MEAN, SPREAD))
     return (raw - mean) / spread

@@ -68,7 +68,7 @@ def _projection(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
 
 
 class ResNet(nn.Module):
-    """From pictures [b, 3, h, w] (normalised; h and w of at least 32) to logits [b, outputs].
+    """From pictures [b, 3, h, w] (normalized; h and w of at least 32) to logits [b, outputs].
 
     Raises UnknownName for another architecture.
     """

@@ -37,7 +37,7 @@ class Schedule:
         if self.size < SMALLEST:
             raise BadInput(f"size: expected at least {SMALLEST} pixels, got {self.size}; raise it")
         if self.batch < 2:
-            raise BadInput(f"batch: expected at least 2, got {self.batch}; batches are normalised together")
+            raise BadInput(f"batch: expected at least 2, got {self.batch}; batches are normalized together")
         if not self.rates or any(epochs < 1 or rate <= 0 for epochs, rate in self.rates):
             raise BadInput(f"epochs: expected at least 1 at a rate above 0, got {self.rates}; change them")
 

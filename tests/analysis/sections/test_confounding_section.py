@@ -76,12 +76,12 @@ def test_images_of_one_subject_narrow_no_robustness():
     assert first["robustness value of the interval"] > second["robustness value of the interval"] > 0
 
 
-def test_numbers_have_the_ratio_that_a_standardised_difference_stands_for():
+def test_numbers_have_the_ratio_that_a_standardized_difference_stands_for():
     """Means 1 and 4, a standard deviation of √2 within: E-value of exp(.91 * 3 / √2)."""
     scores = [0.0, 2.0, 3.0, 5.0]
     one = answers(Design({}, 4), scores=scores, task=Task.REGRESSION, values={"smile": [0, 0, 1, 1]})
     (smile,) = rows(checked(confounding.section(one)), "E-values of the unadjusted contrasts: mean answer")
-    assert smile["standardised difference"] == pytest.approx(3 / math.sqrt(2))
+    assert smile["standardized difference"] == pytest.approx(3 / math.sqrt(2))
     assert smile["E-value"] == pytest.approx(e(math.exp(0.91 * 3 / math.sqrt(2))))
 
 
@@ -95,13 +95,13 @@ def test_slopes_of_numbers_are_told_for_a_standard_deviation():
     (slope,) = [row for row in rows(made, "E-values of the unadjusted") if "slope" in row["compared"]]
     assert slope["compared"] == "age: slope, per standard deviation (12 years)"
     d = 0.1 * math.sqrt(1000 / 7) / math.sqrt(2 / 6)
-    assert slope["standardised difference"] == pytest.approx(d)
+    assert slope["standardized difference"] == pytest.approx(d)
     assert slope["E-value"] == pytest.approx(e(math.exp(0.91 * d)))
-    limit = e_value_of_slope(*(slope[key] for key in ("standardised difference", "low", "high")), change=1, spread=1)
+    limit = e_value_of_slope(*(slope[key] for key in ("standardized difference", "low", "high")), change=1, spread=1)
     assert slope["E-value of the interval"] == pytest.approx(limit.limit)
     # at equal smile the slope is the same line: both sides of smile hold two ages, .1 a year apart
     adjusted = [row for row in rows(made, "E-values, adjusted") if "slope" in row["compared"]]
-    assert [row["standardised difference"] for row in adjusted] == [pytest.approx(d)]
+    assert [row["standardized difference"] for row in adjusted] == [pytest.approx(d)]
     assert "per standard deviation" in made["text"][1]
 
 
@@ -117,13 +117,13 @@ def test_slopes_of_errors_are_ratios_of_rates():
     assert slope["E-value"] == pytest.approx(e(ratio), rel=1e-6)
 
 
-def test_a_line_through_every_point_has_no_standardised_slope():
+def test_a_line_through_every_point_has_no_standardized_slope():
     one = answers(
         Design({}, 8), scores=np.linspace(0, 7, 8), task=Task.REGRESSION, values={"age": np.linspace(30, 100, 8)}
     )  # fmt: skip
     made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
     (slope,) = [row for row in made if "slope" in row["compared"]]
-    assert (slope["standardised difference"], slope["E-value"]) == (None, None)
+    assert (slope["standardized difference"], slope["E-value"]) == (None, None)
     assert slope["note"].endswith("the errors cannot be estimated")
 
 

@@ -238,7 +238,7 @@ def test_balance():
     made = checked(balance.section([seen]))
     assert made["title"] == "Attributes by smile"
     # (55 - 25) / sqrt((50 + 50) / 2)
-    assert rows(made, "Standardised")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
+    assert rows(made, "Standardized")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
     # covariance 7.5, SDs 1/2 and sqrt(250)
     assert rows(made, "Correlations")[0]["observation"] == pytest.approx(3 / np.sqrt(10))
     (panel,) = made["figures"][0]["panels"]

@@ -150,13 +150,13 @@ def test_cells_of_answers_that_all_failed_are_empty():
 def test_balance_where_a_group_is_empty_or_nothing_varies():
     same = observed(values={"smile": np.zeros(12), "age": np.full(12, 30.0)})
     made = checked(balance.section([same]))
-    assert rows(made, "Standardised")[0]["observation (12 images)"] is None
+    assert rows(made, "Standardized")[0]["observation (12 images)"] is None
     assert rows(made, "Correlations")[0]["observation"] is None
     assert made["figures"] == []
     nobody = observed(values={"smile": np.full(12, NAN), "age": np.linspace(20, 80, 12)})
     assert balance.section([nobody]) is None
     few = observed(values={"smile": [1, *[0] * 11], "age": np.linspace(20, 80, 12)})
-    assert rows(checked(balance.section([few])), "Standardised")[0]["observation (12 images)"] is None  # one image
+    assert rows(checked(balance.section([few])), "Standardized")[0]["observation (12 images)"] is None  # one image
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,26 @@ def test_every_measure_at_every_step():
     assert (down["signed, points: low"], down["signed, points: high"]) == pytest.approx((-high, -low))
 
 
+def test_all_measures_stand_in_one_table():
+    """The same numbers as in the tables of each measure; at λ = -1 one of the two who say yes flips."""
+    made = checked(sensitivity.section([stepped(STEPS, scores=WALK)]))
+    below, above = of(made, "Sensitivities of all attributes")
+    assert (below["S of the score"], below["S of the answer, points"], below["flips"]) == pytest.approx(
+        (-0.7 / 3, -1 / 3, 1 / 3)
+    )
+    assert (below["S 0→1"], below["S 1→0"], below["subjects"]) == (0.0, 0.5, 3)
+    assert (above["S 0→1"], above["S 1→0"]) == (1.0, 0.0)
+    assert [below["S 1→0: low"], below["S 1→0: high"]] == pytest.approx(list(map(float, wilson(1, 2))))
+
+
+def test_steps_in_units_of_the_direction_are_named_so():
+    made = checked(sensitivity.section([stepped(STEPS, scores=WALK, moved_by="direction")]))
+    assert "in units of its direction d, G(z + λ d) as published" in made["text"][0]
+    assert made["figures"][0]["panels"][0]["x_words"] == "λ, units of the direction from the subject's own value"
+    plain = checked(sensitivity.section([stepped(STEPS, scores=WALK)]))
+    assert plain["figures"][0]["panels"][0]["x_words"] == "λ, half-ranges from the subject's own value"
+
+
 def test_those_near_the_boundary_beside_all():
     """Own scores .4, .6, .5 lie between .3 and .7, .8 does not."""
     made = checked(sensitivity.section([stepped(STEPS, scores=WALK)]))

@@ -46,7 +46,7 @@ def test_an_answer_depends_on_its_problem_alone():
         assert np.abs(difference).max() < 2e-3  # they stop at other steps, within the tolerance
 
 
-def test_scores_are_standardised():
+def test_scores_are_standardized():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(400, 2)).astype(np.float32)
     groups = (x[:, 0] + rng.normal(size=400) > 0).astype(np.int64)

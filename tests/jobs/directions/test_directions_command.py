@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from transect.cli.app import app
 from transect.errors import BadInput
+from transect.experiment.worlds import open_world
 
 SMALL_NETWORK = SUPPORT / "small_network.py"
 
@@ -49,6 +50,14 @@ def test_fit_says_how_well_and_from_what(fitted):
     assert (made["space"], made["origin"]["generator"]["name"]) == ("z", "faceworld-latent")
     assert 1 <= made["condition_number"] < 1.5
     assert made["warnings"] == []
+
+
+def test_the_shipped_directions_are_shown_by_the_generators_name():
+    shown = printed(run("directions", "show", "reference", "--json"))
+    assert shown["out"] == "reference"
+    ranges = {entry["name"]: (entry["low"], entry["high"]) for entry in shown["attributes"]}
+    world = open_world("reference", None, None)
+    assert {attribute.name: attribute.bounds for attribute in world.attributes} == ranges
 
 
 def test_show_says_the_same(fitted):

@@ -22,8 +22,8 @@ from transect.generators import load
 from transect.generators.encoder import Network
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
+from transect.inversion.rows import read_latents
 from transect.jobs.invert import run
-from transect.jobs.invert.result import read_latents
 from transect.runs.tables import PICTURE
 
 

@@ -273,7 +273,9 @@ def test_an_outcome_that_does_not_fit_is_refused(folder):
     with_outcome(folder)
     given = arguments(folder, "--outcome", "error")
     assert "expected a column that pairs are not made by" in refused(*given, "--exact", "error")
-    assert "--outcome: expected a method that makes pairs, got overlap" in refused(*given, "--method", "overlap", "--covariate", "young")
+    assert "--outcome: expected a method that makes pairs, got overlap" in refused(
+        *given, "--method", "overlap", "--covariate", "young"
+    )
     assert "'nothing'" in refused(*arguments(folder, "--outcome", "nothing"))
 
 

@@ -9,7 +9,7 @@ from commands import refused, run
 
 from transect.analysis import finished_run
 from transect.analysis.findings import analyse
-from transect.analysis.pilots import pilot_contrasts, plan_next, smallest_found
+from transect.analysis.pilots import pilot_contrasts, plan_next, smallest_detectable
 from transect.effects.planning import detectable, plan
 
 
@@ -57,7 +57,7 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     assert (made.family, made.images) == (2, 4 * made.subjects)
     # What so many subjects would find is the effect that was asked for.
     assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
-    assert smallest_found(most, family=2, power=0.8) > 0.1
+    assert smallest_detectable(most, family=2, power=0.8) > 0.1
     said = json.loads(
         run("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
     )

@@ -57,7 +57,7 @@ KEYS = {
     "excluded basis reason interval_method test_method sources spec always_low always_high always_method always_reason",
     "/rates/0": "study target outcome cell order rate low high n_subjects n_images excluded method unit",
     "/family": "size method alpha confidence significant not_estimable",
-    "/plans/0": "study target outcome name unit n_subjects power found wanted subjects_wanted",
+    "/plans/0": "study target outcome name unit n_subjects power detectable_difference target_difference subjects_needed",
     "/families/0": "name method alpha size significant members",
 }
 """Keys of results.json; after the first release, whoever changes them raises the version of its schema."""

@@ -29,7 +29,7 @@ def batch(mirrored=False):
 
 
 def perfect(reader, mirrored=False):
-    """The answers of a network that knows everything: standardised numbers, strong votes for levels, right places."""
+    """The answers of a network that knows everything: standardized numbers, strong votes for levels, right places."""
     said = np.zeros((len(reader.truth), reader.outputs + PLACES))
     said[:20, -PLACES:] = reader.places.shown(batch(mirrored)).reshape(20, PLACES)
     for j, one in enumerate(reader.readings):
@@ -104,7 +104,7 @@ def test_figures_of_perfect_answers_are_one(monkeypatch):
         "n_taught": N,
         "gate": 0.85,
         "met": True,
-        "seen": "in every picture",
+        "visibility": "in every picture",
     }
     assert {row["gate"] for row in rows if row["role"] != "attribute"} == {None}
 

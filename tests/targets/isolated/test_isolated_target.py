@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import rough_targets as rough
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput, TargetChanged, UnknownName
 from transect.records import Images
 from transect.targets import as_target, guarded, resolve
 from transect.targets.description import describe
@@ -257,3 +257,36 @@ def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
     target = as_target(Patient())
     target.patience = patience
     assert guarded(target, faces(0), timeout=1.0, batch=1).failures == ("",)
+
+
+CHANGING = """
+import os
+import numpy as np
+
+SCORE = 0.25
+
+def score(pixels):
+    if pixels[0, 0, 0, 0] == 1:
+        os._exit(0)
+    return np.full(len(pixels), SCORE)
+"""
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, monkeypatch, stopped):
+    """After a crash and after a timeout, which stops it; with the old file it goes on."""
+    file = tmp_path / "changing_target.py"
+    file.write_text(CHANGING)
+    monkeypatch.syspath_prepend(tmp_path)
+    target = resolve("changing_target:score", isolate=True)
+    before = target.describe()
+    file.write_text(CHANGING.replace("0.25", "0.7500"))
+    assert asked(target, faces(0)).scores.tolist() == [[0.25]], "the process has the first module"
+    if stopped:
+        target.stop()
+    with pytest.raises(TargetChanged, match=r"loaded a changed model \(code_sha256\).*restore its files and rerun"):
+        asked(target, faces(0 if stopped else 1, 0))
+    assert target.describe() == before
+    file.write_text(CHANGING)
+    assert asked(target, faces(0)).scores.tolist() == [[0.25]]
+    target.close()

@@ -1,4 +1,4 @@
-"""Do attributes come together? Violins by group, standardised differences and correlations, studies side by side."""
+"""Do attributes come together? Violins by group, standardized differences and correlations, studies side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BALAKRISHNAN: Final = (
 )
 _TEXT: Final = (
     "An experiment sets attributes independently of each other. In a population or in photographs they are "
-    "correlated, and an unadjusted difference mixes their effects. Standardised differences beyond {limit:g} "
+    "correlated, and an unadjusted difference mixes their effects. Standardized differences beyond {limit:g} "
     "are commonly called unbalanced."
 )
 
@@ -134,7 +134,7 @@ def _differences(answer_sets: Sequence[Answers], by: str) -> Table:
             for answers in answer_sets
         ),
     ]
-    return table(f"Standardised differences between the first and the last group of {words(by)}", heads, rows)
+    return table(f"Standardized differences between the first and the last group of {words(by)}", heads, rows)
 
 
 def _smd(answers: Answers, by: str, name: str) -> float | None:

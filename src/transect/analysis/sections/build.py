@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from transect.analysis.sections import (
     adjustment,
     balance,
+    by_attribute,
     comparison,
     confounding,
+    correlated,
     interrogation,
     models,
     other_raters,
@@ -54,6 +56,7 @@ def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> 
     )
     if plain and any(not answers.design.levels for answers in plain) and (balance_section := balance.section(plain)):
         sections.append(balance_section)
+    sections += [section for answers in plain if (section := correlated.section(answers))]
     return sections
 
 
@@ -82,5 +85,6 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
     sections += [section for answers in plain if (section := people.section(answers))]
     sections += [section for answers in plain if (section := other_raters.section(answers))]
     sections += [section for answers in observations if (section := confounding.section(answers))]
+    sections += [section for answers in observations if (section := by_attribute.section(answers))]
     sections += [thresholds.section(answers) for answers in plain if thresholds.has_section(answers)]
     return sections

@@ -50,7 +50,7 @@ def sections(
             key="changes",
             study=study,
             target="",
-            title=f"Who changes behind each net effect: {words(study)}",
+            title=f"Changes in each direction behind each net effect: {words(study)}",
             text=[*_TEXT, *([_PAIRS] if several else [])],
             warnings=[],
             figures=[],

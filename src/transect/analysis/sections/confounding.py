@@ -30,7 +30,7 @@ _TEXT: Final = (
     "The partial R² is the share of the remaining variance that the attribute itself explains.",
 )
 _RATIO: Final = "risk ratio"
-_STANDARDISED: Final = "standardised difference"
+_STANDARDISED: Final = "standardized difference"
 _ROUNDING: Final = 1e-20
 """Of squares; what is left of a line through every point."""
 
@@ -106,7 +106,7 @@ def _row(
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
 ) -> list[object]:
-    """Ratio (or standardised difference), its ends, E-values of both, images, note."""
+    """Ratio (or standardized difference), its ends, E-values of both, images, note."""
     low, middle, high, n, reason = _measured(answers, values, chosen, others)
     e = EValue(np.nan, np.nan)
     if np.isfinite(middle):

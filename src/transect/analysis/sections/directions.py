@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from transect.analysis.sections.answers import table, words
+from transect.analysis.sections.correlated import matrix_table
 from transect.controls.directions import LEAK
 from transect.controls.files import LOCAL
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
@@ -37,6 +41,11 @@ _QUALITY: Final = (
     "Quality is measured on labels that the fit did not see: balanced accuracy (one half means no skill) or R² "
     "(zero means no skill). Seen between: where those labels show little and much of an attribute."
 )
+_APART: Final = (
+    "The angle between two directions says how well they are set apart: at 90 degrees a step along the one leaves "
+    "the other where it is. Setting an attribute moves along an adjusted direction that leaves the others alone; the "
+    "angles between these moves stand beside."
+)
 
 
 def limits(spec: RunSpec) -> list[str]:
@@ -65,10 +74,10 @@ def section(spec: RunSpec) -> list[Section]:
             key=KEY,
             study="",
             title="Directions along which attributes were set",
-            text=[_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY],
+            text=_texts(fitted, photographs),
             warnings=[f"{text}." for text in _leaks(fitted)],
             figures=[_figure(rows)],
-            tables=[_table(rows), _origin(fitted, photographs)],
+            tables=[_table(rows), *angles(fitted), _origin(fitted, photographs)],
             sources=list(SOURCES),
         )
     ]
@@ -100,6 +109,32 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
         shown = [row["low"], row["high"], row["shown_low"], row["shown_high"]]
         cells.append([*cells_of, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
     return table("Directions", heads, [[*row[:-4], *[_nan(name) for name in row[-4:]]] for row in cells])
+
+
+def angles(fitted: Mapping[str, Any]) -> list[Table]:
+    """The cosine of every two directions as a matrix, and their angles; none of local ones, or of a single one."""
+    cosines = np.array(fitted.get("cosines", []))
+    if len(cosines) < 2:
+        return []
+    names = tuple(row["name"] for row in fitted["attributes"])
+    moved = np.linalg.inv(cosines)  # the Gram matrix of the dual directions is the inverse of that of the normals
+    moved = np.clip(moved / np.sqrt(np.outer(moved.diagonal(), moved.diagonal())), -1.0, 1.0)
+    heads = [("attributes", "text"), ("angle between directions, degrees", "number"), ("cosine", "number")]
+    heads += [("angle between moves, degrees", "number")]
+    rows = [
+        [f"{words(names[i])} and {words(names[j])}", *_degrees(cosines[i, j]), cosines[i, j], *_degrees(moved[i, j])]
+        for i, j in itertools.combinations(range(len(names)), 2)
+    ]
+    return [matrix_table("Cosines between directions", names, cosines), table("Angles between directions", heads, rows)]
+
+
+def _texts(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> list[str]:
+    apart = [_APART] if len(fitted.get("cosines", [])) > 1 else []
+    return [_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY, *apart]
+
+
+def _degrees(cosine: float) -> list[float]:
+    return [round(float(np.degrees(np.arccos(cosine))), 2)]
 
 
 def _nan(value: float | None) -> float:

@@ -18,8 +18,8 @@ WORST: Final = (
     "They need no assumption about the missing answers. The interval covers the whole range between them."
 )
 WITHIN: Final = (
-    "The effect of the pairs that are answered at both levels is of the images that the target answers whatever the "
-    "level. Worst-case bounds are of all pairs that were sent."
+    "Effects from pairs that are answered at both levels apply only to images that the target answers at every level. "
+    "Worst-case bounds are of all pairs that were sent."
 )
 BETWEEN: Final = (
     "Trimming bounds (Lee 2009) are of the images that would be answered in either group. They hold if the two groups "

@@ -264,7 +264,7 @@ def _figure(rates: list[_Row], groups: list[_Row]) -> Figure:
         panels.append(_panel(edit, points))
     return Figure(
         kind="rows",
-        title="How often does a person not verify after an edit?",
+        title="How often does verification fail after an edit?",
         caption="(bars are 95 % intervals by subject; the numbers are images)",
         panels=panels,
     )

@@ -30,7 +30,7 @@ _NUMBERS_AT_ONCE: Final = 1 << 25
 
 @final
 class Logistic:
-    """Linear in the evidence; scores are standardised first."""
+    """Linear in the evidence; scores are standardized first."""
 
     name = "logistic"
     is_slow = False
@@ -123,7 +123,7 @@ def _scores(problems: Sequence[Problem], coefficients: Float[np.ndarray, "k p c"
 
 
 def _design(problem: Problem, rows: Int[np.ndarray, " m"], train: Int[np.ndarray, " a"]) -> Float[np.ndarray, "m k"]:
-    """The evidence with a column of ones; scores standardised by the training rows."""
+    """The evidence with a column of ones; scores standardized by the training rows."""
     x = problem.evidence.dense(rows).astype(np.float64)
     if problem.evidence.format == "scores":
         known = problem.evidence.dense(train).astype(np.float64)

@@ -20,7 +20,6 @@ from torch import Tensor
 
 from transect.errors import BadInput
 from transect.runs import bounds
-from transect.texts import words_of
 
 LARGEST = 4 << 30
 """Bytes of the largest pickle that is read; official ones have up to 400 MB."""
@@ -90,17 +89,14 @@ def read_pickle(path: Path) -> object:
         raise BadInput(f"{path}: the pickle is nested too deeply; it is damaged or hostile") from None
     except Exception as error:
         # A damaged stream of operation codes can fail anywhere in it, with any exception.
-        raise BadInput(f"{path}: the pickle cannot be read ({type(error).__name__}: {_first_line(error)})") from None
+        kind = type(error).__name__
+        raise BadInput(f"{path}: expected a pickle of weights, found a damaged or hostile one ({kind})") from None
 
 
 def is_legacy(path: Path) -> bool:
     """Whether the file is a checkpoint as PyTorch wrote them before version 1.6: no archive, but several pickles."""
     with path.open("rb") as file:
         return file.read(len(_LEGACY)) == _LEGACY
-
-
-def _first_line(error: Exception) -> str:
-    return words_of(error, 200)
 
 
 class _Bounded:

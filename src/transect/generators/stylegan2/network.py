@@ -60,7 +60,7 @@ class Configuration:
 
 
 class Mapping(nn.Module):
-    """z ► w: dense layers on the normalised latent; a class is embedded, normalised and appended."""
+    """z ► w: dense layers on the normalized latent; a class is embedded, normalized and appended."""
 
     def __init__(self, shape: Configuration) -> None:
         super().__init__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 from transect.runs import bounds, model_files
 from transect.runs.plain_json import loads
-from transect.texts import one_line
+from transect.runs.weights import refused_by_torch
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -59,16 +58,10 @@ def _read_torch(path: Path) -> Weights:
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # PyTorch's own unpickler fails with any exception on damaged or hostile files.
-        raise BadInput(f"{path}: expected weights alone, found what is not read safely ({_what(error)})") from None
+        raise BadInput(
+            f"{path}: expected weights alone, found what is not read safely ({refused_by_torch(error)})"
+        ) from None
     return _weights_of(content, str(path))
-
-
-def _what(error: Exception) -> str:
-    """The name that PyTorch's loader refused, without its advice to load the file unsafely."""
-    text = one_line(str(error))
-    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", text):
-        return f"a call of {named[1]}, which is not run"
-    return text.partition(" This file can still be loaded")[0][:200]
 
 
 def _is_state(content: object) -> bool:

@@ -83,7 +83,7 @@ def _group(
 
 
 def _picture(doc: WrittenDocument, at: str, picture: RatedPicture, addresses: Mapping[tuple[str, str], str]) -> Markup:
-    words, caption, css = f"Image {picture.id}: {picture.said}", doc.text(f"{at}/said"), "rated"
+    words, caption, css = f"Image {picture.id}: {picture.answer_text}", doc.text(f"{at}/answer_text"), "rated"
     if picture.left_out:
         words, css = f"{words}, left out", "rated cut"
         caption += " " + tag("span", doc.text(f"{at}/left_out"), class_="why")

@@ -71,6 +71,13 @@ def audit(
             help="Move this attribute by λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeatable."
         ),
     ] = None,
+    step_unit: Annotated[
+        str,
+        _experiment(
+            help="What λ = 1 of --steps is: half-range, or direction: G(z + λ d) with the unit direction d of a fitted "
+            "attribute, as published; other attributes may move along, and no range stops it."
+        ),
+    ] = "half-range",
     subjects: Annotated[int, _experiment(help="Subjects, each shown at every combination of levels.")] = 100,
     hold: Annotated[
         list[str] | None,

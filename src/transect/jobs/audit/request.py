@@ -109,17 +109,19 @@ class AuditRequest:
     """All settings of an audit.
 
     vary: the attributes to set, the experiment. steps: attributes to move in steps λ from each subject's own value, a
-    study each. hold: downstream attributes that keep the subject's own value (direct effects). subjects: shown at every
-    combination of levels. images: observe a population of N images instead of experimenting. observe: observe N images
-    as well. dataset: labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by
-    (default: every attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer
-    of all targets, as "smile>0.5", or of one, as "TARGET=face".
-    outcomes: what is counted. control: also vary something that cannot matter, where that is cheap.
+    study each. step_unit: what λ = 1 is, half-range, or direction: z + λ d with the unit direction d. hold: downstream
+    attributes that keep the subject's own value (direct effects). subjects: shown at every combination of levels.
+    images: observe a population of N images instead of experimenting. observe: observe N images as well. dataset:
+    labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by (default: every
+    attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer of all targets, as
+    "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control: also vary something that cannot
+    matter, where that is cheap.
     """
 
     targets: Sequence[TargetLike] = ()
     vary: Levels = ()
     steps: Sequence[str] = ()
+    step_unit: str = "half-range"
     hold: Sequence[str] = ()
     subjects: int = 100
     seed: int = 0

@@ -44,7 +44,7 @@ def check(request: AuditRequest) -> None:
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
-        raise BadInput("--images is a study by itself: drop it, or give --observe with --vary or --steps")
+        raise BadInput("--images cannot be combined with --steps, --dataset, --observe or --interpolate: drop one")
     if request.vary or request.hold:
         raise BadInput("--images observes a population: drop --vary and --hold, or use --subjects")
 
@@ -108,7 +108,7 @@ def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
         check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
         yield _experiment(request, world, population)
-    for stepped, levels in parse_steps(request.steps, world):
+    for stepped, levels in parse_steps(request.steps, world, request.step_unit):
         design = transect_design({stepped.own.name: levels}, stepped.attributes, **_shared(request, population))
         yield Study(f"steps-{stepped.own.name}", stepped, design, ())
     if observed is not None:

@@ -37,7 +37,8 @@ def fit(
         str,
         typer.Option(
             help="truth (faceworld's own), a CSV or Parquet FILE (column seed, subject or id, and one per attribute; "
-            "several rows of a subject are averaged), or target:SPEC, whose answers are the labels."
+            "several rows of a subject are averaged), with --latents a data set READER:PATH (transect datasets), or "
+            "target:SPEC, whose answers are the labels."
         ),
     ],
     generator: Annotated[
@@ -55,7 +56,8 @@ def fit(
         typer.Option(help="Balance a binary attribute's classes on this other one, as 'face_shape>0.5'; repeat."),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="For binary attributes: logistic (default) or svm. Continuous ones: ridge.")
+        str | None,
+        typer.Option(help="Of binary attributes: logistic (default) or svm, or ridge. Continuous ones: ridge."),
     ] = None,
     local: Annotated[
         bool,
@@ -119,7 +121,10 @@ def fit(
 
 @directions.command()
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of directions.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A file of directions, or reference: those that ship."),
+    ],
     json: Json = False,
 ) -> None:
     """Show the directions of a file: how well they predict, their ranges, where they come from."""

@@ -40,8 +40,8 @@ def fit_linear(
     """A direction for each attribute of the labels (or each of `names`), in the generator's space or in `space`.
 
     latents: the labelled subjects as the generator samples them. balance: attributes of the labels on which binary
-    ones are balanced, as Denton et al. 2019 §3 did; a continuous one is fitted as it is. method: logistic (default)
-    or svm, for binary ones. seed: which labels are held out.
+    ones are balanced, as Denton et al. 2019 §3 did; a continuous one is fitted as it is. method: logistic (default),
+    svm or ridge, for binary ones. seed: which labels are held out.
 
     Raises BadInput for unusable labels, attributes that are collinear (naming them, with the condition number),
     a space that the generator has no way to; UnknownName for a name without labels.

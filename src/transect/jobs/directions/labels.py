@@ -73,13 +73,11 @@ def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) ->
         )
     known = {attribute.name: attribute for attribute in generator.truth_attributes}
     truths = _truths_of(wanted, known)
+    _refuse_whole(truths, known)
     table = generator.truths(latents)
     columns, kinds = {}, {}
     for name, truth in truths.items():
         attribute = known[name]
-        if attribute.nominal and not truth.comparison:
-            levels = ", ".join(attribute.levels)
-            raise BadInput(f"{name}: it has levels {levels}; fit one, for example '{name}=={attribute.levels[-1]}'")
         columns[name] = truth.of({name: table[name].to_numpy()})
         kinds[name] = "binary" if truth.comparison or attribute.kind == "binary" else "continuous"
     return Labels(latents.seeds, columns, kinds, "truth", _texts(truths))
@@ -99,12 +97,16 @@ def from_table(source: TableLike, wanted: Sequence[str] = (), labelled_by: str =
 @final
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """A table of labels: its rows, what messages call it, its file's name ("" in memory) and its SHA-256."""
+    """A table of labels: its rows, what messages call it, its file's name ("" in memory) and its SHA-256.
+
+    attributes: what its columns are, where they are a data set's; a level is then named, as 'race==Black'.
+    """
 
     rows: pa.Table
     name: str
     file: str
     sha256: str
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: TableLike) -> LabelTable:
@@ -119,6 +121,20 @@ class LabelTable:
         if path is None:
             return cls(rows, name, "", _digest(rows))
         return cls(rows, name, path.name, _digest(rows) if path.is_dir() else model_files.sha256(path))
+
+    @classmethod
+    def of_dataset(cls, text: str) -> LabelTable:
+        """The labels of the data set READER:PATH. Raises BadInput and UnknownName as `datasets.open_dataset`."""
+        from transect.datasets import open_dataset
+
+        dataset = open_dataset(text)
+        known = {attribute.name: attribute for attribute in dataset.attributes}
+        return cls(dataset.table(), dataset.name, dataset.name, dataset.sha256, known)
+
+    @property
+    def source(self) -> str:
+        """Who gave the labels, where nobody says."""
+        return f"{'data set' if self.attributes else 'table'} {self.file}".strip()
 
 
 def _by_attribute(rows: pa.Table) -> pa.Table:
@@ -141,15 +157,23 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
     if not (labels := [column for column in table.column_names if column not in NOT_LABELS]):
         present = ", ".join(table.column_names[:6])
         raise BadInput(f"{path}: expected a column of labels for each attribute, got {present} alone; add one")
-    _truths_of(wanted, dict.fromkeys(labels, None))
     named = {name_of(text) for text in wanted} or {*labels}
+    if unknown := sorted(named - {*labels}):
+        raise UnknownName("attribute", unknown[0], labels)
     names, values = read_columns(table.select([column for column in labels if column in named]))
     values = np.where(np.isfinite(values), values, np.nan)
-    truths = _truths_of(wanted or names, dict.fromkeys(names, None))
+    nominal = [name for name in names if (known := source.attributes.get(name)) is not None and known.nominal]
+    whole = [name for name in names if name not in nominal]
+    truths = _truths_of(wanted or whole, {name: source.attributes.get(name) for name in names})
+    _refuse_whole(truths, source.attributes)
     subjects, rows = np.unique(seeds, return_inverse=True)
     columns, kinds, notes = {}, {}, []
     if len(subjects) < len(seeds):
         notes.append(f"{counted(len(seeds), 'row')} of {counted(len(subjects), 'subject')} averaged by subject")
+    if nominal and not wanted:
+        notes.append(
+            f"not fitted, since their levels have no order: {', '.join(nominal)}; name a level, as 'NAME==LEVEL'"
+        )
     for name, truth in truths.items():
         column = values[:, names.index(name)]
         of_two = bool(np.isin(column[np.isfinite(column)], (0, 1)).all())
@@ -163,7 +187,7 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
         lacking = int(np.isnan(mean).sum()) if kinds[name] != "binary" else int(np.isnan(columns[name]).sum())
         notes += [f"{name}: {lacking:,} of {len(subjects):,} subjects have no label"] if lacking else []
     facts = {"table": source.file, "table_sha256": source.sha256, **_texts(truths)}
-    return Labels(subjects, columns, kinds, labelled_by or f"table {source.file}".strip(), facts, tuple(notes))
+    return Labels(subjects, columns, kinds, labelled_by or source.source, facts, tuple(notes))
 
 
 def from_target(generator: Generator, latents: Latents, target: Target, name: str, *, quiet: bool = False) -> Labels:
@@ -230,6 +254,15 @@ def _truths_of(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> d
         if truths.setdefault(name, truth) != truth:
             raise BadInput(f"--attribute {name} is given twice, differently: name it once")
     return truths
+
+
+def _refuse_whole(truths: Mapping[str, Truth], known: Mapping[str, Attribute]) -> None:
+    """Raise BadInput for an attribute whose levels have no order and that is not compared with one."""
+    for name, truth in truths.items():
+        attribute = known.get(name)
+        if attribute is not None and attribute.nominal and not truth.comparison:
+            levels = ", ".join(attribute.levels)
+            raise BadInput(f"{name}: it has levels {levels}; fit one, for example '{name}=={attribute.levels[-1]}'")
 
 
 def name_of(text: str) -> str:

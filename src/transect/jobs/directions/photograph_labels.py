@@ -13,21 +13,19 @@ from transect.datasets.ids import as_named
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.jobs.directions.labels import BY, Labels, LabelTable, of_table
-from transect.runs.inputs import TableLike
 from transect.runs.wording import counted
 
 _MOST_NAMED: Final = 3
 
 
 def labels_of_photographs(
-    source: TableLike, photographs: InvertedPhotographs, wanted: Sequence[str] = (), labelled_by: str = ""
+    table: LabelTable, photographs: InvertedPhotographs, wanted: Sequence[str] = (), labelled_by: str = ""
 ) -> Labels:
-    """Labels of a table with a column id, that of the photograph in the latents' file, and one per attribute.
+    """Labels of a table or data set with a column id, that of the photograph, and one per attribute.
 
     As `labels.from_table`; rows of photographs that were not inverted, or whose inversion failed, are left out and
     counted in the notes. Raises BadInput for a table without ids, or of other photographs alone.
     """
-    table = LabelTable.of(source)
     columns = table.rows.column_names
     if "id" not in columns:
         raise BadInput(
@@ -47,7 +45,9 @@ def labels_of_photographs(
     others = [name for name in columns if name not in BY]
     rows = table.rows.select(others).filter(pa.array(inverted)).add_column(0, "seed", seeds)
     labels = of_table(replace(table, rows=rows), wanted, labelled_by)
-    notes = [compared] if compared else []
+    labelled = len({name for name in ids if name in places})
+    notes = [f"{labelled:,} of {len(photographs.ids):,} photographs with latents have labels in {table.name}, by id"]
+    notes += [compared] if compared else []
     return replace(labels, notes=(*labels.notes, *notes, *_left_out(ids, places, photographs.left_out)))
 
 

@@ -65,7 +65,9 @@ class DirectionNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class DirectionsNumbers:
-    """All attributes' fits. out, sha256: of the file, if written. condition_number: None for local directions."""
+    """All attributes' fits. out, sha256: of the file, if written; out is reference
+    for the shipped ones. condition_number: None for local directions.
+    """
 
     out: str
     kind: str
@@ -134,8 +136,13 @@ def safetensors_path(path: str | Path) -> Path:
 
 
 def read_result(path: str | Path) -> DirectionsResult:
-    """The result that a file of directions holds. Raises BadInput for other files."""
-    return result_of(read_directions(Path(path)), (), str(path))
+    """The result that a file of directions holds; "reference": those that ship with the reference generator.
+
+    Raises BadInput for other files.
+    """
+    from transect.generators.reference import DIRECTIONS, NAME
+
+    return result_of(read_directions(DIRECTIONS if str(path) == NAME else Path(path)), (), str(path))
 
 
 def result_of(fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsResult:

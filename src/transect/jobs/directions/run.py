@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
+from transect.datasets import READERS
 from transect.errors import BadInput
 from transect.jobs.directions import fit
-from transect.jobs.directions.labels import Labels, from_table, from_target, from_truth, name_of
+from transect.jobs.directions.labels import Labels, LabelTable, from_table, from_target, from_truth, name_of
 from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.protocols import Generator, Target
 from transect.records import Latents
@@ -57,13 +58,14 @@ def fit_directions(
     """Fit a direction per attribute to labels of a generator's subjects, and measure it on labels it did not see.
 
     generator: a name, a safetensors file or an object; faceworld means its latent view. labels: a table (a path, an
-    Arrow table, a data frame or columns by name) with a column seed, subject or id and one per attribute; "truth" where
-    the generator knows it; a target (an object, or "target:SPEC"), whose answers are the labels; or `Labels`.
-    attributes: what to fit, as "age" or compared, "smile>0.5" (default: every column of a table). balance: attributes
-    in which a binary one's classes are made equal. method: logistic (default) or svm, for binary ones. local: fit a
-    kernel model whose gradient is followed. latents: a file of inverted photographs as the subjects. space: z, w or w+
-    (default: the generator's own). subjects: how many to label by truth or target. seed: of subjects and held-out rows.
-    quiet: no progress on standard error.
+    Arrow table, a data frame or columns by name) with a column seed, subject or id and one per attribute; a data set
+    as READER:PATH, by the ids of `latents`; "truth" where the generator knows it; a target (an object, or
+    "target:SPEC"), whose answers are the labels; or `Labels`. attributes: what to fit, as "age" or compared,
+    "smile>0.5" (default: every column of a table). balance: attributes in which a binary one's classes are made equal.
+    method: logistic (default), svm or ridge, for binary ones. local: fit a kernel model whose gradient is followed.
+    latents: a file of inverted photographs as the subjects. space: z, w or w+ (default: the generator's own).
+    subjects: how many to label by truth or target. seed: of subjects and held-out rows. quiet: no progress on standard
+    error.
 
     80 % of the labels are fitted: ridge regression for continuous attributes (R²), logistic regression or a linear SVM
     for binary ones (balanced accuracy); kernel ridge regression with `local`. Rows without a label are left out.
@@ -117,9 +119,11 @@ def _labelled(
     if target is None and not (isinstance(labels, str) and labels == TRUTH):
         wanted = [*attributes, *balance] if attributes else []
         if photographs is None:
+            _refuse_dataset(labels)
             labelled = from_table(labels, wanted, options.labelled_by)
         else:
-            labelled = labels_of_photographs(labels, photographs, wanted, options.labelled_by)
+            table = LabelTable.of_dataset(str(labels)) if _is_dataset(labels) else LabelTable.of(labels)
+            labelled = labels_of_photographs(table, photographs, wanted, options.labelled_by)
         return generator.sample(labelled.seeds), labelled
     if options.labelled_by:
         raise BadInput("--labelled-by is of a table's labels, got truth or a target; drop it")
@@ -137,6 +141,20 @@ def _labelled(
             " does not give; write its answers into a table to balance them"
         )
     return rows, from_target(generator, rows, target, attributes[0], quiet=quiet)
+
+
+def _is_dataset(labels: object) -> bool:
+    """Whether the labels are those of a data set, READER:PATH."""
+    reader, colon, _ = labels.partition(":") if isinstance(labels, str) else ("", "", "")
+    return bool(colon) and reader in READERS
+
+
+def _refuse_dataset(labels: object) -> None:
+    if _is_dataset(labels):
+        raise BadInput(
+            f"--labels {labels}: expected --latents with the codes of its photographs, got none; make them: transect"
+            " encode"
+        )
 
 
 def _target(labels: object, options: DirectionsOptions) -> Target | None:

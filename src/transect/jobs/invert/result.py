@@ -10,7 +10,8 @@ from typing import ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.latents_file import LATENTS, read_codes
+from transect.datasets.latents_file import LATENTS
+from transect.inversion.rows import failed_ids, median_of, read_latents
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
@@ -19,7 +20,6 @@ from transect.runs.wording import counted, spaced
 
 ENCODER_R2: Final = b"encoder_r2"
 """The key of the encoder's held-out R² in a part's schema metadata."""
-_MOST_IDS: Final = 20
 
 
 @final
@@ -41,7 +41,7 @@ class InversionMedians:
     @classmethod
     def of(cls, table: pa.Table) -> InversionMedians:
         """Of the run's rows."""
-        return cls(*(_median(table[field.name].to_numpy()) for field in fields(cls)))
+        return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
 
 
 @final
@@ -111,12 +111,12 @@ def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps:
     InversionNumbers
 ):  # fmt: skip
     """The summary of a run's rows."""
-    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
+    failed, first = failed_ids(table)
     return InversionNumbers(
         out=str(out),
         images=len(table),
-        failed=len(failed),
-        failed_ids=tuple(failed[:_MOST_IDS]),
+        failed=failed,
+        failed_ids=first,
         space=space,
         penalty=penalty,
         steps=steps,
@@ -127,17 +127,3 @@ def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps:
         latents=str(out / LATENTS),
         sheet=str(out / "sheet.png"),
     )
-
-
-def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
-    """Ids and latents of a file that an inversion wrote; rows that failed are NaN. Raises BadInput for other files.
-
-    Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
-    """
-    inverted = read_codes(path)
-    return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
-
-
-def _median(values: np.ndarray) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else None

@@ -245,7 +245,7 @@ def rows_of_run(out: Path) -> pa.Table:
 def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int], None], part: int) -> pa.Table:
     from transect.inversion import optimisation
     from transect.inversion.encoder import RidgeEncoder
-    from transect.perceptual.features import identities, identity_distance
+    from transect.inversion.rows import identity_distances
 
     rows = parts[part]
     pixels, encoder = inversion.pictures.pixels(rows), inversion.encoder
@@ -253,8 +253,7 @@ def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int],
         inversion.network, pixels, inversion.search, inversion.appearance, encoder=encoder,
         batch=inversion.options.batch, device=inversion.device, advance=advance,
     )  # fmt: skip
-    apart = identity_distance(identities(pixels), identities(inverted.reconstructions))
-    apart[[bool(reason) for reason in inverted.failures]] = np.nan
+    apart = identity_distances(pixels, inverted.reconstructions, inverted.failures)
     table = pa.table(
         {
             "id": pa.array([inversion.pictures.ids[row] for row in rows]),
@@ -292,14 +291,11 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
 
 def _sheet(inversion: Inversion, table: pa.Table) -> bytes:
     """The first images in a row, and their reconstructions below."""
-    from transect.reports import contact_sheet
+    from transect.reports.sheets import paired_sheet
 
     rows = range(min(_SHOWN, len(table)))
     below = [pixels_of_png(table["image"][row].as_py()) for row in rows]
-    sheet = contact_sheet(np.concatenate([inversion.pictures.pixels(rows), np.stack(below)]), columns=len(rows))
-    sink = io.BytesIO()
-    sheet.save(sink, "PNG")
-    return sink.getvalue()
+    return paired_sheet(inversion.pictures.pixels(rows), np.stack(below))
 
 
 def _png(image: np.ndarray) -> bytes:

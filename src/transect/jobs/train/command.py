@@ -15,8 +15,8 @@ train = typer.Typer(
 )
 
 Seed = Annotated[int, typer.Option(help="Seed of weights, order and latents.")]
-Every = Annotated[int, typer.Option(help="Images between kept states and sample sheets.")]
-Batch = Annotated[int, typer.Option(help="Images a step.")]
+Every = Annotated[int, typer.Option(help="Checkpoint and sample-sheet interval, in images.")]
+Batch = Annotated[int, typer.Option(help="Images per step.")]
 
 
 @train.command()
@@ -45,9 +45,11 @@ def gan(
     fade: Annotated[
         int | None, typer.Option(help="With --grow: images over which a size fades in; default a quarter of a phase.")
     ] = None,
-    z_dim: Annotated[int | None, typer.Option(help="Of the prior; default 512, 128 or 100.")] = None,
-    channels: Annotated[int, typer.Option(help="A block of size s has this over s channels.")] = 16_384,
-    max_channels: Annotated[int, typer.Option(help="Most channels of a block.")] = 512,
+    z_dim: Annotated[int | None, typer.Option(help="Dimension of the latent prior; default 512, 128 or 100.")] = None,
+    channels: Annotated[
+        int, typer.Option(help="Channel base: a block of size s has this many channels divided by s.")
+    ] = 16_384,
+    max_channels: Annotated[int, typer.Option(help="Maximum channels per block.")] = 512,
     mapping_layers: Annotated[int, typer.Option(help="StyleGAN2: layers from z to w.")] = 8,
     precision: Annotated[str, typer.Option(help="full (float32) or half (bfloat16 convolutions).")] = "full",
     rate: Annotated[float | None, typer.Option(help="Learning rate; default 0.0025, progressive 0.001.")] = None,
@@ -88,7 +90,7 @@ def encoder(
     space: Annotated[str, typer.Option(help="Latent space of its output: z, or w of a StyleGAN2.")] = "z",
     images: Annotated[
         int,
-        typer.Option(help="Images shown in all, over which the rate falls to 0: another number is another training."),
+        typer.Option(help="Total training images; the learning rate decays to 0 over them. Fixed when you resume."),
     ] = 200_000,
     batch: Batch = 32,
     size: Annotated[int, typer.Option(help="Pictures are averaged down to this many pixels: a power of two.")] = 64,

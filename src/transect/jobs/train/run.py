@@ -134,7 +134,7 @@ def train_encoder(
     if image_size < 16 or image_size & (image_size - 1):
         raise BadInput(f"image_size: expected a power of two from 16, got {image_size}; choose 64")
     if batch < 2:
-        raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalised together")
+        raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalized together")
     if not (math.isfinite(rate) and rate > 0):
         raise BadInput(f"--rate: expected a number above 0, got {rate}; change it")
     if (processes := process_count()) > 1:

@@ -61,7 +61,7 @@ class AttributeRead(Measured):
     figure: str
     gate: float | None
     met: bool | None
-    seen: str
+    visibility: str
 
 
 @final

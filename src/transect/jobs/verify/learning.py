@@ -120,7 +120,7 @@ def _batches(count: int, epoch: int, schedule: Schedule) -> Iterator[Batch]:
     shifts = generator.integers(-reach, reach + 1, (count, 2))
     for start in range(0, count, schedule.batch):
         rows = order[start : start + schedule.batch]
-        if len(rows) > 1 or count == 1:  # a batch of one has no variance to normalise by
+        if len(rows) > 1 or count == 1:  # a batch of one has no variance to normalize by
             yield Batch(rows, mirrored[rows], shifts[rows])
 
 

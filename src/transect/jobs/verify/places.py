@@ -12,7 +12,7 @@ from transect.jobs.verify.network import PLACES
 from transect.jobs.verify.pictures import Sample, landmarks
 
 _WEIGHT = 30.0
-"""Of a squared distance in widths of the picture, relative to errors of standardised answers."""
+"""Of a squared distance in widths of the picture, relative to errors of standardized answers."""
 
 _MIRRORED = (1, 0, 3, 2, 4, 5, 6)
 """Which part a mirror shows where another one was."""

@@ -90,8 +90,8 @@ class Reader:
         self.seen = np.stack([rule(r.name).seen(truth) for r in self.readings], axis=1)
         self.center, self.scale = _moments(self.truth, self.seen)
         signs = np.array([-1.0 if r.name in _TURNED_ROUND else 1.0 for r in self.readings])
-        self._taught = self._standardised(self.truth)
-        self._taught_mirrored = self._standardised(signs * self.truth)
+        self._taught = self._standardized(self.truth)
+        self._taught_mirrored = self._standardized(signs * self.truth)
         self._numbers = [j for j, r in enumerate(self.readings) if not r.levels]
         self._switches = [j for j, r in enumerate(self.readings) if r.levels == 2]
         self._choices = [j for j, r in enumerate(self.readings) if r.levels > 2]
@@ -117,7 +117,7 @@ class Reader:
         weights = self._tensor(seen / np.maximum(seen.sum(0), 1), outputs)
         return (torch.cat(errors, dim=1) * weights).sum() / weights.shape[1] + self.places.loss(outputs, batch)
 
-    def _standardised(self, values: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+    def _standardized(self, values: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         return np.asarray((values - self.center) / self.scale, dtype=np.float32)
 
     def _starts(self, which: Sequence[int]) -> list[int]:
@@ -173,7 +173,7 @@ def read_back(network: Network, taught: Sample, held_out: Sample, resamples: int
                 "n_taught": int(learned.seen[:, j].sum()),
                 "gate": gate,
                 "met": None if gate is None else bool(figure.value >= gate),
-                "seen": rule(reading.name).words,
+                "visibility": rule(reading.name).words,
             }
         )
     return rows

@@ -33,7 +33,7 @@ def tables_of(figures: WorldFigures) -> Iterator[Table]:
 
 _PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
 _TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
-_READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "seen"]
+_READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "visibility"]
 
 
 def _overview(figures: WorldFigures) -> Iterator[tuple[str, str]]:
@@ -83,7 +83,7 @@ def _share(row: ShareFound) -> list[str]:
 def _reading(row: AttributeRead) -> list[str]:
     gate = "" if row.gate is None else f"{row.gate:.2f}"
     met = "" if row.met is None else _yes(row.met)
-    words = row.reason or row.seen
+    words = row.reason or row.visibility
     shown = [row.attribute, row.role, row.figure, _number(row.value), _interval(row)]
     return [*shown, str(row.n), gate, met, words]
 

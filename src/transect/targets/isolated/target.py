@@ -16,14 +16,21 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect import errors
-from transect.errors import BadInput, TransectError
+from transect.errors import BadInput, TargetChanged, TransectError
 from transect.records import Images, Predictions, Task
 from transect.targets.boxes import BoxConvention
 from transect.targets.isolated.messages import CALL, Header, NoAnswer, answer_of, images_message, receive, send
 from transect.targets.preprocess import Preprocess
 
 _COMMAND: Final = (sys.executable, "-P", "-m", "transect.targets.isolated.process")
-_PASSED_ON: Final = ("TooManyFailures", "BudgetSpent", "AnswersUnusable", "Interrupted", "KeyboardInterrupt")
+_PASSED_ON: Final = (
+    "TooManyFailures",
+    "BudgetSpent",
+    "AnswersUnusable",
+    "TargetChanged",
+    "Interrupted",
+    "KeyboardInterrupt",
+)
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
 """Seconds for a process that is told to end."""
@@ -114,6 +121,7 @@ class IsolatedTarget:
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
         self._request = {"spec": spec, "options": _plain_options(options), "path": _path()}
+        self._facts: Header | None = None
         self._lock = threading.Lock()
         self._process: _Process | None = self._started()
 
@@ -135,6 +143,9 @@ class IsolatedTarget:
     def _read(self, facts: Header) -> None:
         if "error" in facts:
             raise _error(facts)
+        if self._facts is not None:
+            self._check_same(facts, self._facts)
+            return
         try:
             self.name, self.task = str(facts["name"]), Task(facts["task"])
             self.labels = tuple(map(str, facts["labels"]))
@@ -148,6 +159,17 @@ class IsolatedTarget:
             raise BadInput(
                 f"target {self._request['spec']}: its process sent no description that can be read"
             ) from None
+        self._facts = facts
+
+    def _check_same(self, facts: Header, first: Header) -> None:
+        """Raises TargetChanged where a process that was started again loaded another model than the first one."""
+        changed = _changes(first, facts)
+        if changed:
+            raise TargetChanged(
+                f"target {self._request['spec']}: its process was started again and loaded a changed model "
+                f"({', '.join(changed)}): one run asks one model; restore its files and rerun the command to resume, "
+                "or choose another --out"
+            )
 
     def describe(self) -> Mapping[str, object]:
         """What the target says of itself, as it would in this process."""
@@ -174,7 +196,10 @@ class IsolatedTarget:
         return answer_of(header, numbers, len(images))
 
     def ready(self) -> None:
-        """Starts the process again where it ended; the time that takes counts for no image."""
+        """Starts the process again where it ended; the time that takes counts for no image.
+
+        Raises TargetChanged where it loads another model now, and what the constructor raises.
+        """
         if self._process is None or not self._process.alive:
             with self._lock:
                 self.stop()
@@ -220,6 +245,18 @@ def _error(facts: Header) -> TransectError:
         return missing
     known = getattr(errors, kind, None)
     return BadInput(text) if isinstance(known, type) and issubclass(known, BadInput) else NoAnswer(text)
+
+
+def _changes(first: Header, now: Header) -> list[str]:
+    """Names of the facts that differ, those of the description by their own.
+
+    >>> _changes({"name": "a", "description": {"sha256": 1}}, {"name": "a", "description": {"sha256": 2}})
+    ['sha256']
+    """
+    names = sorted(key for key in {*first, *now} if first.get(key) != now.get(key))
+    if names != ["description"] or not all(isinstance(facts.get("description"), dict) for facts in (first, now)):
+        return names
+    return _changes(first["description"], now["description"])
 
 
 def _plain_options(options: Mapping[str, object]) -> dict[str, Any]:

@@ -16,10 +16,16 @@ from transect.effects.validity import SOURCE as EQUIVALENCE
 from transect.reports.records import Section
 
 _DENTON: Final = (
-    "Each subject is shown at steps λ of one attribute, in units of half its range from the subject's own "
-    "value; steps beyond the attribute's ends stop there. {near} A band contains the whole true curve with 95 % "
+    "Each subject is shown at steps λ of one attribute, {unit}. {near} A band contains the whole true curve with 95 % "
     "confidence; a curve with a step of fewer than 20 subjects has none. Intervals in the tables are of each step "
     "alone, 95 %. Both are by subject."
+)
+_HALF_RANGES: Final = (
+    "in units of half its range from the subject's own value; steps beyond the attribute's ends stop there"
+)
+_DIRECTIONS: Final = (
+    "in units of its direction d, G(z + λ d) as published; no range stops the steps, and attributes whose directions "
+    "are not at right angles to d move along"
 )
 _BOTH: Final = (
     "The left panels are all subjects, the right ones those near the decision boundary ({low:g} < score < {high:g} at "
@@ -59,7 +65,8 @@ def section(answer_sets: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
     measured = [Measured(answers) for answers in answer_sets]
     checked = labels.check(measured)
-    text = [_DENTON.format(near=_near_text(measured)), *([_ONE_WAY] if answer_sets[0].binary else [])]
+    unit = _DIRECTIONS if measured[0].by_direction else _HALF_RANGES
+    text = [_DENTON.format(near=_near_text(measured), unit=unit), *([_ONE_WAY] if answer_sets[0].binary else [])]
     return Section(
         key="sensitivity",
         target=answer_sets[0].target,

@@ -10,7 +10,6 @@ from transect.analysis.sections.sensitivity.measures import Measured, where
 from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
 from transect.reports.records import Figure, Panel, Series, Unit
 
-STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
 _AGAINST: Final = "(mean change against the subject's own image; the numbers are subjects)"
 _ABSOLUTE: Final = (
     "(mean size of the change in either direction, and share of answers that flip either way: moves that cancel in the "
@@ -63,13 +62,13 @@ def _curves(
         text = "mean change of the score" if signed else "mean size of the score's change"
         for near in places:
             lines = [line(m.name, of_score(m.score[near])) for m in measured]
-            panels.append(_panel(f"Score, {where(near)}", text, "number", lines))
+            panels.append(_panel(measured[0].axis, f"Score, {where(near)}", text, "number", lines))
     if measured[0].own.binary:
         text = "change of the rate of yes" if signed else "share that flips"
         unit: Unit = "points" if signed else "proportion"
         for near in places:
             lines = [line(m.name, of_classes(m.classes[near])) for m in measured]
-            panels.append(_panel(f"Classification, {where(near)}", text, unit, lines))
+            panels.append(_panel(measured[0].axis, f"Classification, {where(near)}", text, unit, lines))
     return Figure(kind="curves", title=title, caption=caption, same_axis=False, panels=panels)
 
 
@@ -81,8 +80,8 @@ def line(name: str, curve: Curve) -> Series:
     return Series(name=name, points=points)
 
 
-def _panel(heading: str, y_words: str, unit: Unit, lines: list[Series]) -> Panel:
-    return Panel(heading=heading, x_words=STEPS_AXIS, y_words=y_words, unit=unit, series=lines)
+def _panel(axis: str, heading: str, y_words: str, unit: Unit, lines: list[Series]) -> Panel:
+    return Panel(heading=heading, x_words=axis, y_words=y_words, unit=unit, series=lines)
 
 
 def _flips(measured: Sequence[Measured]) -> Figure:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.sensitivity.figures import STEPS_AXIS, line
+from transect.analysis.sections.sensitivity.figures import line
 from transect.analysis.sections.sensitivity.measures import Measured
 from transect.effects.sensitivity import Curve, score_sensitivity
 from transect.effects.validity import MARGIN, Validity, validity
@@ -108,7 +108,7 @@ def _moved(source: str, rows: Sequence[Checked]) -> Figure:
         lines.append(Series(name=checked.measured.name, points=points))
     panel = Panel(
         heading=f"{_label(rows).capitalize()}, {source}",
-        x_words=STEPS_AXIS,
+        x_words=rows[0].measured.axis,
         y_words="share whose label moved",
         unit="proportion",
         series=lines,
@@ -126,7 +126,7 @@ def _beside(source: str, rows: Sequence[Checked]) -> Figure:
         panels.append(
             Panel(
                 heading=checked.measured.name.capitalize(),
-                x_words=STEPS_AXIS,
+                x_words=checked.measured.axis,
                 y_words="change of the rate of yes",
                 unit="points",
                 series=series,

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from transect.analysis.sections.answers import Answers, words
+from transect.designs.steps import DIRECTION
 from transect.effects.sensitivity import (
     LEFT_OUT,
     NEAR,
@@ -43,6 +44,16 @@ class Measured:
         self.places = (False, True) if self.bounded else (False,)
         self.score = {near: self._score(near) for near in self.places}
         self.classes = {near: self._classes(near) for near in self.places} if answers.binary else {}
+
+    @property
+    def by_direction(self) -> bool:
+        """Whether λ is in units of the direction, and not of half-ranges."""
+        return self.own.steps is not None and self.own.steps.by == DIRECTION
+
+    @property
+    def axis(self) -> str:
+        """What λ is, below an axis."""
+        return f"λ, {'units of the direction' if self.by_direction else 'half-ranges'} from the subject's own value"
 
     @property
     def moved(self) -> list[int]:

@@ -16,7 +16,7 @@ _TAIL: Final = [("subjects", "count"), ("not counted", "text"), ("note", "text")
 
 def tables(measured: Sequence[Measured]) -> list[Table]:
     """The tables of one target; those without a row are left out."""
-    drawn = [_scores(measured), _answers(measured), _one_way(measured)]
+    drawn = [_together(measured), _scores(measured), _answers(measured), _one_way(measured)]
     return [table for table in drawn if table.rows]
 
 
@@ -46,6 +46,21 @@ def _banded(curve: Curve, place: int) -> list[object]:
 
 def _note(curve: Curve, place: int) -> str:
     return curve.reasons[place] or curve.band.reason
+
+
+def _together(measured: Sequence[Measured]) -> Table:
+    """Every measure of every attribute at every step in one table; flips one way are frequencies."""
+    names = [("S of the score", "number"), ("S of the answer, points", "points"), ("flips", "proportion")]
+    names += [("S 0→1", "proportion"), ("S 1→0", "proportion")]
+    columns = [*_HEADS, *(column for name, unit in names for column in _with_ends(name, unit)), ("subjects", "count")]
+    rows = []
+    for m, place, near, head in _places([m for m in measured if m.classes]):
+        flips = m.classes[near]
+        scores = _cells(m.score[near].signed, place) if m.scored else [None] * 3
+        curves = (flips.signed, flips.absolute, flips.up, flips.down)
+        cells = [cell for curve in curves for cell in _cells(curve, place)]
+        rows.append([*head, *scores, *cells, int(flips.signed.subjects[place])])
+    return table("Sensitivities of all attributes", columns, rows)
 
 
 def _scores(measured: Sequence[Measured]) -> Table:

@@ -71,7 +71,7 @@ def difference_of_groups(name: str, columns: Columns, covariates: Sequence[str])
 
 
 def by_regression(name: str, columns: Columns, covariates: Sequence[str]) -> Answer:
-    """Logistic regression of the error on the attribute and the covariates, standardised to a difference of rates."""
+    """Logistic regression of the error on the attribute and the covariates, standardized to a difference of rates."""
     return _answer(g_computation(columns["wrong"], {name: columns[name]}, {key: columns[key] for key in covariates}))
 
 

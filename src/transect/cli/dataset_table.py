@@ -1,0 +1,100 @@
+"""The labels of a data set as one table, for the commands that take a table: `transect datasets table`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from transect.console.common_options import Json
+from transect.errors import BadInput
+from transect.runs.plain_json import dumps
+from transect.runs.wording import counted
+from transect.texts import say
+
+_COLUMN: Final = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=(?!=))?(?P<truth>.+)")
+_TAKEN: Final = ("id", "subject", "image")
+
+
+def table(
+    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv or .parquet.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
+            "names the column; repeat. Default: every attribute."
+        ),
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also a column image with each picture as PNG.")] = False,
+    size: Annotated[int | None, typer.Option(help="Width and height that pictures are fitted into.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
+    from transect.datasets import open_dataset
+    from transect.runs.csv_files import csv_of
+    from transect.runs.folder import write_atomically, write_table
+
+    suffix = out.suffix.lower()
+    if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
+        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
+    found = open_dataset(dataset, image_size=size)
+    rows = rows_of(found, column or [attribute.name for attribute in found.attributes])
+    if pictures:
+        rows = rows.append_column("image", pa.array(_encoded(found), pa.binary()))
+    if suffix == ".csv":
+        write_atomically(out, csv_of(rows))
+    else:
+        write_table(out, rows)
+    facts = {
+        "out": str(out),
+        "images": rows.num_rows,
+        "subjects": len(set(found.subjects)),
+        "columns": rows.column_names,
+    }
+    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(rows.column_names)}")
+
+
+def rows_of(found: Any, columns: Sequence[str]) -> pa.Table:
+    """The rows of a data set: id, subject, and the columns named. Levels by name where there are more than two.
+
+    Raises BadInput for a name twice or one that is taken, UnknownName for an attribute that there is not.
+    """
+    from transect.effects.truth import Truth
+
+    attributes = {attribute.name: attribute for attribute in found.attributes}
+    named: dict[str, Any] = {}
+    for text in columns:
+        match = _COLUMN.fullmatch(text)
+        if match is None:
+            raise BadInput(f"--column {text!r}: expected an attribute, or NAME=ATTRIBUTE>VALUE; fix it")
+        truth = Truth.parse(match["truth"], attributes)
+        name = match["name"] or truth.attribute
+        if name in named or name in _TAKEN:
+            raise BadInput(f"--column {text}: expected a name that no other column has, got {name}; write NAME={text}")
+        values = truth.of(found.values)
+        levels = () if truth.comparison else attributes[truth.attribute].levels
+        named[name] = _levels(values, levels) if len(levels) > 2 else _numbers(values)
+    return pa.table({"id": list(found.ids), "subject": list(found.subjects), **named})
+
+
+def _levels(values: np.ndarray, levels: Sequence[str]) -> pa.Array:
+    return pa.array([None if value != value else levels[int(value)] for value in values], pa.string())
+
+
+def _numbers(values: np.ndarray) -> pa.Array:
+    """Whole numbers where all are."""
+    known = values[np.isfinite(values)]
+    whole = bool((known == np.round(known)).all())
+    return pa.array(values, from_pandas=True).cast(pa.int64()) if whole else pa.array(values, from_pandas=True)
+
+
+def _encoded(found: Any) -> list[bytes]:
+    from transect.runs.png import packed, png
+
+    return [packed(png(found.pixels([row])[0])) for row in range(len(found))]

@@ -1,0 +1,1 @@
+"""`transect encode`: photographs into latents by an encoder, without a search."""

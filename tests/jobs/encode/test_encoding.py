@@ -1,0 +1,221 @@
+"""`transect encode` as a whole: codes of images by an encoder, resumed, counted, and taken by what takes inversions."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+from planted_networks import pixels_of, small, tensors
+from published import fits
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+import transect
+from transect.cli.app import app
+from transect.controls.files import read_directions
+from transect.datasets.latents_file import read_codes
+from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.generators import load as load_generator
+from transect.generators.encoder import Encoder, Network
+from transect.inversion import encoding as encodings
+from transect.inversion.encoder import fit_encoder
+from transect.inversion.pictures import Pictures
+from transect.inversion.protocol import invertible
+from transect.jobs.encode import run
+from transect.perceptual.features import as_tensor
+from transect.perceptual.features import load as load_features
+from transect.records import Latents
+from transect.runs.tables import decode
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A generator's file, five of its images, and a network that was never trained as its encoder."""
+    folder = tmp_path_factory.mktemp("encode")
+    save_file(tensors(), folder / "small.safetensors")
+    (folder / "images").mkdir()
+    for index, image in enumerate(pixels_of(small(), invertible(small()).sample("w", 5, seed=50), "w")):
+        Image.fromarray(image).save(folder / "images" / f"{index}.png")
+    torch.manual_seed(1)
+    facts = {"kind": "transect.encoder", "space": "w", "size": "8"}
+    save_file(Network(8, (4, 6), 8).state_dict(), folder / "encoder.safetensors", facts)
+    return folder
+
+
+def encoding(files, **settings):
+    given = {"encoder": files / "encoder.safetensors", "distance": "pixels", **settings}
+    return run.plan(given.pop("images", files / "images"), files / "small.safetensors", **given)
+
+
+def test_codes_are_the_encoders_own(files, tmp_path):
+    """By the network alone, outside the job; distances by hand from what the generator renders of them."""
+    result = run.run(encoding(files), tmp_path / "run", quiet=True)
+    pixels = Pictures.open(files / "images", 8).pixels(range(5))
+    expected = Encoder.from_file(files / "encoder.safetensors").encode(transect.Images(pixels)).values
+    inverted = read_codes(tmp_path / "run")
+    assert inverted.ids == tuple(f"{index}.png" for index in range(5))
+    assert inverted.space == "w"
+    np.testing.assert_allclose(inverted.codes, expected, rtol=1e-5)
+    shown = pixels_of(small(), torch.from_numpy(expected).float(), "w")
+    by_hand = ((shown / 255 - pixels / 255) ** 2).mean(axis=(1, 2, 3))
+    np.testing.assert_allclose(result.table["pixels"].to_numpy(), by_hand, atol=0.01)
+    assert result.table["perceptual"].to_numpy() == pytest.approx(result.table["pixels"].to_numpy(), rel=1e-5)
+    assert (result.numbers.encoder, result.numbers.encoder_r2, result.numbers.failed) == ("trained", None, 0)
+    assert result.numbers.median.pixels == pytest.approx(np.median(by_hand), abs=0.01)
+    assert result.to_json() == json.loads((tmp_path / "run" / "summary.json").read_text())
+    fits(result)
+
+
+def test_a_stopped_run_goes_on_and_ends_the_same(files, tmp_path, monkeypatch):
+    """Parts of two; stopped in the second. The latents are those of a run in one part, byte by byte."""
+    run.run(encoding(files), tmp_path / "whole", quiet=True)
+    monkeypatch.setattr(run, "PART", 2)
+    real, calls = encodings.encode, []
+
+    def stopped(*given):
+        calls.append(len(given[4]))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(encodings, "encode", stopped)
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
+        run.run(encoding(files), tmp_path / "parts", quiet=True)
+    run.run(encoding(files), tmp_path / "parts", quiet=True)
+    assert calls == [2, 2, 2, 1]
+    for name in ("latents.safetensors", "sheet.png"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    with pytest.raises(FolderOfAnotherSpec, match="space"):
+        run.run(encoding(files, space="w+"), tmp_path / "parts", quiet=True)
+
+
+def test_a_fitted_encoder_reads_the_generators_own_images(files, tmp_path):
+    """The codes are the regression's, and its R² is reported; a finished run fits none again."""
+    settings = {"encoder": None, "samples": 40}
+    result = run.run(encoding(files, **settings), tmp_path / "run", quiet=True)
+    network = invertible(small())
+    fitted = fit_encoder(network, "w", load_features().network, samples=40)
+    pixels = Pictures.open(files / "images", 8).pixels(range(5))
+    expected = torch.cat([fitted(as_tensor(pixels[row : row + 1])) for row in range(5)])
+    np.testing.assert_allclose(read_codes(tmp_path / "run").codes, expected.numpy(), atol=1e-5)
+    assert (result.numbers.encoder, result.numbers.encoder_r2) == ("fitted", pytest.approx(fitted.quality, abs=1e-6))
+    assert f"R² of the fitted encoder is {fitted.quality:.2f}" in result.notes()[0]
+    again = encoding(files, **settings)
+    assert run.run(again, tmp_path / "run", quiet=True) == result
+    assert "encoder" not in vars(again)
+
+
+def test_an_unreadable_image_is_counted_with_its_reason(files, tmp_path):
+    (tmp_path / "images").mkdir()
+    for index in range(3):
+        content = (files / "images" / f"{index}.png").read_bytes()
+        (tmp_path / "images" / f"{index}.png").write_bytes(b"no image" if index == 1 else content)
+    result = run.run(encoding(files, images=tmp_path / "images"), tmp_path / "run", quiet=True)
+    assert (result.numbers.failed, result.numbers.failed_ids) == (1, ("1.png",))
+    assert "1.png: expected an image" in result.table["failure"][1].as_py()
+    assert np.isnan(read_codes(tmp_path / "run").codes).all(axis=1).tolist() == [False, True, False]
+    assert result.headline() == "3 images encoded into w, 1 failed"
+    whole = run.run(encoding(files), tmp_path / "whole", quiet=True)
+    assert result.table.slice(2, 1).equals(whole.table.slice(2, 1))
+
+
+def test_a_code_that_is_not_finite_fails_alone(files, tmp_path, monkeypatch):
+    def brittle(images):
+        return images.flatten(1) * (torch.nan if images.mean() == brightest else 1.0)
+
+    pixels = as_tensor(Pictures.open(files / "images", 8).pixels(range(5)))
+    brightest = max(image[None].mean() for image in pixels)
+    monkeypatch.setattr(run.Encoding, "appearance", staticmethod(brittle))
+    result = run.run(encoding(files), tmp_path / "run", quiet=True)
+    assert result.numbers.failed == 1
+    assert encodings.NOT_FINITE in result.table["failure"].to_pylist()
+
+
+def test_photographs_of_a_data_set_are_encoded_by_their_ids(files, tmp_path):
+    """Those of a folder with labels, with what the data set leaves out said."""
+    (tmp_path / "faces").mkdir()
+    for index in range(3):
+        (tmp_path / "faces" / f"{index}.png").write_bytes((files / "images" / f"{index}.png").read_bytes())
+    (tmp_path / "faces" / "labels.csv").write_text("file,smile\n0.png,1\n2.png,0\n1.png,1\n")
+    result = run.run(encoding(files, images=f"folder:{tmp_path / 'faces'}?limit=2"), tmp_path / "run", quiet=True)
+    whole = run.run(encoding(files), tmp_path / "whole", quiet=True)
+    same = dict(zip(whole.table["id"].to_pylist(), whole.table["codes"].to_pylist(), strict=True))
+    for name, codes in zip(result.table["id"].to_pylist(), result.table["codes"].to_pylist(), strict=True):
+        assert codes == same[name.rpartition("/")[2]]
+    assert result.numbers.notes == ("Left out, rows beyond the limit: 1.",)
+    with pytest.raises(BadInput, match="crop=center instead"):
+        encoding(files, images=f"folder:{tmp_path / 'faces'}", fit=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"space": "v"}, UnknownName, "unknown space 'v'"),
+        ({"space": "z"}, BadInput, "expected an encoder to z, found one to w"),
+        ({"encoder": None, "samples": 19}, BadInput, "samples: expected 20 or more"),
+        ({"distance": "lpips"}, UnknownName, "unknown distance 'lpips'"),
+        ({"images": "nowhere"}, BadInput, "expected a folder of images or a run folder"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_at_once(files, options, kind, message):
+    with pytest.raises(kind, match=message):
+        encoding(files, **options)
+
+
+def test_images_of_another_size_are_refused_or_fitted(files, tmp_path):
+    Image.new("RGB", (20, 10)).save(tmp_path / "wide.png")
+    with pytest.raises(BadInput, match=r"wide\.png: expected 8 x 8 pixels .*add --fit"):
+        run.run(encoding(files, images=tmp_path), tmp_path / "run", quiet=True)
+    assert run.run(encoding(files, images=tmp_path, fit=True), tmp_path / "fitted", quiet=True).numbers.failed == 0
+
+
+def test_the_command_writes_a_page(files, tmp_path, capsys):
+    given = ["--generator", str(files / "small.safetensors"), "--images", str(files / "images")]
+    given += ["--encoder", str(files / "encoder.safetensors"), "--distance", "pixels", "--out", str(tmp_path / "run")]
+    app(["encode", *given, "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["images"] == 5
+    app(["encode", *given], standalone_mode=False)
+    assert "5 images encoded into w, 0 failed" in capsys.readouterr().out
+    assert 'src="data:image/png;base64,' in (tmp_path / "run" / "encode.html").read_text()
+    assert pq.read_table(tmp_path / "run" / "inversions" / "part-00000.parquet").num_rows == 5
+
+
+def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
+    """The chain of the how-to: each image of the walk is G(z + λ d) of a photograph's code, computed here again."""
+    network = load_generator(files / "small.safetensors")
+    (tmp_path / "faces").mkdir()
+    w = network.to_space(network.sample(range(100, 160)), "w")
+    for index, image in enumerate(network.render(w).pixels):
+        Image.fromarray(image).save(tmp_path / "faces" / f"face{index}.png")
+    rows = "".join(f"face{index}.png,{value:.4f}\n" for index, value in enumerate(w.values[:, 0]))
+    (tmp_path / "faces" / "labels.csv").write_text(f"file,first\n{rows}")
+    of, labels = ["--generator", files / "small.safetensors"], f"folder:{tmp_path / 'faces'}"
+    command("encode", *of, "--images", labels, "--samples", 60, "--distance", "pixels", "--out", tmp_path / "codes")
+    fit = ["--latents", tmp_path / "codes", "--labels", labels, "--space", "w", "--json"]
+    answer = json.loads(command("directions", "fit", tmp_path / "d.safetensors", *of, *fit).stdout)
+    assert answer["attributes"][0]["labels"] == 60
+    assert "60 of 60 photographs with latents have labels in folder:faces, by id" in answer["notes"]
+    walk = ["--directions", tmp_path / "d.safetensors", "--latents", tmp_path / "codes", "--steps", "first=-3,0,3"]
+    walk += ["--step-unit", "direction", "--subjects", 2, "--task", "regression", "--out", tmp_path / "run", "--json"]
+    command("audit", "audited:brightness", *of, *walk)
+    direction = read_directions(tmp_path / "d.safetensors").directions[0]
+    codes = np.repeat(read_codes(tmp_path / "codes").codes[:2], 3, axis=0)
+    moved = codes + np.tile([-3.0, 0.0, 3.0], 2)[:, None] * direction.normal
+    expected = network.render(Latents(np.arange(6), moved, "w")).pixels
+    stored = pq.read_table(tmp_path / "run" / "images", columns=["image"])["image"].to_pylist()
+    images = decode([row["bytes"] if isinstance(row, dict) else row for row in stored])
+    assert np.abs(images.astype(int) - expected).max() <= 1
+    match = ["--table", tmp_path / "faces" / "treated.csv", "--treatment", "light", "--json"]
+    half = "".join(f"face{index},{index % 2}\n" for index in range(60))
+    (tmp_path / "faces" / "treated.csv").write_text(f"id,light\n{half}")
+    assert json.loads(command("match", "--features", tmp_path / "codes", *match).stdout)["pairs"]
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done
