@@ -148,7 +148,8 @@ PAGES = {
             "transect audit my_model.onnx": "its directions are made on the page walk-a-latent-space.md",
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
-        (files.stylegan2, files.faces, files.faces_table),
+        (files.stylegan2, files.faces, files.faces_table, files.face_weights),
+        slow=True,
         extra={
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
