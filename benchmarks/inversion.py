@@ -1,6 +1,7 @@
 """How many faces are inverted a second, at equal loss? Batches against the loop that one would write first.
 
     python benchmarks/inversion.py [--images 16] [--steps 300] [--samples 2000] [--generator FILE.safetensors]
+    python benchmarks/inversion.py --stopping [the same options]
 
 Faces of FaceWorld that the generator was never shown (by default the reference generator that ships) are inverted into
 its w+, at the penalty that `transect invert` has by default. The peer takes one face after the other: PyTorch's Adam on
@@ -9,6 +10,9 @@ spreads of w; what the face looks like is computed once, and no weight asks for 
 with the first half of the steps in bfloat16, and these begun by the regression encoder. Each stops at the smallest
 tried number of steps after which the median objective, computed in float32, is no higher than the peer's, or else says
 that none is. The encoder's fit is timed apart: it is done once for a generator.
+
+With --stopping it compares searches of `transect invert` with each other instead: all steps, stopped at a plateau, and
+half as many from the encoder.
 
 Times are of the processor, one core, so that what else runs counts little; the peer runs before and after the others,
 and both are shown.
@@ -81,6 +85,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--samples", type=int, default=2000, help="images that the encoder is fitted on")
     parser.add_argument("--generator", default="reference", help="reference, or a safetensors file")
+    parser.add_argument("--stopping", action="store_true", help="compare where searches stop")
     given = parser.parse_args()
     torch.set_num_threads(1)
     generator = invertible(load(given.generator))
@@ -88,6 +93,9 @@ def main() -> None:
     world = FaceWorld(image_size=generator.image_size, threads=1)
     pixels = world.render(world.sample(FIRST_FACE + np.arange(given.images))).pixels
     one_alone(generator, pixels[0], 2, appearance)  # to warm up
+    if given.stopping:
+        stopping(generator, pixels, appearance, given.steps, given.samples)
+        return
     losses, seconds = timed(lambda: [one_alone(generator, face, given.steps, appearance) for face in pixels])
     wanted, rate = float(np.median(losses)), given.images / seconds
     print(f"{generator.name}, {generator.image_size} pixels, {given.images} faces, one core\n")
@@ -108,6 +116,29 @@ def main() -> None:
     _, again = timed(lambda: one_alone(generator, pixels[0], given.steps, appearance))
     print(f"\none by one, the first face again: {1 / again:.3f} a second")
     print(f"fitting the encoder: {fitting:.1f} s, once for a generator; R2 {encoder.quality:.2f} on held-out images")
+
+
+def stopping(generator: Invertible, pixels: np.ndarray, appearance: Any, steps: int, samples: int) -> None:
+    """Where searches stop, and what they reach there."""
+    encoder, fitting = timed(lambda: fit_encoder(generator, "w+", features.load().network, samples=samples))
+    print(f"fitting the encoder on {samples} images: {fitting:.1f} s, R2 {encoder.quality:.2f} on held-out images")
+    print(f"{'':38}{'steps':>6}{'slowest':>9}{'median loss':>13}{'mean loss':>11}{'seconds':>9}")
+    for name, start, most, plateau in (
+        ("mean code, all steps", None, steps, 0.0),
+        ("mean code, to a plateau", None, steps, 0.01),
+        ("encoder, half of the steps, to a plateau", encoder, steps // 2, 0.01),
+    ):
+        search = Search("w+", PENALTY, most, plateau=plateau)
+        made, spent = timed(
+            lambda search=search, start=start: invert(
+                generator, pixels, search, appearance, encoder=start, batch=len(pixels)
+            )
+        )
+        reached, taken = made.history[:, -1], made.steps
+        print(
+            f"{name:42}{taken.mean():6.0f}{taken.max():9d}{np.median(reached):13.4f}{reached.mean():11.4f}{spent:9.1f}",
+            flush=True,
+        )
 
 
 def fastest(

@@ -15,7 +15,7 @@ RANKS = [
     ["__init__", "texts", "errors", "records", "protocols"],
     ["runs", "console"],
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
-    ["targets", "annotation", "effects", "testing"],
+    ["targets", "effects", "annotation", "testing"],
     ["attacks", "mitigation", "ratings"],
     ["experiment", "reports"],
     ["analysis"],

@@ -11,7 +11,8 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "search", "match", "neighbours", "recognition", "leakage", "mitigate", "encode", "invert",
+    "audit", "plan", "render", "search", "compare_searches", "match", "neighbours", "recognition", "leakage", "mitigate",
+    "encode", "invert",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
     "audit_cost", "study",
 )  # fmt: skip

@@ -19,7 +19,8 @@ from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
-from .jobs.leakage.run import LeakageOptions as LeakageOptions
+from .jobs.leakage.request import LeakageOptions as LeakageOptions
+from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
@@ -31,6 +32,8 @@ from .jobs.recognition.run import recognition as recognition
 from .jobs.render.run import render as render
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
+from .jobs.search.comparing import compare_searches as compare_searches
+from .jobs.search.comparison import SearchComparison as SearchComparison
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions

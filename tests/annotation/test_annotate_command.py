@@ -202,3 +202,28 @@ def test_without_the_extra_the_pip_line_is_said(tmp_path, library):
     folder = make_run(tmp_path / "run", subjects=1)
     line = refused("serve", folder, "--no-examples", hide=library, TRANSECT_ADMIN_PASSWORD=PASSWORD)
     assert line.endswith("pip install 'transect[annotate]'")
+
+
+def test_every_command_on_a_database_says_the_pip_line(tmp_path):
+    """In one process, for speed: exit code 2 and one line, for images of any kind."""
+    folder = make_run(tmp_path / "run", subjects=1)
+    commands = [
+        ("invite", folder), ("export", folder), ("import", folder, tmp_path / "a.csv"), ("agreement", folder),
+        ("report", folder), ("validate", folder), ("invite", "folder:nowhere"),
+    ]  # fmt: skip
+    code = (
+        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "from transect.cli.app import main\n"
+        "for line in sys.stdin.read().splitlines():\n"
+        "    sys.argv = ['transect', 'annotate', *line.split('|')]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: print(end.code)"
+    )
+    asked = "\n".join("|".join(map(str, command)) for command in commands)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120, input=asked
+    )
+    assert done.stdout.split() == ["2"] * len(commands), done.stderr
+    lines = done.stderr.splitlines()
+    assert lines == ["transect: the annotation service needs an optional part: pip install 'transect[annotate]'"] * 7
+    assert not (folder / "annotations").exists()

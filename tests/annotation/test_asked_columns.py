@@ -156,7 +156,7 @@ def test_what_was_asked_is_kept_and_read_back(rated):
     }
     ratings.attach(run, None, [], folder / "ratings.parquet")
     kept, direct = (
-        {r.name: r for r in f.rated} for f in (*rater_report.from_stored(run), *rater_report.from_project(run, project))
+        {r.name: r for r in f.rated} for f in (*rater_report.from_stored(run), *rater_report.from_project(project))
     )
     for name, one in kept.items():
         other = direct[name]
@@ -206,7 +206,7 @@ def test_one_set_of_answers_has_one_figure_each(rated):
     folder, run, project = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
     told = {one["question"]: one for one in plain(summary(project))["questions"]}
-    for (answered,) in (rater_report.from_project(run, project), rater_report.from_stored(run)):
+    for (answered,) in (rater_report.from_project(project), rater_report.from_stored(run)):
         section = rater_report.study_sections(answered)[0]
         agreement, each = section.tables[1].rows, {row[0]: row[1:] for row in section.tables[2].rows}
         for name, _, *figures, _ in agreement:
@@ -252,10 +252,10 @@ def framed(page):
 
 def test_rules_from_0_to_1_are_not_put_to_years(aged):
     """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
-    _, run, project, children = aged
+    _, _, project, children = aged
     with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
-        rater_report.page(rater_report.from_project(run, project), AS_PUBLISHED)
-    page = rater_report.page(rater_report.from_project(run, project, "unit"), AS_PUBLISHED)
+        rater_report.page(rater_report.from_project(project), AS_PUBLISHED)
+    page = rater_report.page(rater_report.from_project(project, "unit"), AS_PUBLISHED)
     cut, _ = framed(page)
     assert cut <= children
     assert len(cut) == 3, "as many as the lowest tenth shows"
@@ -269,7 +269,7 @@ def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(
         ids = finished_run.read(run).images["id"].to_pylist()
         assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
         for scale in ("attribute", "unit"):
-            cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale)))
+            cut, text = framed(rater_report.page(rater_report.from_project(project, scale)))
             assert cut, scale
             assert cut <= children
             assert "age < 0.4 (from the ratings stored with the run, as in its report)" in text

@@ -185,7 +185,7 @@ def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
     (run / "images" / "part-00001.parquet").unlink()
     with pytest.raises(BadInput, match=r"is not finished \(1 of 2 parts of images\)"):
         open_project(run)
-    with pytest.raises(BadInput, match="is not a run folder"):
+    with pytest.raises(BadInput, match="expected a run folder, a folder of images"):
         open_project(tmp_path / "nowhere")
 
 

@@ -41,7 +41,7 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
             given.append(Incoming("test", "", image, "", "condition", rater, seen))
             given.append(Incoming("test", "", image, "", "quality", rater, quality(k)))
     take_in(project, given, 1.0)
-    answered = from_project(run, project)
+    answered = from_project(project)
     project.database.close()
     entries = {
         study.name: StudyValidation.of(validation.of_generator(study, gates=gates), study.run.spec.generator.facts)

@@ -273,7 +273,7 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
         for k, image in enumerate(ids) for r in range(3) for question in ("condition", "quality")
     ]  # fmt: skip
     take_in(project, given, 1.0)
-    (answered,) = rater_report.from_project(judged, project)
+    (answered,) = rater_report.from_project(project)
     project.database.close()
     assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
     made = validation.of_generator(answered)

@@ -220,3 +220,18 @@ def test_an_inversion_goes_into_a_match(inversion):
     result = transect.match(inversion, "smile", table, options=MatchOptions(layers="average"))
     assert result.table.num_rows == 2
     assert any("compared without folder and suffix: a is a.png" in note for note in result.numbers.notes)
+
+
+def test_columns_of_an_inversion_are_refused(inversion):
+    table = pa.table({"id": ["a", "b", "c", "d"], "smile": [0, 1, 0, 1]})
+    with pytest.raises(BadInput, match="--columns: expected features that are a table, got an array or an inversion"):
+        transect.match(inversion, "smile", table, options=MatchOptions(columns=("codes",)))
+
+
+def test_neighbours_say_how_ids_of_an_inversion_were_compared(inversion, tmp_path):
+    """a, b, c, d are at 4.5 + 6 k in each coordinate, in the order d, a, c, b: the ages of neighbours follow."""
+    table = {"id": ["a", "b", "c", "d"], "age": [20.0, 40.0, 30.0, 10.0]}
+    result = transect.neighbours(inversion, table, k=1)
+    assert result.numbers.notes == (f"features {inversion}: ids were compared without folder and suffix: a is a.png",)
+    assert result.numbers.distances[0].attributes[0].error == 10.0
+    assert result.numbers.notes[0][1:] in result.report(tmp_path / "page").read_text()

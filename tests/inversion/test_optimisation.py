@@ -164,6 +164,40 @@ def test_the_history_looks_every_so_many_steps():
     assert inversion.history.shape == (1, 4)
 
 
+def test_an_image_stops_where_its_own_objective_no_longer_falls():
+    """Begun at its level, the first image cannot improve: it stops at the first look back into the second half, at 70.
+
+    The other goes on; its result is that of a batch in which no image stops, and the progress counts the batch's steps.
+    """
+    both, done = np.concatenate([halves(102, 102), halves(204, 204)]), []
+
+    def begun(images):
+        return torch.full((len(images), 1), 0.4)
+
+    search = Search("w", steps=100, rate=0.02, every=10, plateau=0.05)
+    inversion = invert(Levels(), both, search, PIXELS, encoder=begun, batch=2, advance=done.append)
+    assert inversion.steps[0] == 70
+    assert inversion.steps[1] > 70
+    assert sum(done) == inversion.steps[1]
+    assert inversion.codes[0, 0] == pytest.approx(0.4, abs=0.02)
+    alone = invert(Levels(), both[1:], search, PIXELS, encoder=begun, batch=2)
+    for name in ("codes", "steps", "history", "perceptual", "reconstructions"):
+        np.testing.assert_array_equal(getattr(alone, name)[0], getattr(inversion, name)[1])
+    last = inversion.perceptual + inversion.pixels
+    for image in range(2):
+        after = np.array(inversion.history_steps) >= inversion.steps[image]
+        np.testing.assert_allclose(inversion.history[image, after], last[image], rtol=1e-6)
+    before = inversion.history[1][np.array(inversion.history_steps) <= inversion.steps[1]]
+    falls = 1 - before[7:] / before[5:-2]
+    assert (falls[:-1] >= 0.05).all()
+    assert falls[-1] < 0.05
+
+
+def test_no_image_stops_without_a_plateau():
+    inversion = invert(Levels(), halves(102, 102), Search("w", steps=40), PIXELS, batch=1)
+    assert inversion.steps.tolist() == [40]
+
+
 def test_a_network_of_z_is_inverted():
     """z ► its mean level in -1..1, through the adapter for any network: z = .2 shows (.2 + 1) / 2 = .6 = 153/255."""
     network = InvertibleNetwork(lambda z: z.mean(dim=1)[:, None, None, None].expand(-1, 3, 4, 4), 1, 4)
@@ -216,6 +250,7 @@ def test_no_images_give_no_rows():
         (halves(1, 2), {"penalty": -1.0}, "penalty: expected a number of 0 or more, got -1"),
         (halves(1, 2), {"penalty": float("nan")}, "penalty: expected"),
         (halves(1, 2), {"rate": 0.0}, "rate: expected"),
+        (halves(1, 2), {"plateau": 1.0}, "plateau: expected a share from 0 to below 1, got 1"),
         (halves(1, 2), {"steps": 0}, "steps: expected 1 or more, got 0"),
     ],
 )

@@ -188,6 +188,10 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     by_stem = ["--labels", tmp_path / "stems.csv", "--attribute", "first", *latents]
     answer = json.loads(command("directions", "fit", tmp_path / "s.safetensors", *by_stem).stdout)
     assert "ids were compared without folder and suffix: faces/0.jpg is 0.png" in answer["notes"]
+    rows = "".join(f"{i}.png,{i % 7},Ada\n" for i in range(60))
+    (tmp_path / "texts.csv").write_text(f"id,first,person\n{rows}")
+    beside_texts = ["--labels", tmp_path / "texts.csv", "--attribute", "first", *latents]
+    assert json.loads(command("directions", "fit", tmp_path / "p.safetensors", *beside_texts).stdout)["attributes"]
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *latents)

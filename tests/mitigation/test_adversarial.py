@@ -9,6 +9,7 @@ from PIL import Image
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
+from transect.attacks.performance import performance
 from transect.errors import BadInput, UnknownName
 from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_predictor, scores_of
 from transect.mitigation.critics import ConvolutionCritic, ImageCritic, MapCritic, Mask, critic_for
@@ -16,7 +17,6 @@ from transect.mitigation.data import TaskData, balanced_batches, batches
 from transect.mitigation.hooks import Tap, changed, module_named, reverse_gradient
 from transect.mitigation.masks import as_png, sheet
 from transect.mitigation.network import SmallResNet
-from transect.mitigation.performance import performance
 
 
 class Colors:

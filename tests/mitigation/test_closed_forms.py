@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
 
+from transect.attacks.performance import performance
 from transect.errors import BadInput
 from transect.mitigation.erasure import fit_eraser
-from transect.mitigation.performance import performance
 from transect.mitigation.thresholds import fit_thresholds
 from transect.mitigation.weights import GroupWeights, reweighed
 

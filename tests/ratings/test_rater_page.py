@@ -11,6 +11,7 @@ from rating_files import csv
 
 from transect.analysis import finished_run, rater_report, reporting
 from transect.annotation.pictures import Pictures
+from transect.annotation.sources import source_of
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import rater_page
 from transect.ratings import seen as ratings
@@ -51,7 +52,7 @@ class Tags(HTMLParser):
 
 def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
     found = rater_report.page(rater_report.from_stored(rated))
-    path = rater_page.write(found, Pictures(rated).png, tmp_path / "out")
+    path = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path / "out")
     content, text = json.loads((tmp_path / "out" / "annotate.json").read_text()), path.read_text()
     assert content["facts"]["answers"] == 2 * 3 * 30
     assert content["facts"]["raters left out"] is None, "the file does not say"
@@ -75,7 +76,7 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
 def test_galleries_without_room_are_counted(rated, monkeypatch):
     monkeypatch.setattr(rater_page, "LARGEST", 1)
     whole = rater_report.page(rater_report.from_stored(rated))
-    page, addresses = rater_page.choose(whole, Pictures(rated).png)
+    page, addresses = rater_page.choose(whole, Pictures(source_of(rated).sources).png)
     text = builder.build(rater_page.page_of(page, addresses))
     assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
     assert "galleries do not fit on the page" in text
@@ -87,7 +88,7 @@ def test_rules_about_what_was_not_asked_are_refused(rated):
 
 
 def test_without_answers_there_is_no_page(folder):
-    with pytest.raises(BadInput, match="expected answers about single images, got none"):
+    with pytest.raises(BadInput, match="expected answers of raters, got none"):
         rater_report.page(rater_report.from_stored(folder))
 
 

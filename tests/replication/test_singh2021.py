@@ -8,11 +8,19 @@ import pandas as pd
 import pytest
 from places import SHARED
 
+import transect
 from transect.effects.balance import balance, joint
-from transect.effects.intervals import wilson
+from transect.effects.intervals import mean_interval, wilson
+from transect.jobs.match.options import MatchOptions
 
 DATA = SHARED
-FILES = ("matches_gan_facerec06", "celebahq_attributes", "identity_annotations", "facial_dists_after_projection")
+FILES = (
+    "perceptual_dists_after_projection",
+    "matches_gan_facerec06",
+    "celebahq_attributes",
+    "identity_annotations",
+    "facial_dists_after_projection",
+)
 pytestmark = pytest.mark.skipif(
     not all((DATA / f"{name}.parquet").exists() for name in FILES), reason=f"the released files are not in {DATA}"
 )
@@ -148,3 +156,89 @@ def test_table_1_without_the_unanswered(kind, share, ends):
     same, n = int((answers["ticked_same"]).sum()), len(answers)
     assert round(100 * same / n, 1) == share
     np.testing.assert_allclose(100 * np.array(wilson(same, n)), ends, atol=0.006)
+
+
+def paired(values):
+    """Mean and 95 % interval of the differences of images."""
+    found = mean_interval(np.asarray(values)[:, None])
+    return [round(float(end), 4) for end in (np.mean(values), found.low[0], found.high[0])]
+
+
+def test_a_tenth_and_a_hundredth_are_not_distinguishable():
+    """Differences by image from λ = 0.1: 0 and 1 are worse beyond doubt, 0.01 is not."""
+    table = read("perceptual_dists_after_projection")
+    looks = table.pivot(index="im_num", columns="reg_param", values="perceptual_loss")
+    faces = read("facial_dists_after_projection")
+    assert paired(looks[0.0] - looks[0.1]) == [0.0018, 0.0013, 0.0024]
+    assert paired(looks[0.01] - looks[0.1]) == [0.0004, -0.0002, 0.0009]
+    assert paired(looks[1.0] - looks[0.1]) == [0.0104, 0.0096, 0.0112]
+    assert paired(faces["0.0"] - faces["0.1"]) == [0.022, 0.0155, 0.0286]
+    assert paired(faces["0.01"] - faces["0.1"]) == [0.0041, -0.0021, 0.0098]
+    assert paired(faces["1.0"] - faces["0.1"]) == [0.1803, 0.1728, 0.1885]
+    restriction = table.groupby("reg_param")["mean_mse_dist"].mean()
+    np.testing.assert_allclose(restriction, [1.958, 0.903, 0.163, 0.014, 0.0], atol=5e-4)
+
+
+def test_the_released_pairs_go_through_the_command(celeba, attributes):
+    """Balance as counted above, of the pairs as they are; attributes whose gap in means grows."""
+    first = read("matches_gan_facerec06").iloc[:250]
+    table = {**attributes, "group": (celeba["gender_mode"] == 1).to_numpy(float)}
+    pairs = {"a": first["gender_1"].tolist(), "b": first["gender_0"].tolist()}
+    numbers = transect.match(
+        None, "group", table, covariates=list(attributes), options=MatchOptions(pairs=pairs)
+    ).numbers
+    assert np.mean([abs(row.after) for row in numbers.balance]) == pytest.approx(0.339, abs=6e-4)
+    assert sum(abs(row.before) > 0.1 for row in numbers.balance) == 37
+    assert sum(abs(row.after) > 0.1 for row in numbers.balance) == 31
+    grows = {
+        row.covariate
+        for row in numbers.balance
+        if abs(row.treated_after - row.control_after) > abs(row.treated_before - row.control_before)
+    }
+    assert grows == {"Blurry", "Straight_Hair", "Wearing_Hat"}
+    smd = {row.covariate: row.after for row in numbers.balance}
+    assert (round(smd["Wearing_Lipstick"], 2), round(smd["Heavy_Makeup"], 2)) == (-2.64, -1.27)
+
+
+def test_second_photographs_are_equally_hard():
+    """Fig. C2, of the first 250 pairs: the difference within pairs is near 0."""
+    first = read("matches_gan_facerec06").iloc[:250]
+    assert [round(first[name].mean()) for name in ("dist_ref1", "dist_ref0")] == [664_380, 662_080]
+    mean, low, high = paired(first["dist_ref1"] - first["dist_ref0"])
+    assert (round(mean), round(low), round(high)) == (2300, -5665, 10258)
+
+
+def agreement(answers):
+    """Of each pair the share of its two ratings that agree, as published: an unanswered rating counts as "same"."""
+    same = answers["ticked_same"] | ~answers["ticked_not_same"]
+    counts = same.groupby([answers["pair_type"], answers["pair"]]).agg(["sum", "count"])
+    yes, n = counts["sum"], counts["count"]
+    return ((yes * (yes - 1) + (n - yes) * (n - yes - 1)) / (n * (n - 1))).to_numpy(float)
+
+
+def test_agreement_is_as_published_only_with_the_duplicates():
+    answers = read("identity_annotations")
+    assert agreement(answers).mean() == pytest.approx(0.737, abs=5e-4)
+    judged = agreement(answers.query("pair_type != 'dup'"))
+    assert len(judged) == 240
+    assert [round(x, 3) for x in paired(judged)] == [0.608, 0.567, 0.65]
+
+
+@pytest.mark.parametrize(
+    ("place", "shares", "difference", "half"),
+    [(0, {"female": (60.2, 62.3), "male": (68.4, 70.7)}, -8.4, 9.2), (1, {"black": (62.5, 68.9), "white": (66.3, 64.4)}, -0.7, 9.3)],
+)  # fmt: skip
+def test_groups_of_celebrities_do_not_differ_beyond_chance(place, shares, difference, half):
+    """Fig. A3: shares of answered ratings, and the difference of means by celebrity with 1.96 standard errors."""
+    answers = read("identity_annotations").query("ticked_same or ticked_not_same")
+    answers = answers.assign(part=answers["group"].str.split("_").str[place])
+    for part, expected in shares.items():
+        of = answers[answers["part"] == part].groupby("pair_type")["ticked_same"].mean()
+        assert (round(100 * of["fake"], 1), round(100 * of["real"], 1)) == expected
+    means = answers.query("pair_type != 'dup'").groupby(["part", "celebrity"])["ticked_same"].mean()
+    first, second = (means[part].to_numpy() for part in sorted(shares))
+    assert len(first) == len(second) == 60
+    error = np.sqrt(first.var(ddof=1) / 60 + second.var(ddof=1) / 60)
+    assert round(100 * (first.mean() - second.mean()), 1) == difference
+    assert round(196 * error, 1) == half
+    assert abs(difference) < half

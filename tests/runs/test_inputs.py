@@ -118,3 +118,15 @@ def test_only_an_empty_field_is_missing_in_a_column_of_texts(tmp_path):
     assert as_table(path, text=["country"]).to_pydict() == {
         "country": ["NA", "US", None], "city": ["Windhoek", None, None], "age": [31, None, None],
     }  # fmt: skip
+
+
+def test_the_parts_of_a_runs_folder_are_one_table(tmp_path):
+    for part, ids in enumerate((["a", "b"], ["c"])):
+        pq.write_table(pa.table({"id": ids}), tmp_path / f"part-{part:05d}.parquet")
+    assert as_table(tmp_path)["id"].to_pylist() == ["a", "b", "c"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(BadInput, match="expected one of .parquet, .*, got no suffix"):
+        as_table(tmp_path / "none")
+    pq.write_table(pa.table({"name": ["d"]}), tmp_path / "part-00002.parquet")
+    with pytest.raises(BadInput, match="expected a readable table file, got: Schema at index 2 was different"):
+        as_table(tmp_path)

@@ -8,6 +8,7 @@ TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
 GPU = "needs a GPU"
 NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
+CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
 
@@ -31,6 +32,14 @@ PAGES = {
     "examples/face_api/README.md": Page({"npm": NODE}),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
+    "docs/explanation/conditional-gan.md": Page(
+        {
+            "transect train gan faceworld --arch conditional --condition glasses --condition skin_tone=5.5 --size 128": GPU
+        },
+        small={"--images": 8, "--size": 32},
+        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
+        slow=True,
+    ),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
@@ -79,6 +88,16 @@ PAGES = {
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed"},
     ),
+    "docs/explanation/replication-wang2019.md": Page(
+        {
+            "transect leakage --labels coco": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+            "transect leakage --labels imsitu:": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+        },
+        (files.verbs,),
+        replace={"--f1 90,80,70,60,50,40.11,30,20": "--f1 90,60"},
+        extra={"transect leakage": "--permutations 2"},
+        slow=True,
+    ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-photographs.md": Page(
         small={"--subjects": 60},
@@ -92,14 +111,23 @@ PAGES = {
     "docs/how-to/rate-with-people.md": Page(
         {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
+            "transect audit opencv:haarcascade_smile --generator runs/conditional": CONDITIONAL,
+            "transect annotate serve runs/drawn": CONDITIONAL,
+            "transect annotate invite runs/drawn": CONDITIONAL,
+            "transect annotate validate runs/drawn": CONDITIONAL,
         },
-        (my_model, files.rated_pairs),
+        (my_model, files.faces, files.people),
         slow=True,
         small={"--subjects": 25},
-        extra={"transect audit opencv:haarcascade_smile --vary smile": "--subjects 2"},
+        extra={
+            "transect audit opencv:haarcascade_smile --vary smile": "--subjects 2",
+            "transect invert": "--steps 2",
+            "transect render --generator reference": "--subjects 3",
+        },
         after={
             "transect annotate invite runs/smile": files.raters_answer,
             "transect annotate invite runs/faces": files.quality_answers,
+            "transect annotate invite runs/inverted": files.pair_answers,
             "transect annotate export runs/smile --format mturk": files.crowd_results,
         },
     ),
@@ -123,7 +151,8 @@ PAGES = {
             "transect audit my_model.onnx": "its directions are made on the page walk-a-latent-space.md",
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
-        (files.stylegan2, files.faces, files.faces_table),
+        (files.stylegan2, files.faces, files.faces_table, files.face_weights),
+        slow=True,
         extra={
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
@@ -134,7 +163,11 @@ PAGES = {
         slow=True,
         compare=False,
     ),
-    "docs/how-to/search-for-failures.md": Page(full=True, compare=False),
+    "docs/how-to/search-for-failures.md": Page(
+        full=True,
+        compare=False,
+        extra={"transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80": "--budget 20 --repeats 1"},
+    ),
     "docs/how-to/train-a-generator.md": Page(
         slow=True,
         made=(files.faces,),
@@ -195,6 +228,15 @@ PAGES = {
         small={"--count": 200},
         extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
         replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
+        slow=True,
+    ),
+    "docs/how-to/measure-leakage.md": Page(
+        {
+            "transect leakage --labels coco": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+            "transect leakage --labels imsitu": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
+        },
+        (files.leaky_tables,),
+        extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve"},
         slow=True,
     ),
     "docs/how-to/match-photographs.md": Page(

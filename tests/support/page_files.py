@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import audited
 import hostile_server
 import numpy as np
 import onnx
@@ -199,18 +198,27 @@ def quality_answers(printed: str) -> None:
     project.database.close()
 
 
-def rated_pairs() -> None:
-    """runs/pairs, a run whose raters were asked about the pairs of pairs.csv, and that file."""
-    transect.audit(audited.brightness, vary=["glasses"], subjects=3, image_size=32, out="runs/pairs", quiet=True)
-    project = open_project(Path("runs/pairs"), None, ("pairs",))
-    pairs = [(f"{subject}-0000", f"{subject}-0001") for subject in range(3)]
+def people() -> None:
+    """people/, four pictures of the reference generator, two of each of two people, with a table of who is on each."""
+    transect.render("drawn", generator="reference", subjects=4, data_set=True, quiet=True)
+    Path("people").mkdir()
+    rows = pq.read_table("drawn/images").to_pylist()
+    for row in rows:
+        (Path("people") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])
+    lines = [f"{row['id']}.png,{'ab'[place // 2]}" for place, row in enumerate(rows)]
+    Path("people/labels.csv").write_text("\n".join(["file,subject", *lines, ""]))
+
+
+def pair_answers(printed: str) -> None:
+    """Three raters have answered about the pairs of runs/inverted."""
+    project = open_project(Path("runs/inverted"))
     given = [
-        Incoming("test", "", *pair, "same_person", f"r{rater}", rater % 2, 0) for pair in pairs for rater in range(3)
+        Incoming("test", study, pair.first, pair.second, "same_person", f"r{rater}", rater % 2, 0)
+        for study, pair in project.pictures.pairs
+        for rater in range(3)
     ]
     take_in(project, given, 1.0)
     project.database.close()
-    kinds = zip(pairs, ("real", "fake", "dup"), strict=True)
-    Path("pairs.csv").write_text("first,second,kind\n" + "".join(f"{a},{b},{kind}\n" for (a, b), kind in kinds))
 
 
 def crowd_results(printed: str) -> None:
@@ -254,6 +262,27 @@ def verbs() -> None:
         **{f"in_alpha{k}": rng.random(rows) < 0.8 for k in (1, 2, 3)},
     }
     pq.write_table(pa.table(columns), "imsitu_verb_gender.parquet")
+
+
+def leaky_tables() -> None:
+    """Labels of 400 items, predictions of three models, layers and captions."""
+    rng = np.random.default_rng(0)
+    n, kinds = 400, [f"v{number}" for number in range(4)]
+    gender, verb = rng.integers(0, 2, n), rng.integers(0, 4, n)
+    known = {"id": np.arange(n), "gender": np.array(["man", "woman"])[gender]}
+    split = [("train", "val", "test")[number % 3] for number in range(n)]
+    age = np.array(["old", "young"])[rng.integers(0, 2, n)]
+    pq.write_table(pa.table({**known, "verb": [kinds[v] for v in verb], "age": age, "split": split}), "labels.parquet")
+    for name, push in (("plain", 1.0), ("fair", 0.2), ("balanced", 0.5)):
+        scores = rng.normal(size=(n, 4)) + 2 * np.eye(4)[verb] + push * gender[:, None] * np.array([1, -1, 0, 0])
+        columns = {f"score_{kind}": scores[:, place] for place, kind in enumerate(kinds)}
+        pq.write_table(pa.table({"id": np.arange(n), **columns}), f"{name}.parquet")
+    layers = {name: rng.normal(size=(n, 3)).tolist() for name in ("conv4", "conv5")}
+    pq.write_table(pa.table({"id": np.arange(n), **layers}), "layers.parquet")
+    dog, cup = (verb == 0).astype(int), (verb == 1).astype(int)
+    pq.write_table(pa.table({**known, "dog": dog, "cup": cup}), "objects.parquet")
+    lines = [f"{row},a person smiles with {'a dog' if there else 'nobody'}" for row, there in enumerate(dog)]
+    Path("captions.csv").write_text("\n".join(["id,caption", *lines]) + "\n")
 
 
 def photographs_have_every_section(printed: str) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.analysis import findings, finished_run
-from transect.analysis.sections import deviations, galleries, raters, seen_along
+from transect.analysis.sections import deviations, galleries, pairs, raters, seen_along
 from transect.analysis.sections.raters import Excluded, Rated, rated_of
 from transect.analysis.sections.seen_along import Shown
+from transect.annotation.agreement.numbers import PairFigures
 from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
@@ -38,37 +39,61 @@ SCALES: Final = ("attribute", "unit")
 @final
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
-    """One study's ratings. ids: of its images, in order."""
+    """One study's ratings. run: None for images that are of no audit.
 
-    run: finished_run.Run
+    ids, people: of its images, and who is on each, in order. pairs: what raters saw between two images.
+    """
+
+    run: finished_run.Run | None
     name: str
     place: str
     ids: tuple[str, ...]
+    people: Int[np.ndarray, " n"]
     rated: tuple[Rated, ...]
     excluded: Excluded
+    pairs: tuple[PairFigures, ...] = ()
+
+    @property
+    def audited(self) -> finished_run.Run:
+        """The run of an audit. Raises BadInput where there is none."""
+        if self.run is None:
+            raise BadInput(f"{self.name}: expected the run of an audit, whose conditions were set, got other images")
+        return self.run
 
 
-def from_project(folder: Path, project: Project, scale: str = "attribute") -> list[RatedStudy]:
+def from_project(project: Project, scale: str = "attribute") -> list[RatedStudy]:
     """The answers of an annotation database, by study. scale: "attribute", in its units, or "unit", from 0 to 1.
 
     Raises UnknownName for another scale, BadInput for a run that is not finished.
     """
+    from transect.annotation.pair_figures import pair_figures
     from transect.annotation.reading import rows
 
     if scale not in SCALES:
         raise UnknownName("scale", scale, SCALES)
-    all_rows = rows(project.database)
+    all_rows, about_pairs = rows(project.database), pair_figures(project)
     studies = []
-    for place, path in _runs(folder):
-        run = finished_run.read(path)
-        ids = tuple(run.images["id"].to_pylist())
+    for place in project.pictures.sources:
+        run = _run_of(project, place)
+        pictures = [each for each in project.pictures.alone if each.study == place]
+        ids, people = tuple(each.id for each in pictures), np.array([each.person for each in pictures])
         mine = [row for row in all_rows if row.study == place]
         questions = [
             _asked(run, ids, mine, question, scale) for question in project.questionnaire.question if not question.pairs
         ]
         rated = tuple(rated for rated in questions if np.isfinite(rated.ratings).any())
-        studies.append(RatedStudy(run, run.spec.name, place, ids, rated, _excluded(mine)))
+        seen = tuple(each for each in about_pairs if each.study == place)
+        name = run.spec.name if run is not None else place or "the images"
+        studies.append(RatedStudy(run, name, place, ids, people, rated, _excluded(mine), seen))
     return studies
+
+
+def _run_of(project: Project, study: str) -> finished_run.Run | None:
+    """The run whose images were rated; None for other images."""
+    from transect.annotation.sources import RunImages
+
+    source = project.pictures.sources[study]
+    return finished_run.read(source.run.path) if isinstance(source, RunImages) else None
 
 
 def from_stored(folder: Path) -> list[RatedStudy]:
@@ -84,7 +109,7 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
 
 def _stored(place: str, run: finished_run.Run) -> RatedStudy:
     ids = tuple(run.images["id"].to_pylist())
-    return RatedStudy(run, run.spec.name, place, ids, stored_answers(run), _left_out(run))
+    return RatedStudy(run, run.spec.name, place, ids, run.people, stored_answers(run), _left_out(run))
 
 
 def sections(run: finished_run.Run) -> list[Section]:
@@ -135,13 +160,13 @@ def _answers(levels: Sequence[str], values: Sequence[float] | np.ndarray) -> dic
     return {value: " or ".join(names) for value, names in named.items()}
 
 
-def _about(run: finished_run.Run, *names: str) -> str:
+def _about(run: finished_run.Run | None, *names: str) -> str:
     """The first of the names that is an attribute of the run; "" where none is."""
-    return next((name for name in names if name in run.known or name in run.design.levels), "")
+    return next((name for name in names if run and (name in run.known or name in run.design.levels)), "")
 
 
 def _asked(
-    run: finished_run.Run, ids: Sequence[str], study_rows: list[Row], question: RaterQuestion, scale: str
+    run: finished_run.Run | None, ids: Sequence[str], study_rows: list[Row], question: RaterQuestion, scale: str
 ) -> Rated:
     """One question's answers as a table, without known ones, repeats and excluded raters."""
     from transect.annotation.reading import matrix
@@ -191,13 +216,13 @@ def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str =
     judged on the ratings stored there. Raises BadInput without any answers, or for published rules on answers
     that are not from 0 to 1; UnknownName for a rule about what was not asked.
     """
-    if not any(study.rated for study in studies):
-        raise BadInput("expected answers about single images, got none yet; collect answers, or give --ratings")
+    if not any(study.rated or study.pairs for study in studies):
+        raise BadInput("expected answers of raters, got none yet; collect answers, or give --ratings")
     sections: list[Section] = []
     shown: list[PictureGallery] = []
     for study in studies:
+        sections += study_sections(study)
         if study.rated:
-            sections += study_sections(study)
             _check(study, rules)
             shown += _galleries(study, rules)
             for deviation in _deviations(study):
@@ -208,31 +233,34 @@ def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str =
 
 def study_sections(study: RatedStudy) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
-    rater_section = [raters.section(study.name, study.rated, study.excluded, study.run.people)]
-    along = seen_along.section(_shown(study), study.rated) if study.run.design.levels else None
-    return [*rater_section, *([along] if along else [])]
-
-
-def _shown(study: RatedStudy) -> Shown:
+    shown = [raters.section(study.name, study.rated, study.excluded, study.people)] if study.rated else []
     run = study.run
+    along = seen_along.section(_shown(study.name, run), study.rated) if run is not None and run.design.levels else None
+    return [*shown, *([along] if along else []), *pairs.sections(study.name, study.pairs)]
+
+
+def _shown(name: str, run: finished_run.Run) -> Shown:
     intended = columns.columns_of(run.images, "intended")
-    return Shown(study.name, run.design, run.attributes, intended, run.people)
+    return Shown(name, run.design, run.attributes, intended, run.people)
 
 
 def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
     """Counts over all studies; None where it is not known."""
     tables = [rated for study in answered for rated in study.rated]
     people = [int(np.isfinite(rated.ratings).any(axis=0).sum()) for rated in tables]
+    asked = [each for study in answered for each in study.pairs]
     out = [study.excluded for study in answered]
     unknown = any(rated.anonymous for rated in tables)
     rated = [
         np.any([np.isfinite(r.ratings).any(axis=1) for r in study.rated], axis=0) for study in answered if study.rated
     ]
+    about_pairs = {"answers about pairs": sum(each.answers for each in asked)} if asked else {}
     return {
-        "raters of one question, at most": None if unknown else max(people),
+        "raters of one question, at most": None if unknown else max(people + [each.raters for each in asked]),
         "answers": sum(int(np.isfinite(table.ratings).sum()) for table in tables),
+        **about_pairs,
         "images rated": sum(int(images.sum()) for images in rated),
-        "questions": len({table.name for table in tables}),
+        "questions": len({table.name for table in tables} | {each.question for each in asked}),
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),
         "answers left out": None if any(e.answers is None for e in out) else sum(e.answers or 0 for e in out),
     }
@@ -250,6 +278,8 @@ def _check(study: RatedStudy, rules: Sequence[Rule]) -> None:
 
 def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
     """Rules stored with the study, except the new ones, with the ratings that its report judges them on."""
+    if study.run is None:
+        return []
     seen = study.run.seen
     judged = {**seen.people, **seen.columns}
     stored = [rule for each in ratings.stored_rules(study.run.folder.path).values() for rule in each]
@@ -257,13 +287,15 @@ def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Ru
 
 
 def _galleries(study: RatedStudy, rules: Sequence[Rule]) -> Iterator[PictureGallery]:
-    shown = _shown(study)
-    stored = _stored_rules(study, rules)
+    stored, run = _stored_rules(study, rules), study.run
     for rated in study.rated:
         if rated.scale != "nominal":
-            yield galleries.by_score(study.place, study.ids, study.run.people, rated, rules, stored)
+            yield galleries.by_score(study.place, study.ids, study.people, rated, rules, stored)
+    if run is None:
+        return
+    shown = _shown(study.name, run)
     for rated in study.rated:
-        if rated.attribute in study.run.design.levels and rated.attribute in shown.intended:
+        if rated.attribute in run.design.levels and rated.attribute in shown.intended:
             yield galleries.side_by_side(study.place, study.ids, shown, rated)
 
 
@@ -271,12 +303,12 @@ def _deviations(study: RatedStudy) -> Iterator[deviations.Deviations]:
     """Deviations of each target whose truth the raters rated too."""
     by_attribute = {r.attribute: r for r in reversed(study.rated)}
     rated: Mapping[str, Rated] = {**by_attribute, **{r.name: r for r in study.rated}}
-    for target in study.run.spec.targets:
-        stated = study.run.truth(target)
+    for target in () if study.run is None else study.run.spec.targets:
+        stated = study.audited.truth(target)
         if stated is None or stated.attribute not in rated:
             continue
         truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
-        deviation = deviations.deviations(findings.answers_of(study.run, target), truth, rated[stated.attribute])
+        deviation = deviations.deviations(findings.answers_of(study.audited, target), truth, rated[stated.attribute])
         if deviation is not None:
             yield deviation
 

@@ -1,4 +1,4 @@
-"""Faces that show the levels of a question, rendered once by FaceWorld and stored in the run's folder."""
+"""Faces that show the levels of a question, rendered once by FaceWorld and stored beside the answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 from pathlib import Path
 from typing import Final
 
-from transect.annotation.project import FOLDER
 from transect.annotation.questions import Questionnaire
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json, write_atomically
@@ -34,8 +33,8 @@ def check_examples(questionnaire: Questionnaire) -> None:
             raise BadInput(f"question {question.name}: example: {error}") from None
 
 
-def render_examples(questionnaire: Questionnaire, run: Path) -> Path:
-    """The folder of pictures `<question>-<level>.png`; those of the same settings are made once.
+def render_examples(questionnaire: Questionnaire, home: Path) -> Path:
+    """The folder of pictures `<question>-<level>.png` below `home`; those of the same settings are made once.
 
     Raises BadInput as `check_examples` does.
     """
@@ -47,7 +46,7 @@ def render_examples(questionnaire: Questionnaire, run: Path) -> Path:
         if level.example
     }
     key = hashlib.sha256(canonical_json([wanted, _POSE, _SIZE, _SEED]).encode()).hexdigest()[:16]
-    folder = run / FOLDER / "examples" / key
+    folder = home / "examples" / key
     missing = {name: settings for name, settings in wanted.items() if not (folder / f"{name}.png").exists()}
     if missing:
         _render(missing, folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transect.annotation.pictures import Picture, Pictures
-from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
+from transect.annotation.questions import RECONSTRUCTIONS, Plan, Questionnaire, RaterQuestion
 from transect.errors import BadInput
 from transect.runs import csv_files
 
@@ -53,7 +53,7 @@ def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, 
 def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
     """So many images of each cell of each study, the same for all questions; all where there are fewer."""
     cells: dict[tuple[str, int], list[Unit]] = {}
-    for picture in pictures.all:
+    for picture in pictures.alone:
         cells.setdefault((picture.study, picture.cell), []).append(Unit(picture.study, picture.id))
     sample: set[Unit] = set()
     for (study, cell), units in cells.items():
@@ -64,9 +64,11 @@ def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
 
 def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
     if not question.pairs:
-        yield from (Unit(picture.study, picture.id) for picture in pictures.all)
+        yield from (Unit(picture.study, picture.id) for picture in pictures.alone)
     elif question.pairs in ("ends", "neighbours"):
-        yield from _within_subjects(pictures.all, question.pairs == "ends", question.name)
+        yield from _within_subjects(pictures.alone, question.pairs == "ends", question.name)
+    elif question.pairs == RECONSTRUCTIONS:
+        yield from _known(pictures, question.name)
     else:
         yield from _from_file(Path(question.pairs), pictures)
 
@@ -86,6 +88,17 @@ def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iter
             f"question {name}: expected subjects with several images, since it is about pairs, got one image of each; "
             "name a CSV file of pairs, or another question"
         )
+
+
+def _known(pictures: Pictures, name: str) -> Iterator[Unit]:
+    """Real, fake and duplicate pairs of an inversion."""
+    pairs = [Unit(study, pair.first, pair.second) for study, pair in pictures.pairs]
+    if not pairs:
+        raise BadInput(
+            f"question {name}: expected an inversion and its photographs, since it is about pairs of both, got other "
+            "images; name the photographs with --photographs, or choose another question"
+        )
+    yield from pairs
 
 
 def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:

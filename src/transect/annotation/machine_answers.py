@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import RaterQuestion, load
+from transect.annotation.sources import home_of, source_of
 from transect.errors import BadInput
 from transect.records import Images
 from transect.runs.csv_files import csv_of
@@ -25,7 +27,7 @@ _AT_ONCE: Final = 64
 
 
 def write(
-    run: Path, rater: str, questions: tuple[str, ...], out: Path | None = None, device: str = "cpu"
+    place: str | Path, rater: str, questions: tuple[str, ...], out: Path | None = None, device: str = "cpu"
 ) -> dict[str, Any]:
     """Ask a machine about every image and write id, study where there are several, and a column per question.
 
@@ -33,16 +35,14 @@ def write(
     that the machine cannot answer, are left out and named. Raises BadInput where none is left, UnknownName for another
     machine.
     """
-    path = out or run / "annotations" / "machine.parquet"
+    path = out or home_of(place) / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
-    asked_questions, pictures = load(questions).question, Pictures(run)
+    asked_questions, pictures = load(questions).question, Pictures(source_of(place).sources)
     machine = open_rater(rater, asked_questions, device)
     answers: dict[str, list[np.ndarray]] = {}
     left_out = {question.name: "about pairs" for question in asked_questions if question.pairs}
-    for start in range(0, len(pictures.all), _AT_ONCE):
-        places = pictures.all[start : start + _AT_ONCE]
-        batch = Images(np.stack([pixels_of_png(pictures.png(picture.study, picture.id)) for picture in places]))
+    for batch in _batches(pictures):
         for question in asked_questions:
             if question.name not in left_out:
                 _ask(machine, question, batch, answers, left_out)
@@ -50,7 +50,7 @@ def write(
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise BadInput(f"--rater {rater}: expected a question that it can answer, got none ({reasons})")
     columns: dict[str, list[str] | np.ndarray] = {"id": [picture.id for picture in pictures.all]}
-    if len(pictures.runs) > 1:
+    if len(pictures.sources) > 1:
         columns["study"] = [picture.study for picture in pictures.all]
     columns |= {name: np.concatenate(parts) for name, parts in answers.items()}
     table = pa.table(columns).replace_schema_metadata({MACHINE: json.dumps(machine.facts).encode()})
@@ -65,6 +65,18 @@ def write(
         "left_out": left_out,
         **machine.facts,
     }
+
+
+def _batches(pictures: Pictures) -> Iterator[Images]:
+    """All images in order, up to 64 of one size together."""
+    held: list[np.ndarray] = []
+    for picture in pictures.all:
+        pixels = pixels_of_png(pictures.png(picture.study, picture.id))
+        if held and (pixels.shape != held[0].shape or len(held) == _AT_ONCE):
+            yield Images(np.stack(held))
+            held = []
+        held.append(pixels)
+    yield Images(np.stack(held))
 
 
 def _ask(

@@ -1,21 +1,17 @@
-"""The images of a run, or of each study of a folder: what can be rated, and the PNG of one."""
+"""The images that people rate, of all studies of a place, and the PNG of one."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, final
 
+from transect.annotation.sources import KnownPair, Source
 from transect.errors import BadInput
-from transect.runs.folder import FinishedRun
-from transect.runs.tables import people_of
 
 _MOST_BYTES: Final = 256 << 20
 """Decompressed pictures that are kept at hand."""
-_DIGITS: Final = 32
-"""Of a digest in hexadecimal: 128 bits distinguish pictures."""
 
 
 class Picture(NamedTuple):
@@ -30,56 +26,52 @@ class Picture(NamedTuple):
 
 @final
 class Pictures:
-    """The images of a run folder, or of a folder of studies; safe to share between threads.
+    """The images of one source, or of several by study; safe to share between threads.
 
-    Raises BadInput where the folder is neither, a run is not finished, or an image has no picture.
+    all: every picture; alone: those that are also asked about by themselves. Raises BadInput where there is none.
     """
 
-    def __init__(self, folder: Path) -> None:
-        studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
-        self.runs: Mapping[str, FinishedRun] = {
-            path.name if studies else "": FinishedRun(path) for path in studies or [folder]
-        }
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
         self._places: dict[tuple[str, str], tuple[int, int, str]] = {}
-        self._parts: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
+        self._blocks: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
         self._lock = threading.Lock()
-        self.all = tuple(picture for study, run in self.runs.items() for picture in self._index(study, run))
+        self.all = tuple(self._index(alone=False))
+        self.alone = tuple(self._index(alone=True))
         if not self.all:
-            raise BadInput(f"{folder}: expected a run with images, got none; run an audit first")
+            raise BadInput("expected images to rate, got none; name a place with images")
 
     def __contains__(self, place: tuple[str, str]) -> bool:
         return place in self._places
 
+    @property
+    def pairs(self) -> Iterable[tuple[str, KnownPair]]:
+        """The pairs that the sources know themselves, with their study."""
+        return [(study, pair) for study, source in self.sources.items() for pair in source.pairs]
+
     def png(self, study: str, image: str) -> bytes:
         """The PNG of an image. Raises KeyError for one that is not there; CorruptedPart where its file has changed."""
-        part, row, _ = self._places[study, image]
+        block, row, _ = self._places[study, image]
         with self._lock:
-            if (study, part) not in self._parts:
-                self._parts[study, part] = self.runs[study].read_part("images", part)["image"].to_pylist()
+            if (study, block) not in self._blocks:
+                self._blocks[study, block] = self.sources[study].read(block)
                 self._forget()
-            self._parts.move_to_end((study, part))
-            return self._parts[study, part][row]
+            self._blocks.move_to_end((study, block))
+            return self._blocks[study, block][row]
 
     def digest(self, study: str, image: str) -> str:
-        """The beginning of the SHA-256 of an image's PNG, 32 hexadecimal digits. Raises KeyError as `png` does."""
+        """The beginning of the SHA-256 of an image's content, 32 hexadecimal digits. Raises KeyError as `png` does."""
         return self._places[study, image][2]
 
     def _forget(self) -> None:
-        held = sum(len(png) for rows in self._parts.values() for png in rows)
-        while held > _MOST_BYTES and len(self._parts) > 1:
-            _, rows = self._parts.popitem(last=False)
+        held = sum(len(png) for rows in self._blocks.values() for png in rows)
+        while held > _MOST_BYTES and len(self._blocks) > 1:
+            _, rows = self._blocks.popitem(last=False)
             held -= sum(map(len, rows))
 
-    def _index(self, study: str, run: FinishedRun) -> list[Picture]:
-        pictures = []
-        parts = run.spec.parts
-        if not run.has_all("images", parts):
-            run.read_table("images", parts)  # says what is missing
-        for part in range(parts):
-            table = run.read_part("images", part)
-            columns = (table[name].to_pylist() for name in ("id", "subject", "cell", "sha256"))
-            people = people_of(table).tolist()
-            for row, (image, subject, cell, digest, person) in enumerate(zip(*columns, people, strict=True)):
-                self._places[study, str(image)] = part, row, str(digest)[:_DIGITS]
-                pictures.append(Picture(study, str(image), int(subject), int(cell), person))
-        return pictures
+    def _index(self, alone: bool) -> Iterable[Picture]:
+        for study, source in self.sources.items():
+            for each in source.shown:
+                if each.alone or not alone:
+                    self._places[study, each.id] = each.block, each.row, each.digest
+                    yield Picture(study, each.id, each.subject, each.cell, each.person)

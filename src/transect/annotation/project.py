@@ -1,4 +1,4 @@
-"""What is being asked about which run: set up once in a database, and read back."""
+"""What is being asked about which images: set up once in a database, and read back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 import sqlalchemy as sa
 from pydantic import ValidationError
@@ -17,14 +17,14 @@ from transect.annotation.database import Database, NotCreated, read_setting, wri
 from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
+from transect.annotation.sources import FILE, home_of, source_of
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json, differing_keys
 from transect.runs.plain_json import loads
 from transect.runs.validation_words import expectation
 
 _T = TypeVar("_T")
-FOLDER: Final = "annotations"
-FILE: Final = "annotation.sqlite"
+PHOTOGRAPHS: Final = "photographs"
 
 
 @final
@@ -37,37 +37,51 @@ class Project:
     pictures: Pictures
 
 
-def default_database(run: Path) -> Path:
-    """The embedded database in a run's folder.
+def default_database(place: str | Path) -> Path:
+    """The embedded database of a place: in a run's folder, else in a folder of its own where you work.
 
-    >>> default_database(Path("runs/smile")).as_posix()
-    'runs/smile/annotations/annotation.sqlite'
+    >>> default_database("celeba:data").as_posix()
+    'annotations-celeba-data/annotation.sqlite'
     """
-    return run / FOLDER / FILE
+    return home_of(place) / FILE
 
 
 def open_project(
-    run: Path, address: str | Path | None = None, questions: tuple[str, ...] = (), *, create: bool = True
+    place: str | Path,
+    address: str | Path | None = None,
+    questions: tuple[str, ...] = (),
+    *,
+    create: bool = True,
+    photographs: str | None = None,
 ) -> Project:
-    """Open the annotation of a run; create it, with `questions` (default the paper's), where there is none yet.
+    """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
 
-    create: False refuses a run without an annotation, and makes nothing. Raises BadInput where the database is of
-    another run, or was created with other questions.
+    questions: the paper's by default. create: False refuses a place without an annotation, and makes nothing.
+    photographs: those that an inversion began with; kept in the database. Raises BadInput where the database is of
+    other images, or was created with other questions.
     """
     questionnaire = load(questions) if questions else None
-    return _open(run, address or default_database(run), questionnaire, Pictures(run), create)
+    address = address or default_database(place)
+    return _open(place, address, questionnaire, _pictures(place, address, photographs), create)
 
 
-def change(run: Path, address: str | Path | None, questions: tuple[str, ...], work: Callable[[Project], _T]) -> _T:
-    """What `work` makes of the annotation of a run; where there is none yet, and `work` raises, none is created.
+def change(
+    place: str | Path,
+    address: str | Path | None,
+    questions: tuple[str, ...],
+    work: Callable[[Project], _T],
+    photographs: str | None = None,
+) -> _T:
+    """What `work` makes of the annotation of a place; where there is none yet, and `work` raises, none is created.
 
     Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
     """
-    questionnaire, pictures = load(questions) if questions else None, Pictures(run)
-    there = address or default_database(run)
+    questionnaire, there = load(questions) if questions else None, address or default_database(place)
+    pictures = _pictures(place, there, photographs)
+    exists = _kept_in(there, "questionnaire") is not None
     with tempfile.TemporaryDirectory() as folder:
-        for each in [there] if _exists(there) else [Path(folder) / FILE, there]:
-            project = _open(run, each, questionnaire, pictures, create=True)
+        for each in [there] if exists else [Path(folder) / FILE, there]:
+            project = _open(place, each, questionnaire, pictures, create=True)
             try:
                 result = work(project)
             finally:
@@ -75,26 +89,39 @@ def change(run: Path, address: str | Path | None, questions: tuple[str, ...], wo
     return result
 
 
+class _Read(NamedTuple):
+    """The pictures of a place, and the photographs that they were read with."""
+
+    pictures: Pictures
+    photographs: str | None
+
+
+def _pictures(place: str | Path, address: str | Path, photographs: str | None) -> _Read:
+    kept = photographs or _kept_in(address, PHOTOGRAPHS)
+    return _Read(Pictures(source_of(place, kept).sources), kept)
+
+
 def _open(
-    run: Path, address: str | Path, questionnaire: Questionnaire | None, pictures: Pictures, create: bool
+    place: str | Path, address: str | Path, questionnaire: Questionnaire | None, read: _Read, create: bool
 ) -> Project:
     database = Database(address, make=create)
     try:
         if not create and database.setting("questionnaire") is None:
             raise NotCreated(database.address)
-        return Project(database, _create(database, questionnaire, pictures, run), pictures)
+        return Project(database, _create(database, questionnaire, read, place), read.pictures)
     except BaseException:
         database.close()
         raise
 
 
-def _exists(address: str | Path) -> bool:
+def _kept_in(address: str | Path, name: str) -> str | None:
+    """A setting of a database; None where there is no database yet."""
     try:
         database = Database(address, make=False)
     except NotCreated:
-        return False
+        return None
     try:
-        return database.setting("questionnaire") is not None
+        return database.setting(name)
     finally:
         database.close()
 
@@ -104,8 +131,8 @@ def text_of(questionnaire: Questionnaire) -> str:
     return canonical_json(questionnaire.model_dump(mode="json"))
 
 
-def _create(database: Database, questionnaire: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
-    identity = _identity(pictures)
+def _create(database: Database, questionnaire: Questionnaire | None, read: _Read, place: str | Path) -> Questionnaire:
+    pictures, identity = read.pictures, _identity(read.pictures)
 
     def work(connection: sa.Connection) -> Questionnaire:
         stored = read_setting(connection, "questionnaire")
@@ -113,11 +140,13 @@ def _create(database: Database, questionnaire: Questionnaire | None, pictures: P
             current = questionnaire or load()
             write_setting(connection, "run", identity)
             write_setting(connection, "questionnaire", text_of(current))
+            if read.photographs is not None:
+                write_setting(connection, PHOTOGRAPHS, read.photographs)
             connection.execute(schema.items.insert(), rows_of(current, pictures))
             return current
         if read_setting(connection, "run") != identity:
             raise BadInput(
-                f"{database.address}: expected the ratings of {run}, got those of other images; name another"
+                f"{database.address}: expected the ratings of {place}, got those of other images; name another"
             )
         current = _kept(database, stored)
         if questionnaire is not None and questionnaire != current:
@@ -145,7 +174,7 @@ def _kept(database: Database, text: str) -> Questionnaire:
 
 
 def _identity(pictures: Pictures) -> str:
-    """One text per run and its images, whatever their folder is called."""
-    hashes = {study: run.spec_hash for study, run in pictures.runs.items()}
+    """One text per place and its images, whatever their folder is called."""
+    hashes = {study: source.identity for study, source in pictures.sources.items()}
     listed = hashlib.sha256(canonical_json([list(picture) for picture in pictures.all]).encode()).hexdigest()
     return canonical_json({"specs": hashes, "images": listed})

@@ -3,7 +3,7 @@
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
 Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
 those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
-Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
+Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality` and `conditions` (of a conditional GAN).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Question
 from transect.runs import toml_files
 
-SHIPPED: Final = ("paper", "monk", "pairs", "quality")
+SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions")
+RECONSTRUCTIONS: Final = "reconstructions"
+"""Of `pairs`: real, fake and duplicate pairs of an inversion and its photographs."""
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
 """Keys of the page itself."""
 _KEYS: Final = "1234567890"
@@ -75,7 +77,8 @@ class RaterQuestion(_Table):
     """One question.
 
     scale: whether levels have an order, equal steps, or neither. pairs: about two images: the "ends" of each subject's
-    row of images, its "neighbours", or a CSV file with columns first and second (and study, where there are several).
+    row of images, its "neighbours", the "reconstructions" of an inversion beside its photographs, or a CSV file with
+    columns first and second (and study, where there are several).
     sided: levels name the left and the right image, which change sides at random. attribute: which attribute
     the values of the levels are of. skip: whether "cannot tell" is offered.
     """

@@ -1,6 +1,6 @@
-"""Answers of simulated raters to all questions about a run, so that a protocol can be tried without people.
+"""Answers of simulated raters to all questions about images, so that a protocol can be tried without people.
 
-A rater looks at the value that the image was made with (column `true.` of its attribute) by the model of `simulated`.
+A rater looks at the value that the image was made with, or its label, by the model of `simulated`.
 Their answers say nothing about people.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float
 
 from transect.annotation.exchange import incoming
@@ -129,13 +128,12 @@ def _scale(question: RaterQuestion) -> tuple[str, tuple[float, ...]]:
 
 def _truths(project: Project, attribute: str) -> dict[tuple[str, str], float] | None:
     """The value of an attribute that each image was made with; None where a study does not have it."""
-    column, truths = f"true.{attribute}", {}
-    for study, run in project.pictures.runs.items():
-        table: pa.Table = run.read_table("images", run.spec.parts)
-        if column not in table.column_names:
+    truths: dict[tuple[str, str], float] = {}
+    for study, source in project.pictures.sources.items():
+        values = source.values(attribute)
+        if values is None:
             return None
-        for image, value in zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True):
-            truths[study, str(image)] = float("nan") if value is None else float(value)
+        truths |= {(study, image): value for image, value in values.items()}
     return truths
 
 

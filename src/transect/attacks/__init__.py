@@ -4,9 +4,10 @@ Leakage is the balanced accuracy of an attacker that infers the protected attrib
 predictions (λ_M); amplification is λ_M minus λ_D of labels with as many random errors as the model.
 """
 
-from transect.attacks.analysis import Analysis, Comparison, Level, analyse
+from transect.attacks.analysis import Analysis, Level, Several, analyse, analyse_models
+from transect.attacks.comparisons import Comparison
 from transect.attacks.estimation import Settings, dataset_leakage, model_leakage
-from transect.attacks.outputs import Outputs, chance_errors, model_outputs
+from transect.attacks.outputs import Model, Outputs, chance_errors, model_outputs
 from transect.attacks.perturbation import macro_f1, perturb, solve_rate
 from transect.attacks.records import Estimate, Evidence, LabelledData, Problem, labelled
 
@@ -17,10 +18,13 @@ __all__ = [
     "Evidence",
     "LabelledData",
     "Level",
+    "Model",
     "Outputs",
     "Problem",
     "Settings",
+    "Several",
     "analyse",
+    "analyse_models",
     "chance_errors",
     "dataset_leakage",
     "labelled",

@@ -1,41 +1,35 @@
-"""The analysis of one data set: λ_D with its null, λ_D at lower accuracies, λ_M and Δ, and the learning curve.
-
-Δ as published compares what is learned from a model's logits with what is learned from hard labels with flipped bits,
-so part of it is due to the format. Here hard predictions are compared with hard labels, and scores with scores.
-"""
+"""The analysis of one data set: λ_D with its null, λ_D at lower accuracies, λ_M and Δ of models, learning curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
-from jaxtyping import Float
 
-from transect.attacks import scoring
 from transect.attacks.attackers import Attacker
 from transect.attacks.attackers.auto import Auto
 from transect.attacks.bias_amplification import bias_amp, directional_label, multi_attribute
+from transect.attacks.comparisons import (
+    Comparison,
+    Pair,
+    comparable,
+    compared,
+    contributed,
+    difference,
+    lowest_f1,
+    unmeasured,
+    unreachable,
+)
 from transect.attacks.estimation import Plan, Request, Settings, attack, estimate, null
-from transect.attacks.outputs import Matched, Outputs, chance_errors
-from transect.attacks.perturbation import NOTHING_OCCURS, bits, expected_f1, macro_f1, noise_named, solve_rate
-from transect.attacks.records import Attack, Estimate, Evidence, LabelledData
+from transect.attacks.outputs import Matched, Model, Outputs
+from transect.attacks.perturbation import bits, macro_f1, noise_named, solve_rate
+from transect.attacks.records import Attack, Estimate, LabelledData
 
 CURVE_F1: Final = (80.0, 60.0, 40.0, 20.0)
 SHARES: Final = (0.25, 0.5, 0.75)
-DEALT: Final = "dealt out within labels"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A comparison to make: attacks on the model and on labels, or the reason why it cannot be made."""
-
-    name: str
-    noise: str
-    requests: tuple[Request, Request] | None
-    reason: str = ""
+_Measured: TypeAlias = tuple[Request, list[Attack]]
 
 
 @final
@@ -54,24 +48,12 @@ class Level:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Δ = λ_M − λ_D(a) in one pair of formats; both attackers are scored on the same items.
-
-    name: "published" (scores against flipped bits), "hard" or "scores". noise: how the labels err in λ_D(a).
-    """
-
-    name: str
-    noise: str
-    model: Estimate
-    dataset: Estimate
-    amplification: Estimate
-
-
-@final
 @dataclass(frozen=True)
 class Analysis:
-    """The results. null: where λ_D lies in 95 % of cases if labels say nothing. f1: of the model, in percent.
+    """The results. null: where λ_D lies in 95 % of cases if labels say nothing.
+
+    model: its name; "" without one. f1: its macro F1, and mean_average_precision: its mAP, in percent; NaN without
+    scores. curve: λ_D, and model_curve: λ_M, by the share of the training rows that attackers learn from.
 
     contributions [k, c]: what the items of each category and class add to the headline's Δ; None for several labels.
     counted: amplification by counting, without an attacker, in percentage points; see `bias_amplification`. counted_by
@@ -88,8 +70,11 @@ class Analysis:
     levels: tuple[Level, ...]
     curve: tuple[tuple[float, Estimate], ...]
     n_train: int
+    model: str = ""
     f1: float = float("nan")
+    mean_average_precision: float = float("nan")
     comparisons: tuple[Comparison, ...] = ()
+    model_curve: tuple[tuple[float, Estimate], ...] = ()
     contributions: np.ndarray | None = None
     counted: Mapping[str, float] = field(default_factory=dict)
     counted_by: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -98,9 +83,7 @@ class Analysis:
     @property
     def headline(self) -> Comparison | None:
         """The comparison that gives λ_M and Δ: as published on request, else on scores if there are any, else hard."""
-        first = "published" if self.settings.published else "scores"
-        named = {comparison.name: comparison for comparison in reversed(self.comparisons)}
-        return named.get(first) or named.get("hard") or next(iter(self.comparisons), None)
+        return _headline(self.comparisons, self.settings.published)
 
     def at(self, f1: float) -> Estimate:
         """λ_D at any F1 between the measured levels, by linear interpolation of the estimate and of both ends.
@@ -118,6 +101,35 @@ class Analysis:
         return Estimate(estimate, low, high, self.dataset.n, method="linear interpolation between levels")
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class ModelDifference:
+    """λ_M of `model` minus λ_M of `reference` on the items that both predict, in percentage points.
+
+    format: "scores" or "hard", the same for both; "" where they have none in common.
+    """
+
+    model: str
+    reference: str
+    format: str
+    difference: Estimate
+
+
+@final
+@dataclass(frozen=True)
+class Several:
+    """An analysis for each model, and each model's difference from the first."""
+
+    analyses: tuple[Analysis, ...]
+    differences: tuple[ModelDifference, ...] = ()
+
+
+def _headline(comparisons: Sequence[Comparison], published: bool) -> Comparison | None:
+    named = {comparison.name: comparison for comparison in reversed(comparisons)}
+    first = "published" if published else "scores"
+    return named.get(first) or named.get("hard") or next(iter(comparisons), None)
+
+
 def analyse(
     data: LabelledData,
     attacker: Attacker,
@@ -130,90 +142,207 @@ def analyse(
     settings: Settings | None = None,
     stage: str = "",
 ) -> Analysis:
-    """λ_D, its null, λ_D(a) and, with outputs, λ_M and Δ.
+    """λ_D, its null, λ_D(a) and, with outputs, λ_M and Δ; see `analyse_models`.
 
-    answered: the items that the outputs belong to, where these are not all. noise: `frequency` by default, `flips` in
-    the published protocol. f1: levels of λ_D(a) in percent; by default the model's own, or for fast attackers a curve
-    at 80, 60, 40 and 20, as far as the noise reaches. curve: also train attackers on 25, 50 and 75 % of the training
-    rows; by default all but networks. stage: the label of the progress on standard error; "" is silent.
+    answered: the items that the outputs belong to, where these are not all.
+    """
+    models = [] if outputs is None else [Model(outputs, answered)]
+    return analyse_models(
+        data, attacker, models, noise=noise, f1=f1, curve=curve, settings=settings, stage=stage
+    ).analyses[0]
+
+
+def analyse_models(
+    data: LabelledData,
+    attacker: Attacker,
+    models: Sequence[Model] = (),
+    *,
+    noise: str = "",
+    f1: Sequence[float] | None = None,
+    curve: bool | None = None,
+    settings: Settings | None = None,
+    stage: str = "",
+) -> Several:
+    """λ_D, its null and λ_D(a), and λ_M and Δ of each model; without models one analysis of the labels.
+
+    noise: `frequency` by default, `flips` in the published protocol. f1: levels of λ_D(a) in percent; by default each
+    model's own, and for fast attackers a curve at 80, 60, 40 and 20, as far as the noise reaches. curve: also train
+    attackers on 25, 50 and 75 % of the training rows; by default all but networks. stage: the label of the progress on
+    standard error; "" is silent.
 
     Raises BadInput where splits, noise or levels cannot be used.
     """
     settings = settings or Settings()
     plan = Plan.of(data, attacker, settings)
-    shared = plan if answered is None else Plan.of(answered, attacker, settings)
     noise = noise_named(noise or ("flips" if settings.published else "frequency"))
-    model_f1 = outputs.f1(shared.data, shared.scored) if outputs is not None else float("nan")
-    reason = "" if outputs is None or f1 is not None else _unreachable((shared, plan), noise, model_f1)
-    if f1 is None:
-        f1 = () if reason else _default_levels(plan, noise, outputs, model_f1)
-    rates = [solve_rate(noise, level, data.labels, plan.scored) for level in f1]
+    drafts = [_draft(plan, model, noise, f1) for model in models or (None,)]
     shares = SHARES if (not attacker.is_random if curve is None else curve) else ()
-    pairs = [] if outputs is None else _pairs(shared, outputs, noise, model_f1)
-    requests = _requests(plan, noise, rates, shares, pairs)
-    attacks = dict(zip(requests, attack(attacker, list(requests.values()), stage), strict=True))
+    requests = _requests(plan, noise, drafts, shares)
+    once = {id(request): request for request in requests.values()}
+    answers = dict(zip(once, attack(attacker, list(once.values()), stage), strict=True))
+    measured = {name: (request, answers[id(request)]) for name, request in requests.items()}
+    chosen = tuple(name for name, _ in attacker.chosen.most_common()) if isinstance(attacker, Auto) else ()
+    labels = _OfLabels.of(plan, noise, shares, measured, chosen)
+    return Several(
+        tuple(_finished(labels, draft, number, measured) for number, draft in enumerate(drafts)),
+        tuple(_apart(drafts, number, measured) for number in range(1, len(models))),
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What is to be measured of a model (None: of the labels alone).
+
+    plan: of the items with predictions. levels: of F1. reason: why λ_D at the model's own F1 cannot be had.
+    """
+
+    model: Model | None
+    plan: Plan
+    f1: float
+    levels: tuple[float, ...]
+    rates: tuple[float, ...]
+    reason: str
+    pairs: Sequence[Pair]
+
+
+@final
+@dataclass(frozen=True)
+class _OfLabels:
+    """What all models have in common."""
+
+    plan: Plan
+    noise: str
+    chosen: tuple[str, ...]
+    dataset: Estimate
+    null: tuple[float, float]
+    curve: tuple[tuple[float, Estimate], ...]
+    n_train: int
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        noise: str,
+        shares: Sequence[float],
+        measured: Mapping[object, _Measured],
+        chosen: tuple[str, ...],
+    ) -> _OfLabels:
+        """From the attacks."""
+        asked, attacks = measured["labels"]
+        dataset = estimate(plan, attacks)
+        learned = [(share, estimate(plan, measured["share", share][1])) for share in shares]
+        n_train = sum(len(problem.train) for problem in asked.rounds[0]) // len(plan.folds)
+        curve = (*learned, (1.0, dataset)) if learned else ()
+        return cls(plan, noise, chosen, dataset, null(plan, *measured["null"]), curve, n_train)
+
+
+def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None) -> _Draft:
+    shared, model_f1, reason, pairs = plan, float("nan"), "", list[Pair]()
+    if model is not None:
+        shared = plan if model.answered is None else Plan.of(model.answered, plan.attacker, plan.settings)
+        model_f1 = model.outputs.f1(shared.data, shared.scored)
+        reason = "" if f1 is not None else unreachable((shared, plan), noise, model_f1)
+        pairs = comparable(shared, model.outputs, noise, model_f1)
+    levels = tuple(f1 or ())
+    if f1 is None:
+        own = () if model is None or reason else (model_f1,)
+        levels = (*own, *(level for level in _curve_levels(plan, noise) if level not in own))
+    rates = tuple(solve_rate(noise, level, plan.data.labels, plan.scored) for level in levels)
+    return _Draft(model, shared, model_f1, levels, rates, reason, pairs)
+
+
+def _curve_levels(plan: Plan, noise: str) -> tuple[float, ...]:
+    """The levels of the curve that the noise reaches, none for slow attackers."""
+    if plan.attacker.is_slow:
+        return ()
+    lowest = lowest_f1(plan, noise)
+    return tuple(level for level in CURVE_F1 if level >= lowest)
+
+
+def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence[float]) -> dict[object, Request]:
+    """Every figure to be measured, by name, rate, share, or the numbers of the model, comparison and side."""
+    labels = plan.data.labels
+    requests: dict[object, Request] = {"labels": plan.evidence(labels), "null": plan.shuffled(labels)}
+    rates = dict.fromkeys(rate for draft in drafts for rate in draft.rates)
+    requests |= {("rate", rate): plan.noisy(noise, rate) for rate in rates}
+    requests |= {("share", share): plan.evidence(labels, share) for share in shares}
+    for model, draft in enumerate(drafts):
+        for number, pair in enumerate(draft.pairs):
+            requests |= {(model, number, side): request for side, request in enumerate(pair.requests or ())}
+        if draft.pairs and draft.model is not None:
+            seen = draft.model.outputs.seen(plan.attacker)
+            requests |= {(model, "share", share): draft.plan.evidence(seen, share) for share in shares}
+    return requests
+
+
+def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[object, _Measured]) -> Analysis:
+    """The analysis of one model, or of the labels."""
+    plan, outputs = labels.plan, None if draft.model is None else draft.model.outputs
     levels = [
-        Level(level, _measured_f1(plan, requests["rate", rate]), noise, rate, estimate(plan, attacks["rate", rate]))
-        for level, rate in zip(f1, rates, strict=True)
+        Level(
+            level,
+            _measured_f1(plan, measured["rate", rate][0]),
+            labels.noise,
+            rate,
+            estimate(plan, measured["rate", rate][1]),
+        )
+        for level, rate in zip(draft.levels, draft.rates, strict=True)
     ]
-    if reason:
-        levels = [Level(model_f1, np.nan, noise, np.nan, _none(reason))]
-    dataset = estimate(plan, attacks["labels"])
-    learned = [(share, estimate(plan, attacks["share", share])) for share in shares]
-    counted, counted_by = ({}, {}) if outputs is None else _counted(plan, shared, outputs)
+    if draft.reason:
+        levels = [Level(draft.f1, np.nan, labels.noise, np.nan, unmeasured(draft.reason)), *levels]
+    attacks: dict[object, list[Attack]] = {
+        name[1:]: attacks for name, (_, attacks) in measured.items() if isinstance(name, tuple) and name[0] == number
+    }
+    comparisons = compared(draft.plan, draft.pairs, attacks)
+    shares = [share for share, _ in labels.curve[:-1]] if draft.pairs else []
+    learned = [(share, estimate(draft.plan, attacks["share", share])) for share in shares]
+    headline = _headline(comparisons, plan.settings.published)
+    counted, counted_by = ({}, {}) if outputs is None else _counted(plan, draft.plan, outputs)
     return Analysis(
-        data=data,
-        settings=settings,
-        attacker=attacker.name,
-        chosen=tuple(name for name, _ in attacker.chosen.most_common()) if isinstance(attacker, Auto) else (),
-        noise=noise,
-        dataset=dataset,
-        null=null(plan, requests["null"], attacks["null"]),
+        data=plan.data,
+        settings=plan.settings,
+        attacker=plan.attacker.name,
+        chosen=labels.chosen,
+        noise=labels.noise,
+        dataset=labels.dataset,
+        null=labels.null,
         levels=tuple(levels),
-        curve=(*learned, (1.0, dataset)) if learned else (),
-        n_train=sum(len(problem.train) for problem in requests["labels"].rounds[0]) // len(plan.folds),
-        f1=model_f1,
-        comparisons=_comparisons(shared, pairs, attacks),
-        contributions=_contributions(shared, pairs, attacks),
+        curve=labels.curve,
+        n_train=labels.n_train,
+        model="" if draft.model is None else draft.model.name,
+        f1=draft.f1,
+        mean_average_precision=_precision(draft),
+        comparisons=comparisons,
+        model_curve=(*learned, (1.0, headline.model)) if learned and headline is not None else (),
+        contributions=contributed(draft.plan, draft.pairs, attacks),
         counted=counted,
         counted_by=counted_by,
         matched=None if outputs is None else outputs.matched,
     )
 
 
-def _default_levels(plan: Plan, noise: str, outputs: Outputs | None, model_f1: float) -> tuple[float, ...]:
-    """The model's F1; without a model the levels of the curve that the noise reaches, none for slow attackers."""
-    if outputs is not None:
-        return (model_f1,)
-    if plan.attacker.is_slow:
-        return ()
-    lowest = _lowest_f1(plan, noise)
-    return tuple(level for level in CURVE_F1 if level >= lowest)
+def _precision(draft: _Draft) -> float:
+    if draft.model is None:
+        return float("nan")
+    return draft.model.outputs.mean_average_precision(draft.plan.data, draft.plan.scored)
 
 
-def _requests(
-    plan: Plan, noise: str, rates: Sequence[float], shares: Sequence[float], pairs: Sequence[_Pair]
-) -> dict[object, Request]:
-    """Every figure to be measured, by name, rate, share or the comparison's number and side."""
-    labels = plan.data.labels
-    requests: dict[object, Request] = {"labels": plan.evidence(labels), "null": plan.shuffled(labels)}
-    requests |= {("rate", rate): plan.noisy(noise, rate) for rate in rates}
-    requests |= {("share", share): plan.evidence(labels, share) for share in shares}
-    for number, pair in enumerate(pairs):
-        requests |= {(number, side): request for side, request in enumerate(pair.requests or ())}
-    return requests
-
-
-def _contributions(
-    plan: Plan, pairs: Sequence[_Pair], attacks: Mapping[object, list[Attack]]
-) -> Float[np.ndarray, "k c"] | None:
-    """What each category and class adds to Δ in the first like-for-like comparison."""
-    labels = plan.data.labels
-    numbers = [i for i, pair in enumerate(pairs) if pair.requests is not None and pair.name != "published"]
-    if labels.category is None or not numbers:
-        return None
-    model, dataset = attacks[numbers[0], 0], attacks[numbers[0], 1]
-    return scoring.contributions(model, dataset, plan.data.protected, labels.category, len(labels.names))
+def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Measured]) -> ModelDifference:
+    """λ_M of a model minus that of the first, in a format that both have."""
+    first, other = drafts[0], drafts[number]
+    places = [
+        {pair.name: place for place, pair in reversed(list(enumerate(draft.pairs))) if pair.requests}
+        for draft in (first, other)
+    ]
+    name = next((name for name in ("scores", "hard") if all(name in place for place in places)), "")
+    other_name, first_name = (draft.model.name if draft.model is not None else "" for draft in (other, first))
+    if not name:
+        reason = "the two models have no format of predictions in common"
+        return ModelDifference(other_name, first_name, "", unmeasured(reason))
+    ours, theirs = (measured[model, place[name], 0][1] for model, place in zip((0, number), places, strict=True))
+    _, _, apart = difference(other.plan, theirs, first.plan, ours)
+    return ModelDifference(other_name, first_name, name, apart)
 
 
 def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float], dict[str, np.ndarray]]:
@@ -234,70 +363,6 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
     values = {name: measure.value for name, measure in sums.items()}
     parts = {name: measure.contributions / max(measure.counted, 1) for name, measure in sums.items()}
     return values | {"multi_attribute": mean}, parts
-
-
-def _lowest_f1(plan: Plan, noise: str) -> float:
-    """The least macro F1 that the noise leaves."""
-    return expected_f1(noise, 0.5 if noise == "flips" else 1.0, plan.data.labels, plan.scored)
-
-
-def _unreachable(plans: Sequence[Plan], noise: str, f1: float) -> str:
-    """Why no rate of the noise leaves this F1 in one of the plans; "" where one does in all."""
-    if np.isnan(f1):
-        return NOTHING_OCCURS
-    for plan in plans:
-        if f1 < (lowest := _lowest_f1(plan, noise)):
-            return f"the model's F1, {f1:.2f} %, is below {lowest:.2f} %, the least that noise ({noise}) leaves"
-    return ""
-
-
-def _none(reason: str) -> Estimate:
-    return Estimate(np.nan, np.nan, np.nan, 0, reason=reason)
-
-
-def _pairs(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[_Pair]:
-    """The comparisons that the attacker can make."""
-    data, rounds = plan.data, range(plan.n_rounds(noisy=True))
-
-    def pair(name: str, kind: str, seen: Evidence) -> _Pair:
-        if kind == DEALT:
-            copies = [chance_errors(data, seen, plan.settings.seed + r) for r in rounds]
-            return _Pair(name, kind, (plan.evidence(seen), plan.copies(copies)))
-        if reason := _unreachable((plan,), kind, f1):
-            return _Pair(name, kind, None, reason)
-        rate = solve_rate(kind, f1, data.labels, plan.scored)
-        return _Pair(name, kind, (plan.evidence(seen), plan.noisy(kind, rate)))
-
-    pairs = []
-    if outputs.scores is not None and not plan.attacker.knows_noise:  # the closed form takes no scores
-        pairs += [pair("published", "flips", outputs.scores), pair("scores", DEALT, outputs.scores)]
-    if not plan.attacker.knows_noise or outputs.hard.category is not None:
-        pairs += [pair("hard", DEALT, outputs.hard), pair("hard", noise, outputs.hard)]
-    return pairs
-
-
-def _comparisons(plan: Plan, pairs: Sequence[_Pair], attacks: Mapping[object, list[Attack]]) -> tuple[Comparison, ...]:
-    """A comparison that cannot be made has λ_M of the same predictions, and the reason."""
-    measured = {
-        i: _compared(plan, pair, attacks[i, 0], attacks[i, 1])
-        for i, pair in enumerate(pairs)
-        if pair.requests is not None
-    }
-    models = {comparison.name: comparison.model for comparison in measured.values()}
-    comparisons = []
-    for i, pair in enumerate(pairs):
-        model, none = models["scores" if pair.name == "published" else pair.name], _none(pair.reason)
-        comparisons.append(measured.get(i) or Comparison(pair.name, pair.noise, model, none, none))
-    return tuple(comparisons)
-
-
-def _compared(plan: Plan, pair: _Pair, model: Sequence[Attack], dataset: Sequence[Attack]) -> Comparison:
-    data = plan.data
-    if plan.settings.published:
-        amplification = scoring.published_difference(model, dataset, data.protected, data.n_classes)
-    else:
-        amplification = scoring.difference(model, dataset, data.protected, len(plan.folds), data.subjects)
-    return Comparison(pair.name, pair.noise, estimate(plan, model), estimate(plan, dataset), amplification)
 
 
 def _measured_f1(plan: Plan, request: Request) -> float:

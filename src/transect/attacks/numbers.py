@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, final
 
@@ -11,10 +11,13 @@ import numpy as np
 from jaxtyping import Float
 
 from transect import __version__
-from transect.attacks.analysis import Analysis, Comparison, Level
+from transect.attacks.analysis import Analysis, ModelDifference
+from transect.attacks.comparisons import Comparison
 from transect.attacks.outputs import Matched
 from transect.attacks.overview import Cost, Overview
 from transect.attacks.records import Estimate, Format, LabelledData
+from transect.attacks.representations import RepresentationRow
+from transect.attacks.side_by_side import AtAccuracy, Interval, TableRow, at_accuracy
 from transect.runs.wording import counted
 
 WORKS: Final = {
@@ -35,26 +38,6 @@ MOST_CONTRIBUTIONS: Final = 12
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Two ends, in percent."""
-
-    low: float
-    high: float
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtAccuracy(Estimate):
-    """λ_D of labels with errors. f1: their macro F1 in percent; f1_measured: what the noise left in the first round."""
-
-    f1: float
-    f1_measured: float
-    noise: str
-    rate: float
-
-
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmplificationFigure(Estimate):
     """Δ = λ_M − λ_D in percentage points, in a format of answers and with a noise of the labels."""
@@ -66,7 +49,7 @@ class AmplificationFigure(Estimate):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint(Estimate):
-    """λ_D of an attacker that learns from `share` percent of the training rows."""
+    """Leakage that an attacker finds that learns from `share` percent of the training rows."""
 
     share: float
 
@@ -121,7 +104,11 @@ class LeakageNumbers:
 
     dataset_leakage: λ_D. null: where λ_D lies in 95 % of cases if labels say nothing. at_accuracy: λ_D(a).
     model_leakage: λ_M, and amplification: Δ, of the comparison that the headline reports; None without predictions.
-    labels: how many. chance: what guessing reaches. chosen: what `auto` chose. model_f1: macro F1 of the predictions.
+    labels: how many. chance: what guessing reaches. chosen: what `auto` chose. model: its name; model_f1: macro F1 and
+    model_mean_average_precision: mAP of its predictions, NaN where these are no scores. learning_curve: of λ_D, and
+    model_learning_curve: of λ_M. table: rows of several models, balanced subsets, attackers and protected attributes,
+    the first that of the other figures; none where there would be one. differences: of λ_M, from the first model.
+    representations: leakage of layers, and of the words of captions.
     counted: amplification by counting, without an attacker. answers: how predictions were matched to the labels.
     contributions: to the like-for-like Δ; counted_contributions: to each measure by counting. subjects: people on the
     items; None where no column says who repeats.
@@ -147,9 +134,12 @@ class LeakageNumbers:
     rounds: int
     seed: int
     chosen: tuple[str, ...]
+    model: str
     model_f1: float
+    model_mean_average_precision: float
     comparisons: tuple[ComparisonFigures, ...]
     learning_curve: tuple[CurvePoint, ...]
+    model_learning_curve: tuple[CurvePoint, ...]
     counted: Mapping[str, float]
     answers: Matched | None
     notes: tuple[str, ...]
@@ -159,21 +149,37 @@ class LeakageNumbers:
     transect_version: str
     confidence: int
     overview: OverviewFigures
+    table: tuple[TableRow, ...]
+    differences: tuple[ModelDifference, ...]
+    representations: tuple[RepresentationRow, ...]
     contributions: tuple[Contribution, ...]
     counted_contributions: Mapping[str, tuple[Contribution, ...]]
     works: tuple[str, ...]
 
 
-def numbers_of(analysis: Analysis, overview: Overview, source: str, caution: str = "") -> LeakageNumbers:
+@final
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What is measured beside the first model: see the fields of these names in `LeakageNumbers`."""
+
+    table: tuple[TableRow, ...] = ()
+    differences: tuple[ModelDifference, ...] = ()
+    representations: tuple[RepresentationRow, ...] = ()
+
+
+def numbers_of(
+    analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = (), further: Further | None = None
+) -> LeakageNumbers:
     """The records of an analysis. source: what the page calls the labels, as the name of their file.
 
-    caution: a note on the table, before the others; "" for none.
+    cautions: notes on the table, before the others.
     """
+    further = further or Further()
     headline, data = analysis.headline, analysis.data
     return LeakageNumbers(
         dataset_leakage=analysis.dataset,
         null=Interval(*analysis.null),
-        at_accuracy=tuple(_at_accuracy(level) for level in analysis.levels),
+        at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
         model_leakage=None if headline is None else headline.model,
         amplification=None if headline is None else _amplification(headline),
         attacker=analysis.attacker,
@@ -191,18 +197,24 @@ def numbers_of(analysis: Analysis, overview: Overview, source: str, caution: str
         rounds=analysis.dataset.rounds,
         seed=analysis.settings.seed,
         chosen=analysis.chosen,
+        model=analysis.model,
         model_f1=analysis.f1,
+        model_mean_average_precision=analysis.mean_average_precision,
         comparisons=tuple(_comparison(comparison) for comparison in analysis.comparisons),
-        learning_curve=tuple(CurvePoint(**asdict(point), share=100 * share) for share, point in analysis.curve),
+        learning_curve=_curve(analysis.curve),
+        model_learning_curve=_curve(analysis.model_curve),
         counted=dict(analysis.counted),
         answers=analysis.matched,
-        notes=((caution,) if caution else ()) + notes(analysis),
+        notes=(*cautions, *notes(analysis)),
         caveat=CAVEAT + (CURVE if analysis.curve else NO_CURVE),
         title=f"Leakage of {data.attribute} from {source}",
         source=source,
         transect_version=__version__,
         confidence=95,
         overview=_overview(overview),
+        table=further.table,
+        differences=further.differences,
+        representations=further.representations,
         contributions=() if analysis.contributions is None else _largest(analysis, analysis.contributions),
         counted_contributions={name: _largest(analysis, points) for name, points in analysis.counted_by.items()},
         works=_works(analysis),
@@ -248,12 +260,6 @@ def _matching(matched: Matched, analysis: Analysis) -> list[str]:
     return lines
 
 
-def _at_accuracy(level: Level) -> AtAccuracy:
-    return AtAccuracy(
-        **asdict(level.leakage), f1=level.f1, f1_measured=level.f1_measured, noise=level.noise, rate=level.rate
-    )
-
-
 def _amplification(comparison: Comparison) -> AmplificationFigure:
     return AmplificationFigure(**asdict(comparison.amplification), format=comparison.name, noise=comparison.noise)
 
@@ -277,6 +283,10 @@ def _overview(overview: Overview) -> OverviewFigures:
     )
     worst = overview.worst if math.isfinite(overview.worst) else math.nan
     return OverviewFigures(labels, len(overview.names), worst, overview.costs)
+
+
+def _curve(points: Sequence[tuple[float, Estimate]]) -> tuple[CurvePoint, ...]:
+    return tuple(CurvePoint(**asdict(point), share=100 * share) for share, point in points)
 
 
 def _largest(analysis: Analysis, contributions: Float[np.ndarray, "k c"]) -> tuple[Contribution, ...]:

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
+from transect.attacks.attackers.protocol import Attacker
 from transect.attacks.chance import uniforms
+from transect.attacks.performance import average_precision
 from transect.attacks.perturbation import bits, macro_f1
 from transect.attacks.records import Evidence, LabelledData
 from transect.errors import BadInput
@@ -48,9 +50,26 @@ class Outputs:
     scores: Evidence | None = None
     matched: Matched | None = None
 
+    def seen(self, attacker: Attacker) -> Evidence:
+        """What the attacker learns from: scores, where there are any and it takes them."""
+        return self.hard if self.scores is None or attacker.knows_noise else self.scores
+
     def f1(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> float:
         """Macro F1 of the hard answers on some rows, in percent."""
         return macro_f1(bits(data.labels, rows), self.predicted(data, rows))
+
+    def mean_average_precision(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> float:
+        """Of the scores on some rows, in percent: the mean over the labels that occur; NaN without scores.
+
+        Each label's items are ranked by its column, as `performance.average_precision` does it.
+        """
+        if self.scores is None:
+            return float("nan")
+        truth, scores = bits(data.labels, rows), self.scores.matrix[rows]
+        present = np.flatnonzero(truth.any(axis=0))
+        if not len(present):
+            return float("nan")
+        return float(np.mean([average_precision(scores[:, label], truth[:, label]) for label in present]))
 
     def predicted(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m k"]:
         """The hard answers as one bit for each label of the data; an answer that no label is has none."""
@@ -60,6 +79,16 @@ class Outputs:
         """The chosen rows, in the chosen order."""
         scores = None if self.scores is None else self.scores.take(rows)
         return Outputs(self.hard.take(rows), scores, self.matched)
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """A model's outputs with its name. answered: the items that they belong to, where these are not all."""
+
+    outputs: Outputs
+    answered: LabelledData | None = None
+    name: str = "model"
 
 
 def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | None = None) -> Outputs:

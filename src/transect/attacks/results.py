@@ -8,15 +8,45 @@ from typing import Final
 
 import pyarrow as pa
 
-from transect.attacks.numbers import CurvePoint, LeakageNumbers
+from transect.attacks.analysis import ModelDifference
+from transect.attacks.numbers import ComparisonFigures, CurvePoint, LeakageNumbers
 from transect.attacks.overview import Cost
 from transect.attacks.records import Estimate
+from transect.attacks.representations import RepresentationRow
+from transect.attacks.side_by_side import TableRow
 
 COUNTED: Final = {
     "bias_amp": "BiasAmp",
     "directional": "BiasAmp→, label from class",
     "multi_attribute": "multi-attribute",
 }
+
+
+_TABLE: Final = (
+    "items",
+    "attribute",
+    "model",
+    "attacker",
+    "training items",
+    "λ_D, %",
+    "λ_M, %",
+    "λ_D(a), %",
+    "Δ, points",
+    "F1",
+    "mAP",
+    "note",
+)
+_SAME: Final = ("items", "attribute", "model", "attacker", "training items")
+REPRESENTATION_HEADINGS: Final = (
+    "representation",
+    "attacker",
+    "numbers",
+    "λ, %",
+    "95 % interval",
+    "beyond the label",
+    "left out",
+)
+DIFFERENCE_HEADINGS: Final = ("difference of λ_M", "points", "95 % interval", "predictions")
 
 
 def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
@@ -29,7 +59,9 @@ def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
         rows.append((f"λ_D at F1 {at}", level, how))
     at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
     for comparison in numbers.comparisons:
-        how = f"{comparison.name}; labels: {comparison.noise}"
+        how = f"{comparison.name}; labels: {comparison.noise}" + (
+            "; headline" if _is_headline(comparison, numbers) else ""
+        )
         rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
         rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
         rows.append(("amplification Δ", comparison.amplification, how))
@@ -57,9 +89,73 @@ def table_of(numbers: LeakageNumbers) -> pa.Table:
     return pa.table(columns)
 
 
-def curve_rows(curve: Sequence[CurvePoint]) -> list[list[str]]:
-    """The learning curve as rows: share of the training rows, estimate, interval."""
-    return [[f"{point.share:.0f} %", *_texts(point)] for point in curve]
+def _is_headline(comparison: ComparisonFigures, numbers: LeakageNumbers) -> bool:
+    chosen = numbers.amplification
+    return chosen is not None and (comparison.name, comparison.noise) == (chosen.format, chosen.noise)
+
+
+def curve_rows(curve: Sequence[CurvePoint], of_model: Sequence[CurvePoint] = ()) -> list[list[str]]:
+    """The learning curves as rows: share of the training rows, λ_D with its interval and λ_M, empty without a model."""
+    models = [_texts(point) for point in of_model] or [["", ""]] * len(curve)
+    return [[f"{point.share:.0f} %", *_texts(point), *model] for point, model in zip(curve, models, strict=True)]
+
+
+def table_of_rows(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of the table as texts, without columns that say nothing or the same of every row."""
+    texts = [_table_row(row) for row in rows]
+    columns = list(zip(*texts, strict=True))
+    kept = [
+        number
+        for number, (heading, column) in enumerate(zip(_TABLE, columns, strict=True))
+        if any(column) and (heading not in _SAME or len(set(column)) > 1)
+    ]
+    return [_TABLE[number] for number in kept], [[row[number] for number in kept] for row in texts]
+
+
+def representation_rows(rows: Sequence[RepresentationRow]) -> list[list[str]]:
+    """Leakage of representations as texts."""
+    return [
+        [
+            row.name,
+            row.attacker,
+            str(row.columns),
+            *_texts(row.leakage),
+            _short(row.beyond_label),
+            str(row.left_out or ""),
+        ]
+        for row in rows
+    ]
+
+
+def difference_rows(differences: Sequence[ModelDifference]) -> list[list[str]]:
+    """λ_M of each model minus that of the first, as texts."""
+    return [[f"{item.model} − {item.reference}", *_texts(item.difference), item.format] for item in differences]
+
+
+def items_of(row: TableRow) -> str:
+    """Which items a row is about, in words: a subset by its α, or the level of another attribute that they have."""
+    about = f"α = {row.alpha:g}" if row.alpha is not None else "all items"
+    return row.within or about
+
+
+def _table_row(row: TableRow) -> list[str]:
+    head = [items_of(row), row.attribute, row.model or "labels", row.attacker, " + ".join(map(str, row.n_train))]
+    if row.reason:
+        return [*head, "not estimable", "", "", "", "", "", row.reason]
+    figures = (row.dataset_leakage, row.model_leakage, row.dataset_at_accuracy, row.amplification)
+    scores = ("" if math.isnan(value) else f"{value:.2f}" for value in (row.f1, row.mean_average_precision))
+    return [*head, *(_short(figure) for figure in figures), *scores, row.note]
+
+
+def _short(estimate: Estimate | None) -> str:
+    """An estimate with its interval; nothing where there is none."""
+    if estimate is None:
+        return ""
+    if not math.isfinite(estimate.estimate):
+        return "not estimable"
+    if not math.isfinite(estimate.low):
+        return f"{estimate.estimate:.2f}"
+    return f"{estimate.estimate:.2f} ({estimate.low:.1f} to {estimate.high:.1f})"
 
 
 def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:

@@ -36,7 +36,7 @@ def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]
     """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
     protected classes. All items of a subject are in the same fold; the fold is dealt by its most frequent class.
 
-    Raises BadInput where a split or a fold lacks a class of the protected attribute.
+    Raises BadInput where there are no training or test rows, or a fold lacks a class of the protected attribute.
     """
     if data.split is not None:
         parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
@@ -44,6 +44,7 @@ def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]
         number = _fold_numbers(data, seed, n_folds)
         everything, none = np.arange(len(data)), np.array([], dtype=np.int64)
         parts = [Fold(everything[number != fold], none, everything[number == fold]) for fold in range(n_folds)]
+    _check_parts(data)
     for fold in parts:
         _check_classes(data, fold)
     return parts
@@ -147,6 +148,20 @@ def _dealt(groups: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"], n_fold
         rows = np.flatnonzero(groups == group)
         number[rows[np.argsort(draws[rows], kind="stable")]] = np.arange(len(rows)) % n_folds
     return number
+
+
+def _check_parts(data: LabelledData) -> None:
+    """Raise BadInput where the column of splits names no training or no test rows."""
+    if data.split is None:
+        return
+    counts = {str(name): int((data.split == name).sum()) for name in np.unique(data.split)}
+    for name in ("train", "test"):
+        if name not in counts:
+            got = ", ".join(f"{count} {part}" for part, count in counts.items()) or "no rows"
+            raise BadInput(
+                f"splits: expected train and test rows, got no {name} rows ({got}); leave out --split to cross-fit, or "
+                "read all parts of the data set"
+            )
 
 
 def _check_classes(data: LabelledData, fold: Fold) -> None:

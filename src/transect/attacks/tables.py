@@ -132,24 +132,32 @@ def balanced_table(
 ) -> tuple[pa.Table, list[str]]:
     """The rows that `labelled_data` uses, with a column in_alpha3 … for each α: is the row in the subset?
 
-    Every split is balanced by itself, so that --where in_alpha1 works on any of them. data: read in the same way, its
-    rows in the same order.
+    Every split is balanced by itself, so that --where in_alpha1 works on any of them. A column that the table has
+    stays. data: read in the same way, its rows in the same order.
 
     Returns the rows, and a line for each column whose search ran out of time.
     """
     stopped = []
     rows, _ = _filtered(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
+        if mark_of(alpha) in rows.column_names:
+            continue
         keep, splits = balanced_splits(data, alpha, seed=seed, balance_sizes=balance_sizes)
-        name, marks = f"in_alpha{alpha:g}", pa.array(keep)
+        name = mark_of(alpha)
         if splits:
             parts = f" of {', '.join(splits)}" if splits != [""] else ""
             stopped.append(f"{name}: the search{parts} ran out of time: another run may mark other rows")
-        if name in rows.column_names:
-            rows = rows.set_column(rows.column_names.index(name), name, marks)
-        else:
-            rows = rows.append_column(name, marks)
+        rows = rows.append_column(name, pa.array(keep))
     return rows, stopped
+
+
+def mark_of(alpha: float) -> str:
+    """The column that marks the subset of an α.
+
+    >>> mark_of(1.5)
+    'in_alpha1.5'
+    """
+    return f"in_alpha{alpha:g}"
 
 
 def _read_folder(path: Path, role: str) -> pa.Table:

@@ -15,7 +15,7 @@ from transect.datasets.labelled import LabelledImages, Request
 from transect.datasets.pictures import Crop
 from transect.errors import BadInput, UnknownName
 
-__all__ = ["READERS", "Crop", "LabelledImages", "Reader", "open_dataset"]
+__all__ = ["READERS", "Crop", "LabelledImages", "Reader", "open_dataset", "options_of"]
 
 OPTIONS: Final = ("crop", "split", "limit")
 
@@ -60,7 +60,7 @@ def open_dataset(
     Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.
     """
     reader, colon, rest = text.partition(":")
-    path, options = _options(rest)
+    path, options = options_of(rest)
     if not colon or not path:
         raise BadInput(f"--dataset {text!r}: expected READER:PATH, for example folder:faces")
     if reader not in READERS:
@@ -76,8 +76,8 @@ def open_dataset(
     return READERS[reader].read(Path(path), request)
 
 
-def _options(rest: str) -> tuple[str, dict[str, str]]:
-    """The path, and the options after a question mark."""
+def options_of(rest: str) -> tuple[str, dict[str, str]]:
+    """The path, and the options after a question mark. Raises UnknownName for another option."""
     path, mark, query = rest.rpartition("?")
     if not mark or "=" not in query:
         return rest, {}

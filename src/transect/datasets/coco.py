@@ -12,7 +12,7 @@ Zhao et al. 2017, Men also like shopping, arXiv:1707.09457.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +46,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     part = request.split or _DEFAULT
     if not re.fullmatch(r"[\w-]+", part):
         raise BadInput(f"split: expected a part as COCO names it, as train2014, got {part!r}; change it")
-    table = needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
+    table = objects_table(path, part)
     captions = find(path, (f"captions_{part}.json",), _TABLES_IN)
     root = needed(path, (part,), "COCO", (".", "images"))
     content = read_json(table, ("images", "annotations", "categories"))
@@ -91,23 +91,53 @@ def records(content: object, source: Path, *keys: str) -> list[Mapping[str, Any]
     return rows
 
 
+def has_objects(path: Path, part: str) -> bool:
+    """Whether the objects of a part are below `path`."""
+    return find(path, (f"instances_{part}.json",), _TABLES_IN) is not None
+
+
+def objects_table(path: Path, part: str) -> Path:
+    """The table of a part's objects. Raises BadInput where it is not below `path`."""
+    return needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
+
+
+def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
+    """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
+
+    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year.
+    Returns also how many pictures have no gender by their captions. Raises BadInput where a table is not there.
+    """
+    folder_of(path, "COCO's folder")
+    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
+    lost = 0
+    for part in parts:
+        table = objects_table(path, part)
+        captions = needed(path, (f"captions_{part}.json",), "COCO", _TABLES_IN)
+        content = read_json(table, ("images", "annotations", "categories"))
+        names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
+        genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(names))
+        kinds, there = _marked(content, table, names, tuple(names))
+        rows = [row for row, gender in enumerate(genders) if gender]
+        lost += len(names) - len(rows)
+        stems = [Path(name).stem for name in names.values()]
+        columns["id"] += [stems[row] for row in rows]
+        columns["split"] += [part.rstrip("0123456789")] * len(rows)
+        columns[GENDER] += [genders[row] for row in rows]
+        for number, kind in enumerate(kinds.values()):
+            if kind != PERSON:
+                columns.setdefault(kind, []).extend(there[rows, number].astype(int).tolist())
+    return columns, lost
+
+
 def _objects(
     content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
     """A label of yes and no for each kind of object; person is none, since it is on most pictures with a gender."""
-    kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
-    places, columns = {number: row for row, number in enumerate(kept)}, {number: n for n, number in enumerate(kinds)}
-    there = np.zeros((len(kept), len(kinds)))
-    for row in records(content["annotations"], table, "image_id", "category_id"):
-        picture, kind = int(row["image_id"]), int(row["category_id"])
-        if picture not in names or kind not in columns:
-            raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
-        if picture in places:
-            there[places[picture], columns[kind]] = 1
+    kinds, there = _marked(content, table, names, kept)
     labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
-    for kind, name in kinds.items():
-        values: Float[np.ndarray, " n"] = there[:, columns[kind]]
+    for column, name in enumerate(kinds.values()):
+        values: Float[np.ndarray, " n"] = there[:, column]
         if name == PERSON:
             skipped[name] = "people are who the labels are about"
         elif len(np.unique(values)) < 2:
@@ -118,15 +148,35 @@ def _objects(
     return labels, skipped
 
 
+def _marked(
+    content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
+) -> tuple[dict[int, str], Float[np.ndarray, "n k"]]:
+    """The kinds of objects by number, and 1 where annotators marked one on a picture."""
+    kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
+    places, columns = {number: row for row, number in enumerate(kept)}, {number: n for n, number in enumerate(kinds)}
+    there = np.zeros((len(kept), len(kinds)))
+    for row in records(content["annotations"], table, "image_id", "category_id"):
+        picture, kind = int(row["image_id"]), int(row["category_id"])
+        if picture not in names or kind not in columns:
+            raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
+        if picture in places:
+            there[places[picture], columns[kind]] = 1
+    return kinds, there
+
+
 def _gender(captions: object, source: Path, kept: tuple[int, ...]) -> Labelled | str:
+    meaning = "label gender: captions say man or men, or woman or women, and never both"
+    return levels_in_order(GENDER, _genders(captions, source, kept), ("man", "woman"), meaning, "COCO's captions")
+
+
+def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]:
+    """What the captions of each picture call people: man, woman, or an empty text where they say neither or both."""
     genders: dict[int, set[str]] = {number: set() for number in kept}
     for row in records(captions, source, "image_id", "caption"):
         words = genders.get(int(row["image_id"]))
         if words is not None:
             words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(row["caption"]))}
-    column = [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
-    meaning = "label gender: captions say man or men, or woman or women, and never both"
-    return levels_in_order(GENDER, column, ("man", "woman"), meaning, "COCO's captions")
+    return [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
 
 
 def _with(

@@ -129,6 +129,18 @@ def parse_default(text: str) -> tuple[str, float]:
         raise BadInput(f"default {text!r}: expected NAME=VALUE with a number, for example Eyeglasses=0") from None
 
 
+def parse_change(text: str) -> tuple[str, str]:
+    """A=B, two outcomes of which the second is subtracted.
+
+    >>> parse_change("error_new=error_old")
+    ('error_new', 'error_old')
+    """
+    after, equals, before = text.partition("=")
+    if not equals:
+        raise BadInput(f"change {text!r}: expected A=B with two columns of --outcome")
+    return after, before
+
+
 def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
     """A column by name. Raises UnknownName with the nearest."""
     if name not in table.column_names:

@@ -11,7 +11,7 @@ adult female, woman where it is the other way round. Sources: Yatskar et al. 201
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,6 +68,26 @@ def read(path: Path, request: Request) -> LabelledImages:
         ABOUT,
     )
     return build("imsitu", path, rows, request)
+
+
+def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
+    """Columns id, split, gender and verb of the pictures with a gender; no picture is opened.
+
+    Returns also how many pictures have no gender by their frames. Raises BadInput where a table is not there.
+    """
+    folder_of(path, "imSitu's folder")
+    people = _people(needed(path, (SPACE,), "imSitu"))
+    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: [], "verb": []}
+    lost = 0
+    for part in parts:
+        for name, entry in _entries(needed(path, (f"{part}.json",), "imSitu")).items():
+            gender = _agent(entry, people)
+            lost += not gender
+            if gender:
+                row = {"id": Path(name).stem, "split": part, GENDER: gender, "verb": str(entry["verb"])}
+                for column, value in row.items():
+                    columns[column].append(value)
+    return columns, lost
 
 
 def _entries(table: Path) -> dict[str, Mapping[str, Any]]:

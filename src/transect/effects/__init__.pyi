@@ -53,6 +53,8 @@ from .outcomes import compute as compute
 from .outcomes import offered as offered
 from .overlap import found as found
 from .overlap import intersection_over_union as intersection_over_union
+from .pair_perception import pair_ranking as pair_ranking
+from .pair_perception import perceived_difference as perceived_difference
 from .perception import correlations as correlations
 from .perception import fractional_errors as fractional_errors
 from .perception import mean_ratings as mean_ratings

@@ -54,7 +54,7 @@ def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"])
     """
     q, r = np.linalg.qr(x)
     weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
-    shares = _sums(weights**2, groups)
+    shares = sums_by(weights**2, groups)
     return float((shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)).min())
 
 
@@ -103,13 +103,13 @@ def bias_reduced(
     """
     q, r = np.linalg.qr(x)
     inverse = np.linalg.inv(r)
-    moments = np.stack([_sums(q * q[:, [place]], groups) for place in range(q.shape[1])], axis=1)
+    moments = np.stack([sums_by(q * q[:, [place]], groups) for place in range(q.shape[1])], axis=1)
     eigenvalues, vectors = np.linalg.eigh(moments)
     remainder = 1 - eigenvalues
     scale = np.where(remainder > _TAKEN, np.maximum(remainder, _TAKEN) ** -0.5, 0.0)
     # On a subject's rows (I - QQ')^(-1/2) acts within the span of its Q alone: k by k, however many images it has.
     turned = np.einsum("gij,gj,gkj->gik", vectors, scale, vectors)
-    scores = np.einsum("gij,gj->gi", turned, _sums(q * residual[:, None], groups))
+    scores = np.einsum("gij,gj->gi", turned, sums_by(q * residual[:, None], groups))
     covariance = inverse @ (scores.T @ scores) @ inverse.T
     return covariance, np.array([_freedom(turned @ row, moments) for row in inverse])
 
@@ -124,5 +124,10 @@ def _freedom(direction: Float[np.ndarray, "g k"], moments: Float[np.ndarray, "g 
     return trace**2 / squares if squares > 0 else np.nan
 
 
-def _sums(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> Float[np.ndarray, "g k"]:
+def sums_by(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> Float[np.ndarray, "g k"]:
+    """Sums of the rows of each group, groups numbered 0 to G - 1.
+
+    >>> sums_by(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0])).ravel()
+    array([5., 2.])
+    """
     return np.stack([np.bincount(groups, weights=column) for column in values.T], axis=1)

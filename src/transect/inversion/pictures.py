@@ -149,21 +149,23 @@ def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
 def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     parts = sorted((folder / "images").glob("part-*.parquet"))
     try:
-        tables = [_plain(bounds.read_parquet(part, columns=["id", "image"])) for part in parts]
-        if any(not pa.types.is_binary(table.schema.field("image").type) for table in tables):
-            raise KeyError("image")
+        tables = [bounds.read_parquet(part, columns=["id", "image"]) for part in parts]
+        contents = [_contents(table["image"]) for table in tables]
     except (OSError, pa.ArrowException, KeyError) as error:
         raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
-    encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
+    encoded = [bytes(content) for column in contents for content in column.to_pylist()]
     if not ids:
         raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
     return Pictures(tuple(ids), _digest(ids, encoded), size, fit, tuple(encoded))
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The rows with pictures as bytes; those of a data set (`render --data-set`) are a struct of bytes and path."""
-    place = table.schema.get_field_index("image")
-    if not pa.types.is_struct(table.schema.field("image").type):
-        return table
-    return table.set_column(place, "image", pc.struct_field(table["image"], "bytes"))
+def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Encoded pictures: bytes as an audit stores them, or the field `bytes` of a data set. Raises KeyError for others.
+
+    A picture of which only the path is stored is null there, and is refused with them.
+    """
+    content = pc.struct_field(column, "bytes") if pa.types.is_struct(column.type) else column
+    if not pa.types.is_binary(content.type) or content.null_count:
+        raise KeyError("image")
+    return content

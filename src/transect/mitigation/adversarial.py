@@ -21,11 +21,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transect.attacks.performance import performance
 from transect.errors import BadInput
 from transect.mitigation.critics import critic_for
 from transect.mitigation.data import TaskData, balanced_batches, batches
 from transect.mitigation.hooks import Tap, reverse_gradient
-from transect.mitigation.performance import performance
 
 IMAGE = "image"
 """In place of a module's name: the critic sees the picture behind the mask."""

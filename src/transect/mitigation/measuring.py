@@ -19,11 +19,11 @@ from transect.attacks import Estimate, LabelledData, chance_errors, labelled, mo
 from transect.attacks import Settings as AttackSettings
 from transect.attacks.attackers import load
 from transect.attacks.estimation import Plan, attack, estimate
+from transect.attacks.performance import performance
 from transect.attacks.perturbation import expected_f1
 from transect.attacks.scoring import difference
 from transect.errors import BadInput
 from transect.mitigation.numbers import AttackFigures, Figure, SeedFigures
-from transect.mitigation.performance import performance
 from transect.mitigation.testbed import Bench
 
 PLACES: Final = 6

@@ -341,7 +341,9 @@ def _settings(setup: Setup, method: Adversarial | None = None) -> Settings:
 
 def _hidden(method: Hide, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
     if regions is None:
-        raise BadInput(f"{method.name}: expected pictures whose regions are known, as faceworld's; leave it out")
+        raise BadInput(
+            f"{method.name}: expected pictures whose regions are known, as those of faceworld or coco; leave it out"
+        )
     return HiddenPictures(pictures, regions, method.region, method.how)
 
 

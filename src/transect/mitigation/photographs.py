@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
@@ -15,12 +17,32 @@ import pyarrow as pa
 from jaxtyping import Bool, Int
 
 from transect.datasets import LabelledImages
+from transect.datasets.coco_people import PeopleOnPictures, people_on
 from transect.errors import BadInput
+from transect.mitigation.hiding import Regions
 from transect.mitigation.questions import label_of
 from transect.records import Attribute, Images, Latents
 
 UNANSWERED: Final = "pictures without an answer to a question"
 SPARE: Final = "pictures beyond the numbers asked for"
+
+
+@final
+@dataclass(frozen=True)
+class ChosenRegions:
+    """Where people are on the chosen rows of COCO: row i is its row `rows[i]`; read when they are first asked for."""
+
+    images: LabelledImages
+    rows: Int[np.ndarray, " n"]
+
+    @cached_property
+    def people(self) -> PeopleOnPictures:
+        """Of all its pictures. Raises BadInput where the annotations lack outlines."""
+        return people_on(self.images)
+
+    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
+        """The pixels of that region."""
+        return self.people.of(region, self.rows[rows])
 
 
 @final
@@ -45,6 +67,10 @@ class ChosenRows:
         """Who is on each picture; None where nobody is twice."""
         people = np.asarray(self._images.subjects)[self._rows]
         return people if len(np.unique(people)) < len(people) else None
+
+    def regions(self) -> Regions | None:
+        """Where people are on the pictures, where the data set marks them: COCO does."""
+        return ChosenRegions(self._images, self._rows) if self._images.reader == "coco" else None
 
     def sample(self, seeds: Any) -> Latents:
         """The rows of those numbers."""

@@ -114,10 +114,10 @@ def open_bench(
         raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
     labels = questions_of(labels, opened.attributes, protected)
     left: dict[str, int] = {}
-    subjects = None
+    subjects, regions = None, None
     if source != "faceworld":
         opened, left = chosen_rows(opened, counts, (*labels.values(), protected))
-        subjects = opened.subjects
+        subjects, regions = opened.subjects, opened.regions()
     n = sum(counts)
     latents = opened.sample(np.arange(n))
     table = opened.read(latents)
@@ -130,7 +130,8 @@ def open_bench(
     for name, rows in (("train", train), ("check", check), ("test", test)):
         if (lacking := data.classes - len(np.unique(data.protected[rows]))) > 0:
             raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
-    regions = WorldRegions(opened, latents) if isinstance(opened, DrawsMasks) else None
+    if isinstance(opened, DrawsMasks):
+        regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
     return Bench(data, train, check, test, called, protected, regions, left, subjects)
 

@@ -19,7 +19,10 @@ from transect.runs import arrow_files, bounds, csv_files
 from transect.texts import encodable, shown, words_of
 
 TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
-"""A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
+"""A path, an Arrow table, an object with `__arrow_c_stream__`, or columns by name.
+
+A path is that of a .parquet, .csv, .arrow or .npz file, or of a run's folder of parts.
+"""
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -109,6 +112,8 @@ _UNREADABLE: Final = (
 def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table in a .parquet, .csv, .arrow, .feather or .npz file (one array a column; 2-D arrays as lists).
 
+    Or that in the parts of a run's folder, such as images/ of a data set.
+
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
     Empty CSV fields are missing values, and so are "NA", "null" and the like; in columns named in `text`, which are
     texts whatever they look like, only empty fields are.
@@ -134,6 +139,8 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
 
 def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
     suffix = path.suffix.lower()
+    if path.is_dir() and (parts := sorted(path.glob("part-*.parquet"))):
+        return pa.concat_tables([bounds.read_parquet(part) for part in parts])
     if suffix in (".parquet", ".pq"):
         return bounds.read_parquet(path)
     if suffix == ".csv":

@@ -38,19 +38,24 @@ def fill_table(
     title: str,
     quiet: bool = False,
     stored: Callable[[pa.Table], object] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Make and write the parts of `table` that the folder lacks, in order, with a progress bar.
 
     rows: the number of rows of each part, for the bar. make: the rows of a part. stored: called with each part that was
-    there already. Raises Interrupted on Ctrl-C; the parts written until then stay.
+    there already. progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is
+    skipped. Raises Interrupted on Ctrl-C; the parts written until then stay.
     """
-    with Progress(title, sum(rows), quiet=quiet) as progress, resumable(folder.path):
+    with progress or Progress(title, sum(rows), quiet=quiet) as bar, resumable(folder.path):
         for part, count in enumerate(rows):
+            end = bar.done + count
             if not folder.has_part(table, part):
                 folder.write_part(table, part, make(part))
+                if progress is None:
+                    bar.advance(count)
             elif stored is not None:
                 stored(folder.read_part(table, part))
-            progress.advance(count)
+            bar.skip(end - bar.done)
 
 
 @final

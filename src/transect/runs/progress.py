@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_UNITS = 120.0
+"""From here on time is told in minutes, and from as many minutes on in hours."""
 _announced: ContextVar[bool] = ContextVar("announced", default=False)
 
 
 @final
 class Progress:
-    """Counts finished items of `label`; writes to standard error only; silent when `quiet`."""
+    """Counts finished items of `label`; writes to standard error only; silent when `quiet`.
 
-    def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
-        self.label, self.total, self.done = label, total, done
+    quote: after so many items, one line says how long all of them will take; 0 for none.
+    """
+
+    def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False, quote: int = 0) -> None:
+        self.label, self.total, self.done, self._quote = label, total, done, quote
         self._resumed = done
         self._started = self._last = time.monotonic()
         self._quiet = quiet
@@ -43,9 +48,21 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    def skip(self, items: int) -> None:
+        """Count `items` more as done, which took no time: they were there already, or are not needed."""
+        self.done += items
+        self._resumed += items
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done)
+        elif items and self.done >= self.total and not self._quiet:
+            say(self.line(), error=True)
+
     def advance(self, items: int) -> None:
         """Count `items` more as done."""
         self.done += items
+        if self._quote and self.done - self._resumed >= self._quote and not self._quiet:
+            say(f"{self.label}: about {spoken(self._seconds_left())}, as timed on the first {self._quote}", error=True)
+            self._quote = 0
         if self._bar is not None:
             self._bar.advance(self._task, items)
         elif not self._quiet and (self._due() or self.done >= self.total):
@@ -53,10 +70,17 @@ class Progress:
 
     def line(self) -> str:
         """The state in plain words: done of total, rate, time left."""
-        elapsed = max(time.monotonic() - self._started, 1e-9)
-        rate = (self.done - self._resumed) / elapsed
-        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
+        rate = self._rate()
+        if rate == 0:
+            return f"{self.label}: {self.done} of {self.total}"
+        left = f", {spoken(self._seconds_left())} left" if self.done < self.total else ""
         return f"{self.label}: {self.done} of {self.total} ({rate:.1f} a second{left})"
+
+    def _rate(self) -> float:
+        return (self.done - self._resumed) / max(time.monotonic() - self._started, 1e-9)
+
+    def _seconds_left(self) -> float:
+        return (self.total - self.done) / self._rate()
 
     def _due(self) -> bool:
         now = time.monotonic()
@@ -64,6 +88,17 @@ class Progress:
             return False
         self._last = now
         return True
+
+
+def spoken(seconds: float) -> str:
+    """A time in words.
+
+    >>> spoken(95), spoken(1000), spoken(18_000)
+    ('95 s', '17 minutes', '5.0 hours')
+    """
+    if seconds < _SECONDS_BETWEEN_UNITS:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 60 * _SECONDS_BETWEEN_UNITS else f"{seconds / 3600:.1f} hours"
 
 
 def _terminal_bar() -> Bar:

@@ -77,16 +77,19 @@ PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
 def data_set_table(
-    images: pa.Table, masks: Mapping[str, Bool[np.ndarray, "n h w"]], landmarks: Float[np.ndarray, "n 68 2"]
+    images: pa.Table,
+    masks: Mapping[str, Bool[np.ndarray, "n h w"]] | None = None,
+    landmarks: Float[np.ndarray, "n 68 2"] | None = None,
 ) -> pa.Table:
-    """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs).
+    """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs), where known.
 
     Pictures and masks are of the type PICTURE, and the schema tells Hugging Face `datasets` to decode them.
     """
     pictures = {"image": images["image"].to_pylist()}
-    pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in masks.items()}
+    pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in (masks or {}).items()}
     columns = {name: images[name] for name in images.column_names if name != "image"}
-    columns["landmarks"] = pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
+    if landmarks is not None:
+        columns["landmarks"] = pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
     names = images["id"].to_pylist()
     for name, encoded in pictures.items():
         rows = [{"bytes": png, "path": f"{name}.png"} for png, name in zip(encoded, names, strict=True)]

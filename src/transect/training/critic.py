@@ -1,7 +1,11 @@
 """The critic of a progressive GAN: the generator mirrored, with the deviation within the batch near its end.
 
-With classes it has a second head that classifies the condition of a picture (McDuff et al. 2019, section 3). Source:
-Karras et al. 2018, arXiv:1710.10196, table 2.
+With classes it has a second head that classifies the condition of a picture (McDuff et al. 2019, section 3), and its
+score depends on the condition that the picture should show (a projection), as in the robust conditional GAN that they
+follow.
+
+Sources: Karras et al. 2018, arXiv:1710.10196, table 2; Miyato and Koyama 2018, arXiv:1802.05637; Thekumparampil et al.
+2018, arXiv:1811.03205.
 """
 
 from __future__ import annotations
@@ -41,12 +45,19 @@ class Critic(nn.Module):
         last = channels[4]
         self.conv = Convolution(last + 1, last, 3)
         self.fc = Dense(last * 16, last)
-        self.out = Dense(last, 1 + classes)
+        self.out = Dense(last, 1 + 2 * classes)
 
     def forward(
-        self, images: Float[Tensor, "b 3 s s"], share: float = 1.0, precision: torch.dtype = torch.float32
+        self,
+        images: Float[Tensor, "b 3 s s"],
+        share: float = 1.0,
+        precision: torch.dtype = torch.float32,
+        asked: Float[Tensor, "b k"] | None = None,
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """A score per picture, high for real, and its class's logits. share: weight of the growing size."""
+        """A score per picture, high for a real one of the class asked for, and the logits of the class that it shows.
+
+        share: weight of the growing size. asked: one-hot; None where the score is of the picture alone.
+        """
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):
@@ -56,7 +67,8 @@ class Critic(nn.Module):
         x = x.float()
         x = rectify(self.conv(torch.cat([x, deviation(x)], dim=1)))
         outputs = self.out(rectify(self.fc(x.flatten(1)) * 2**0.5))
-        return outputs[:, 0], outputs[:, 1:]
+        score, fitting, named = outputs.split((1, self.classes, self.classes), dim=1)
+        return (score[:, 0] if asked is None else score[:, 0] + (fitting * asked).sum(dim=1)), named
 
     def _enter(self, images: Tensor, precision: torch.dtype) -> Tensor:
         return rectify(self.fromrgb[str(images.shape[-1])](images.to(precision)))

@@ -31,11 +31,14 @@ ARCHITECTURES: Final = {
 _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 
+OBJECTIVE: Final = "class head and projection"
+"""Of a conditional training: a folder of another objective is refused."""
 _MOST: Final = sys.float_info.max
 _RANGES: Final = {  # lowest and highest value, and whether they are allowed
     "images": (1, _MOST, True), "batch": (1, _MOST, True), "seed": (0, _MOST, True), "z_dim": (1, _MOST, True),
     "channels": (1, _MOST, True), "max_channels": (1, _MOST, True), "mapping_layers": (1, _MOST, True),
     "fade": (0, _MOST, True), "rate": (0, _MOST, False), "r1": (0, _MOST, True), "path": (0, _MOST, True),
+    "class_weight": (0, _MOST, True),
     "mixing": (0, 1, True), "half_life": (0, _MOST, False),
 }  # fmt: skip
 
@@ -109,6 +112,8 @@ def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
     settings["conditions"] = list(plan.conditions)
     if plan.grow is not None or plan.arch == "stylegan2":
         del settings["images"]
+    if plan.conditions:
+        settings["objective"] = OBJECTIVE
     return {"plan": settings, "data": data.settings, "pictures": len(data)}
 
 
@@ -148,7 +153,8 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
     growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
     classes = _combinations(conditions)
-    more: dict[str, float] = {} if plan.r1 is None else {"r1": plan.r1}
+    given = {"r1": plan.r1, "class_weight": plan.class_weight}
+    more = {name: value for name, value in given.items() if value is not None}
     condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
     rate = 0.001 if plan.rate is None else plan.rate
     recipe_options = progressive.Options(

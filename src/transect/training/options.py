@@ -10,8 +10,8 @@ class GanOptions:
     """Settings of a GAN's networks and optimisation, as the help of `transect train gan` explains them.
 
     z_dim: None for the published one. channels: at size s a block has channels / s of them, at most max_channels. grow,
-    fade: see `transect.training.gans.growth_of`. rate, r1: None for the architecture's own. every: images between kept
-    states and sample sheets.
+    fade: see `transect.training.gans.growth_of`. rate, r1: None for the architecture's own. class_weight: of a
+    conditional GAN's class loss, None for 1. every: images between kept states and sample sheets.
     """
 
     batch: int = 16
@@ -24,6 +24,7 @@ class GanOptions:
     fade: int | None = None
     rate: float | None = None
     r1: float | None = None
+    class_weight: float | None = None
     path: float = 2.0
     mixing: float = 0.9
     half_life: float = 10_000.0

@@ -3,14 +3,16 @@
 The condition's objective is McDuff et al.'s equations 1 to 3 as meant. As printed, equation 2 asks the critic for a
 *high* D(G(z, θ)) and shows its class head generated pictures alone, and equation 3 has one player minimise and the
 other maximise sums of both losses. Here, as in their source (Thekumparampil et al. 2018, arXiv:1811.03205; Odena et al.
-2017, arXiv:1610.09585), the critic makes -log D(x) - log(1 - D(G)) - log C(θ | x) small, and the generator
--log D(G) - log C(θ | G).
+2017, arXiv:1610.09585), the critic makes -log D(x, θ) - log(1 - D(G, θ)) - w log C(θ | x) small, and the generator
+-log D(G, θ) - w log C(θ | G). D sees the condition too: a class head alone can be satisfied by patterns that no other
+classifier reads as the condition, which the critic then never corrects.
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -29,6 +31,8 @@ from transect.training.growth import Growth, shrunk
 from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, replacements
 
 WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
+LAZY = 4
+"""Steps from one R1 penalty to the next, which counts as often: Karras et al. 2020, arXiv:1912.04958, appendix B."""
 
 
 @final
@@ -36,13 +40,15 @@ WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
 class Options:
     """How it is trained. penalty: λ of the gradient penalty; the condition's objective has R1 of weight `r1` instead.
 
-    McDuff et al. do not state what stabilised their training; R1 does. half_life: of the average, in pictures.
+    McDuff et al. do not state what stabilised their training; R1 does, every `LAZY`-th step. class_weight: w of the
+    class head's loss. half_life: of the average, in pictures.
     """
 
     growth: Growth
     rate: float = 0.001
     penalty: float = 10.0
     r1: float = 1.0
+    class_weight: float = 1.0
     half_life: float = 10_000.0
     precision: torch.dtype = torch.float32
     conditions: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -64,11 +70,15 @@ class ProgressiveRecipe:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             generator, critic = Network(self.shape), Critic(self.shape.channels, self.shape.classes)
+        if self.shape.classes:
+            _weigh_conditions(generator, self.shape)
         generator, critic = generator.to(self.device), critic.to(self.device)
         average = copy.deepcopy(generator).eval().requires_grad_(False)
         self.parts = {"generator": generator, "critic": critic, "average": average}
+        intervals = {"generator": None, "critic": LAZY if self.shape.classes else None}
         self.optimizers = {
-            name: adam(self.parts[name].parameters(), self.options.rate, 0.99) for name in ("generator", "critic")
+            name: adam(self.parts[name].parameters(), self.options.rate, 0.99, interval)
+            for name, interval in intervals.items()
         }
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
@@ -107,21 +117,22 @@ class ProgressiveRecipe:
         drawn = (batch.uniform(len(batch.images)) * self.shape.classes).long().clamp(max=self.shape.classes - 1)
         return functional.one_hot(drawn, self.shape.classes).float()
 
-    def _judge(self, images: Tensor, part: float, *, full: bool = False) -> tuple[Tensor, Tensor]:
-        answers: tuple[Tensor, Tensor] = self.parts["critic"](
-            images, part, torch.float32 if full else self.options.precision
-        )
+    def _judge(self, images: Tensor, part: float, asked: Tensor | None, *, full: bool = False) -> tuple[Tensor, Tensor]:
+        precision = torch.float32 if full else self.options.precision
+        answers: tuple[Tensor, Tensor] = self.parts["critic"](images, part, precision, asked)
         return answers
 
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=False)
+        asked = self._classes(batch)
         with torch.no_grad():
-            fake_images = self._make(batch, self._classes(batch), grown)
-        (true, named), (fake, _) = self._judge(real, grown[1]), self._judge(fake_images, grown[1])
+            fake_images = self._make(batch, asked, grown)
+        true, named = self._judge(real, grown[1], batch.classes)
+        fake, _ = self._judge(fake_images, grown[1], asked)
         if batch.classes is None:
             figures = self._wasserstein(batch, (real, fake_images), (true, fake), grown[1])
         else:
-            figures = self._adversarial(batch.classes, real, (true, fake, named), grown[1])
+            figures = self._adversarial(batch, batch.classes, real, (true, fake, named), grown[1])
         replaced = descend(self.optimizers["critic"], torch.stack(list(figures.values())).sum(), share)
         scores = {"real_score": true.mean().item(), "fake_score": fake.mean().item()} | replacements("critic", replaced)
         return {f"critic_{name}": value.item() for name, value in figures.items()} | scores
@@ -130,32 +141,46 @@ class ProgressiveRecipe:
         self, batch: Batch, pictures: tuple[Tensor, Tensor], scores: tuple[Tensor, Tensor], part: float
     ) -> dict[str, Tensor]:
         where = batch.uniform(len(pictures[0]))
-        penalty = losses.gradient_penalty(lambda x: self._judge(x, part, full=True)[0], *pictures, where)
+        penalty = losses.gradient_penalty(lambda x: self._judge(x, part, None, full=True)[0], *pictures, where)
         return {"loss": losses.wasserstein_loss(*scores), "penalty": self.options.penalty * penalty}
 
     def _adversarial(
-        self, classes: Tensor, real: Tensor, answers: tuple[Tensor, Tensor, Tensor], part: float
+        self, batch: Batch, classes: Tensor, real: Tensor, answers: tuple[Tensor, Tensor, Tensor], part: float
     ) -> dict[str, Tensor]:
         true, fake, named = answers
-        penalty = losses.r1_penalty(lambda x: self._judge(x, part, full=True)[0], real)
-        return {
+        figures = {
             "loss": losses.discriminator_loss(true, fake),
-            "classes": functional.cross_entropy(named, classes),
-            "penalty": self.options.r1 / 2 * penalty,
+            "classes": self.options.class_weight * functional.cross_entropy(named, classes),
         }
+        if batch.step % LAZY == 0:
+            penalty = losses.r1_penalty(lambda x: self._judge(x, part, classes, full=True)[0], real)
+            figures["penalty"] = LAZY * self.options.r1 / 2 * penalty
+        return figures
 
     def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=True)
         classes = self._classes(batch)
-        fake, named = self._judge(self._make(batch, classes, grown), grown[1])
+        fake, named = self._judge(self._make(batch, classes, grown), grown[1], classes)
         if classes is None:
             loss, figures = -fake.mean(), {}
         else:
             wrong = functional.cross_entropy(named, classes)
-            loss, figures = losses.generator_loss(fake) + wrong, {"generator_classes": wrong.item()}
+            loss = losses.generator_loss(fake) + self.options.class_weight * wrong
+            figures = {"generator_classes": wrong.item()}
         replaced = descend(self.optimizers["generator"], loss, share)
         return {"generator_loss": loss.item(), **figures, **replacements("generator", replaced)}
 
     def _train(self, *, generator: bool) -> None:
         self.parts["generator"].requires_grad_(generator)
         self.parts["critic"].requires_grad_(not generator)
+
+
+@torch.no_grad()
+def _weigh_conditions(generator: Network, shape: Shape) -> None:
+    """Let the condition weigh as much as the latent at the start.
+
+    A one-hot vector has length 1, a latent of d coordinates sqrt(d): the first layer would hardly see the condition.
+    """
+    first = generator.blocks["4"].get_submodule("conv0")
+    weight = first.get_parameter("weight")
+    weight[:, shape.z_dim :] *= math.sqrt(shape.z_dim)

@@ -81,7 +81,9 @@ def test_a_project_is_a_result(project, tmp_path):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"expected a run folder, or a folder of studies, found no run.json"):
+    with pytest.raises(
+        BadInput, match=r"expected a run folder, a folder of images, or a data set as READER:PATH .*found none"
+    ):
         transect.annotate(tmp_path)
 
 

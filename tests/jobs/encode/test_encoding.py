@@ -208,6 +208,7 @@ def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
     images = decode([row["bytes"] if isinstance(row, dict) else row for row in stored])
     assert np.abs(images.astype(int) - expected).max() <= 1
     match = ["--table", tmp_path / "faces" / "treated.csv", "--treatment", "light", "--json"]
+    match += ["--out", tmp_path / "pairs.parquet"]
     half = "".join(f"face{index},{index % 2}\n" for index in range(60))
     (tmp_path / "faces" / "treated.csv").write_text(f"id,light\n{half}")
     assert json.loads(command("match", "--features", tmp_path / "codes", *match).stdout)["pairs"]

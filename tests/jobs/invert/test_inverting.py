@@ -24,6 +24,7 @@ from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 from transect.inversion.rows import read_latents
 from transect.jobs.invert import run
+from transect.runs.tables import PICTURE
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +140,7 @@ def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
 
 
 def test_images_of_a_run_are_inverted(files, tmp_path):
+    """As an audit stores them, and as a data set does."""
     (tmp_path / "images").mkdir()
     (tmp_path / "run.json").write_text("{}")
     encoded = [(files / "images" / f"{index}.png").read_bytes() for index in range(2)]
@@ -146,10 +148,14 @@ def test_images_of_a_run_are_inverted(files, tmp_path):
     found = Pictures.open(tmp_path, 8)
     assert found.ids == ("a", "b")
     assert np.array_equal(found.pixels([1]), Pictures.open(files / "images", 8).pixels([1]))
-    of_a_data_set = [{"bytes": content, "path": None} for content in encoded]
-    pq.write_table(pa.table({"id": ["a", "b"], "image": of_a_data_set}), tmp_path / "images" / "part-00000.parquet")
-    assert Pictures.open(tmp_path, 8).sha256 == found.sha256
-    (tmp_path / "images" / "part-00000.parquet").unlink()
+    part = tmp_path / "images" / "part-00000.parquet"
+    pictures = pa.array([{"bytes": content, "path": None} for content in encoded], PICTURE)
+    pq.write_table(pa.table({"id": ["a", "b"], "image": pictures}), part)
+    assert Pictures.open(tmp_path, 8) == found
+    pq.write_table(pa.table({"id": ["a"], "image": pa.array([{"bytes": None, "path": "a.png"}], PICTURE)}), part)
+    with pytest.raises(BadInput, match="expected images of a run"):
+        Pictures.open(tmp_path, 8)
+    part.unlink()
     with pytest.raises(BadInput, match="found none in it"):
         Pictures.open(tmp_path, 8)
 

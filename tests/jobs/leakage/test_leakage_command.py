@@ -80,7 +80,7 @@ def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
     assert code == 0
     value = json.loads(out)
     assert value["labels"] == 2
-    assert len(value["at_accuracy"]) == 1
+    assert [level["f1"] for level in value["at_accuracy"]] == [100, 80, 60]  # the model's, and the curve
     assert value["model_f1"] == 100
     assert value["amplification"]["estimate"] == 0
 

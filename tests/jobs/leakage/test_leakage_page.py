@@ -63,7 +63,8 @@ def test_positions_follow_the_numbers(tmp_path):
     numbers = without_model()
     tree = parse(write(numbers, tmp_path).read_text())
     dots = [e for e in tree.iter() if e.get("class") == "dot" and e.get("r") == "5"]
-    ticks = {float(e.get("data-tick")): e.get("style") for e in tree.iter() if e.get("data-tick")}
+    axis = next(e for e in tree.iter() if e.get("class") == "ticks")
+    ticks = [float(e.get("data-tick")) for e in axis.iter() if e.get("data-tick")]
     low, high = min(ticks), max(ticks)
     expected = 100 * (numbers.dataset_leakage.estimate - low) / (high - low)
     assert float(dots[0].get("cx").rstrip("%")) == pytest.approx(expected, abs=0.01)

@@ -11,7 +11,7 @@ from published import fits
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.leakage.run import LeakageOptions
+from transect.jobs.leakage.request import LeakageOptions
 
 
 def columns():

@@ -212,7 +212,7 @@ def test_bad_tables(folder):
     summary, _ = answer(folder, features="w.parquet")
     assert summary["missing"] == 50
     pq.write_table(pa.table({"male": [1, 1, 1], "x": [0.0, 1, 2]}), folder / "t.parquet")
-    assert "expected 2 to 10 groups, got 1" in refused(*arguments(folder, features="t.parquet"))
+    assert "expected 2 to 30 groups, got 1" in refused(*arguments(folder, features="t.parquet"))
 
 
 def with_outcome(folder):
@@ -273,7 +273,9 @@ def test_an_outcome_that_does_not_fit_is_refused(folder):
     with_outcome(folder)
     given = arguments(folder, "--outcome", "error")
     assert "expected a column that pairs are not made by" in refused(*given, "--exact", "error")
-    assert "--outcome needs pairs of two groups" in refused(*given, "--method", "overlap", "--covariate", "young")
+    assert "--outcome: expected a method that makes pairs, got overlap" in refused(
+        *given, "--method", "overlap", "--covariate", "young"
+    )
     assert "'nothing'" in refused(*arguments(folder, "--outcome", "nothing"))
 
 

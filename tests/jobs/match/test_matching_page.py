@@ -61,6 +61,7 @@ def test_the_page_is_valid_and_stands_alone(matched):
     assert made.numbers.verdict[1:] in text
     assert text.count('<figure class="card') == min(60, len(made.table)) + min(30, len(made.matched.pairs.refused))
     assert "data:image/png;base64," in text
+    assert text.count('type="radio"') == 3 + 1 + len(made.numbers.refused)
 
 
 def test_numbers_of_the_page_are_those_of_the_summary(matched):
@@ -71,7 +72,18 @@ def test_numbers_of_the_page_are_those_of_the_summary(matched):
         assert f"{row.after:.3f}".replace("-", "−") in text
     for reason, count in made.numbers.refused.items():
         assert f'<th scope="row">{reason}</th><td>{count}</td>' in text
-    assert text.count('type="radio"') == 3 + 1 + len(made.numbers.refused)
+
+
+def test_without_pictures_there_are_tables_and_no_empty_boxes(matched):
+    made, _ = matched
+    text = build(page_of(content_of(made)))
+    assert '<figure class="card' not in text
+    assert 'type="radio"' not in text
+    assert text.count("To see them, give --pictures COLUMN.") == 2
+    nearest = made.table.sort_by("distance").to_pylist()[0]
+    assert f'<th scope="row">{nearest["a"]}</th><td>{nearest["b"]}</td><td>{nearest["distance"]:.3f}</td>' in text
+    for row, reason in made.matched.pairs.refused.items():
+        assert f'<th scope="row">{row}</th>' in text, reason
 
 
 def test_pictures_by_path_and_bad_ones(matched):

@@ -10,7 +10,7 @@ from places import ROOT
 
 from transect.errors import BadInput
 from transect.jobs.verify.claims import WORLDS
-from transect.jobs.verify.contenders import Answers
+from transect.jobs.verify.contenders import SimulatedEstimates
 from transect.jobs.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
 from transect.runs.plain_json import plain
 
@@ -32,7 +32,7 @@ def told(estimate, low, high, p=np.nan):
 
     def contender(tables):
         seeds = len(next(iter(tables.values())))
-        return Answers(*(np.full(seeds, float(value)) for value in (estimate, low, high, p)))
+        return SimulatedEstimates(*(np.full(seeds, float(value)) for value in (estimate, low, high, p)))
 
     return contender
 
@@ -148,7 +148,7 @@ def contenders_of(module):
     names = set()
     for node in ast.parse((VERIFY / f"{module}.py").read_text()).body:
         if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args][:1] == ["tables"]:
-            names |= {node.name} if ast.unparse(node.returns) == "Answers" else set()
+            names |= {node.name} if ast.unparse(node.returns) == "SimulatedEstimates" else set()
         elif isinstance(node, ast.Assign):
             names |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
     return {f"{module}.{name}" for name in names if not name.startswith("_") and name.islower()} - COLUMNS

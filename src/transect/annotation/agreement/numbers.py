@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from transect.effects.identity_pairs import SameRow
+from transect.effects.pair_perception import PairRanking, PerceivedDifference
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,35 @@ class QuestionAgreement:
 
 @final
 @dataclass(frozen=True, slots=True)
+class PairFigures:
+    """What raters saw between the two images of pairs, for one study and question; raters, answers: those that count.
+
+    difference: of questions whether, or by how much, two images differ; its size is in the units `low` to `high`.
+    ranking: of questions which image shows more; levels: names of the levels that it compares. same: shares of the
+    first answer by kind of pair, where the kinds are known. reason: why there is no figure.
+    """
+
+    study: str
+    question: str
+    text: str
+    attribute: str
+    raters: int
+    answers: int
+    low: float
+    high: float
+    difference: PerceivedDifference | None
+    ranking: PairRanking | None
+    levels: tuple[str, ...]
+    same: tuple[SameRow, ...]
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Agreement:
-    """All figures of agreement of a project, by question."""
+    """All figures of agreement of a project, by question; pairs: what questions about pairs say, by study."""
 
     answers: int
     excluded_raters: tuple[str, ...]
     questions: tuple[QuestionAgreement, ...]
+    pairs: tuple[PairFigures, ...] = ()

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
+from transect.annotation import pair_figures as pairs
 from transect.annotation.agreement.coefficients import (
     fleiss_kappa,
     mean_cohen_kappa,
@@ -36,6 +37,7 @@ def summary(project: Project) -> Agreement:
         len(answers),
         tuple(sorted({answer.rater for answer in answers if answer.excluded})),
         tuple(_question(answers, question, people) for question in project.questionnaire.question),
+        pairs.pair_figures(project),
     )
 
 
@@ -148,7 +150,8 @@ def _share(outcomes: list[bool]) -> Share:
 
 def lines(agreement: Agreement) -> list[str]:
     """The figures in words: a line per question, then one per rater."""
-    return [line for question in agreement.questions for line in _lines_of(question)] or ["no questions"]
+    questions = [line for question in agreement.questions for line in _lines_of(question)]
+    return [*questions, *pairs.lines(agreement.pairs)] or ["no questions"]
 
 
 def _lines_of(question: QuestionAgreement) -> list[str]:

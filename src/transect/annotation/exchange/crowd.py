@@ -15,6 +15,7 @@ which are left out and counted.
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import io
 import json
@@ -31,7 +32,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
 from transect.errors import BadInput
-from transect.runs.folder import write_atomically
+from transect.runs.folder import slug, write_atomically
 from transect.runs.png import packed
 from transect.texts import shown
 
@@ -62,10 +63,15 @@ def is_flipped(question: RaterQuestion, item: Item, seed: int) -> bool:
 
 
 def name_of(study: str, image: str) -> str:
-    """The file of a picture, under images/. Raises BadInput for names of a run that would lead elsewhere."""
-    for name in filter(None, (study, image)):
+    """The file of a picture, under images/; of an id that is a path, its letters and a digest.
+
+    Raises BadInput for names of a run that would lead elsewhere.
+    """
+    for name in filter(None, (study, *image.split("/"))):
         if name in (".", "..") or set(name) & set("/\\:\0"):
             raise BadInput(f"image {shown(name)}: expected a plain file name, got a path; this run is not one of ours")
+    if "/" in image:
+        image = f"{slug(image)}-{hashlib.sha256(image.encode()).hexdigest()[:8]}"
     return f"{study}/{image}.png" if study else f"{image}.png"
 
 

@@ -7,13 +7,14 @@ a batch from the history of queries and answers, so that a search resumes from i
 from transect.designs.search.active import ActiveSearch, eager
 from transect.designs.search.conditions import Thompson
 from transect.designs.search.harvest import Harvest
-from transect.designs.search.history import APART, History, Strategy, Suggestions, apart
-from transect.designs.search.interrogation import Interrogation
+from transect.designs.search.history import APART, Explorer, History, Strategy, Suggestions, apart
+from transect.designs.search.interrogation import Interrogation, diversity_weight
 from transect.designs.search.spread import Random, Sobol
 
 __all__ = [
     "APART",
     "ActiveSearch",
+    "Explorer",
     "Harvest",
     "History",
     "Interrogation",
@@ -23,5 +24,6 @@ __all__ = [
     "Suggestions",
     "Thompson",
     "apart",
+    "diversity_weight",
     "eager",
 ]

@@ -15,8 +15,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from transect.designs.search.active import ActiveSearch
-from transect.designs.search.conditions import Thompson
-from transect.designs.search.history import History, Suggestions, stream
+from transect.designs.search.history import Explorer, History, Suggestions, stream
 from transect.designs.search.rules import Rule, find_rules
 
 CONFIRMING: Final = 0.25
@@ -41,7 +40,7 @@ class ConfirmedSearch:
     Rules take calls until each has `enough` answers, and a quarter of the budget at most. Where no rule was found the
     search continues at once; rules come from the first three quarters alone. A rule whose calls stay without an answer
     is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. strategy: what
-    searches in place of the active search, over conditions. narrow: the half-width that is enough; 0: to the end.
+    searches in place of the active search. narrow: the half-width that is enough; 0: to the end.
 
     >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
     True
@@ -51,7 +50,7 @@ class ConfirmedSearch:
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active search, confirmed"
-    strategy: Thompson | None = None
+    strategy: Explorer | None = None
     narrow: float = NARROW
 
     @property
@@ -60,7 +59,7 @@ class ConfirmedSearch:
         return self.budget - int(CONFIRMING * self.budget)
 
     @property
-    def search(self) -> ActiveSearch | Thompson:
+    def search(self) -> Explorer:
         """The search of the first three quarters, and of what the confirmation leaves."""
         return ActiveSearch(self.seed) if self.strategy is None else self.strategy
 

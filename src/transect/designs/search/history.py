@@ -102,6 +102,16 @@ class Strategy(Protocol):
         ...
 
 
+@runtime_checkable
+class Explorer(Strategy, Protocol):
+    """A strategy whose exploration is a known share of its calls: it can search before rules are confirmed."""
+
+    @property
+    def most(self) -> float:
+        """The largest share of the calls that depend on earlier answers."""
+        ...
+
+
 def diagonal(dimensions: int) -> float:
     """Length of the unit cube's diagonal.
 

@@ -4,9 +4,11 @@ Each round maximises, by expected improvement under a Gaussian process with an R
 
     L = (1 - α) L_c + α min_i ||Θ_i - θ||        (Eq. 4)
 
-where L_c is 1 for a failure and Θ_i are the failures found before: the objective adapts in every round. At α = 1 Eq. 4
-drops the classification loss altogether, although their Fig. 4a is captioned α = 1; their Fig. 4b has its best at 0.6,
-which is the default here.
+where L_c is 1 for a failure and Θ_i are the failures found before: the objective adapts in every round.
+
+The paper can be read in two ways. Eq. 4 makes α the weight of diversity: at α = 1 it drops the loss altogether. Their
+Fig. 4a, captioned α = 1, shows almost half as many failures again as random points have, as if α were the weight of
+failures: (1 - α) and α exchanged. `diversity_weight` translates. Their Fig. 4b has its best at 0.6, the default here.
 
 What the paper leaves open: ten points at random come first; length scale and noise are those of the highest marginal
 likelihood on a grid; expected improvement is maximised over 500 points at random and 100 near the best.
@@ -28,7 +30,7 @@ from scipy.special import ndtr
 from transect.designs.search.conditions import encoded
 from transect.designs.search.history import History, Suggestions, distances, stream
 from transect.designs.search.spread import Random
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 
 FIRST: Final = 10
 ANYWHERE: Final = 500
@@ -81,6 +83,21 @@ class Interrogation:
         anywhere = random.random((ANYWHERE, history.dimensions))
         near = np.clip(best + 0.05 * random.standard_normal((NEAR, history.dimensions)), 0, 1)
         return np.concatenate([anywhere, near])
+
+
+WEIGHS: Final = ("diversity", "failures")
+"""What α weighs: diversity as Eq. 4 is printed, or failures as the caption of Fig. 4a suggests."""
+
+
+def diversity_weight(alpha: float, weighs: str = "diversity") -> float:
+    """The α of Eq. 4 as printed, for an α of either reading. Raises UnknownName for another reading.
+
+    >>> diversity_weight(0.6), diversity_weight(0.8, "failures")
+    (0.6, 0.2)
+    """
+    if weighs not in WEIGHS:
+        raise UnknownName("reading of alpha", weighs, WEIGHS)
+    return alpha if weighs == "diversity" else round(1 - alpha, 12)
 
 
 def composite(history: History, alpha: float) -> Float[np.ndarray, " n"]:

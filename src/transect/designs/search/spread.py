@@ -18,14 +18,15 @@ _BLOCK = 512
 @final
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Points uniform in the cube, each drawn from its number.
+    """Points uniform in the cube, each drawn from its number. most: the share of calls that are follow-ups, none.
 
     >>> Random(seed=1).suggest(History.empty(2), 3).points.shape
     (3, 2)
     """
 
     seed: int = 0
-    name: str = "random"
+    name: str = "random points"
+    most: float = 0.0
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """Points number len(history) to len(history) + n - 1."""
@@ -37,7 +38,7 @@ class Random:
 @final
 @dataclass(frozen=True, slots=True)
 class Sobol:
-    """Scrambled Sobol points: Sobol 1967; scrambling after Owen 1998, doi:10.1006/jcom.1998.0487.
+    """Scrambled Sobol points: Sobol 1967; scrambling after Owen 1998, doi:10.1006/jcom.1998.0487. most: as of `Random`.
 
     >>> Sobol(seed=1).suggest(History.empty(2), 4).points.shape
     (4, 2)
@@ -45,6 +46,7 @@ class Sobol:
 
     seed: int = 0
     name: str = "Sobol points"
+    most: float = 0.0
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """The next points of the sequence: it starts after those that the history has explored."""

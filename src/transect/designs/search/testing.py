@@ -17,8 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.search.active import ActiveSearch
-from transect.designs.search.conditions import Thompson
-from transect.designs.search.history import History, Suggestions, stream
+from transect.designs.search.history import Explorer, History, Suggestions, stream
 from transect.designs.search.rules import Rule, find_rules, whole_cube
 
 FIRST_SHARE: Final = 0.3
@@ -43,17 +42,17 @@ class Stratum:
 class Phases:
     """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase.
 
-    strategy: searches in place of the active search, over conditions.
+    strategy: searches in place of the active search.
     """
 
     seed: int = 0
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active testing"
-    strategy: Thompson | None = None
+    strategy: Explorer | None = None
 
     @property
-    def search(self) -> ActiveSearch | Thompson:
+    def search(self) -> Explorer:
         """The search of the first phase."""
         return ActiveSearch(self.seed) if self.strategy is None else self.strategy
 

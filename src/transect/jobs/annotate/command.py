@@ -19,19 +19,32 @@ from transect.texts import say
 if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
 
-annotate = typer.Typer(
-    name="annotate", help="Have people rate the images of a run, and use their answers.", no_args_is_help=True
-)
+annotate = typer.Typer(name="annotate", help="Have people rate images, and use their answers.", no_args_is_help=True)
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or a folder of studies.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="A run folder (audit, inversion, rendered data set), a folder of studies or of images, or READER:PATH.",
+    ),
+]
 Address = Annotated[
     str | None,
-    typer.Option("--database", help="A file or postgresql://user@host/name; default in RUN/annotations/."),
+    typer.Option(
+        "--database",
+        help="A file or postgresql://user@host/name; default in RUN/annotations/ or annotations-NAME/.",
+    ),
+]
+Photographs = Annotated[
+    str | None,
+    typer.Option(
+        help="Of an inversion: the photographs, a folder or READER:PATH, to rate pairs of both. Fixed at the first use."
+    ),
 ]
 Questions = Annotated[
     list[str] | None,
     typer.Option(
-        help="Questions: paper, monk, pairs, quality or a TOML file; repeat; default paper. Fixed at the first use."
+        help="paper (default), monk, pairs, same-person, quality, conditions or a TOML file; repeat. Fixed once used."
     ),
 ]
 
@@ -52,6 +65,7 @@ def serve(
         ),
     ] = None,
     examples: Annotated[bool, typer.Option(help="Show rendered example faces next to the levels.")] = True,
+    photographs: Photographs = None,
     json: Json = False,
 ) -> None:
     """Serve the pages for raters and for the organiser until you stop the command.
@@ -70,9 +84,10 @@ def serve(
     if examples and questions:
         check_examples(load(questions))
     check_address(host, port)
-    project = _project(run, database, questions).open()
+    rated = _project(run, database, questions, photographs)
+    project = rated.open()
     password = sessions.set_password(project.database)
-    folder = render_examples(project.questionnaire, run) if examples else None
+    folder = render_examples(project.questionnaire, rated.home) if examples else None
     secure = bool(public_url and public_url.startswith("https://"))
     public = (url or "").partition("://")[2]
     app = create_app(project, hosts, examples=folder, secure=secure, public=public)
@@ -98,10 +113,11 @@ def invite(
         str | None,
         typer.Option(help="Start of the links; default: the last served address, else port 8000 of this machine."),
     ] = None,
+    photographs: Photographs = None,
     json: Json = False,
 ) -> None:
     """Create raters and print a link for each. Links are printed once: only their hashes are stored."""
-    invitations = _project(run, database, questions).invite(raters, url)
+    invitations = _project(run, database, questions, photographs).invite(raters, url)
     if json:
         links, names = zip(*((invitation.link, invitation.rater) for invitation in invitations), strict=True)
         say(dumps({"links": links, "raters": names}))
@@ -112,12 +128,13 @@ def invite(
 @annotate.command()
 def export(
     run: Run,
-    out: Annotated[Path | None, typer.Option(help="Where to; default by kind, in RUN/annotations/.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to; default by kind, beside the database.")] = None,
     kind: Annotated[
         str,
         typer.Option(
             "--format",
-            help="answers (.csv or .parquet), ratings (for --ratings of report), mturk, ground-truth, label-studio.",
+            help="answers (.csv or .parquet), ratings (for --ratings of report), pairs (for same-person), mturk, "
+            "ground-truth, label-studio.",
         ),
     ] = "answers",
     scale: Annotated[
@@ -131,6 +148,7 @@ def export(
     ] = "",
     database: Address = None,
     questions: Questions = None,
+    photographs: Photographs = None,
     json: Json = False,
 ) -> None:
     """Write answers, or tasks for other services, to files."""
@@ -145,7 +163,7 @@ def export(
         cost.check_price(price)
     for question in load(questions).question if questions and kind == "label-studio" else ():
         check_level_names(question)
-    project = _project(run, database, questions)
+    project = _project(run, database, questions, photographs)
     written = project.export(out, kind, scale, image_url)
     if price is not None:
         with closing((opened := project.open()).database):
@@ -162,10 +180,11 @@ def import_(
     ] = "answers",
     database: Address = None,
     questions: Questions = None,
+    photographs: Photographs = None,
     json: Json = False,
 ) -> None:
     """Import answers from a file: all or none, and no answer twice."""
-    imported = _project(run, database, questions).import_answers(file, kind)
+    imported = _project(run, database, questions, photographs).import_answers(file, kind)
     counts = {"imported": imported.answers, "already_there": imported.duplicates, "new_raters": imported.raters}
     print_fields({**counts, "left_out": dict(imported.left_out)}, json)
 
@@ -188,7 +207,7 @@ def agreement(
 def report(
     run: Run,
     database: Address = None,
-    out: Annotated[Path | None, typer.Option(help="The folder of the page; default RUN/annotations.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the page; default beside the database.")] = None,
     scale: Annotated[str, typer.Option(help="Of answers: attribute (its units) or unit (0 to 1).")] = "attribute",
     prune: Annotated[
         list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
@@ -210,7 +229,10 @@ def machine(
         str, typer.Option(help="attributes (the network that ships), or clip:FOLDER of a saved CLIP in safetensors.")
     ] = "attributes",
     questions: Questions = None,
-    out: Annotated[Path | None, typer.Option(help="CSV or Parquet; default RUN/annotations/machine.parquet.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV or Parquet; default machine.parquet beside the database."),
+    ] = None,
     device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda and so on.")] = "cpu",
     json: Json = False,
 ) -> None:
@@ -283,11 +305,13 @@ def _need_extra() -> None:
     import transect.annotation.database  # noqa: F401
 
 
-def _project(run: Path, database: str | None, questions: list[str] | None = None) -> AnnotationProject:
+def _project(
+    run: Path, database: str | None, questions: list[str] | None = None, photographs: str | None = None
+) -> AnnotationProject:
     _need_extra()
     from transect.jobs.annotate.run import AnnotationProject
 
-    return AnnotationProject(run, tuple(questions or ()), database)
+    return AnnotationProject(run, tuple(questions or ()), database, photographs)
 
 
 def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, final
+from typing import Any, ClassVar, Final, Literal, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,10 @@ import pyarrow as pa
 from transect.annotation.exchange.casting import read_typed
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.errors import BadInput, UnknownName
+from transect.reports.short_page import ShortPageResult
 from transect.runs import csv_files
 from transect.runs.inputs import TableLike, as_table
+from transect.runs.plain_json import plain
 
 Unanswered = Literal["left out", "same"]
 _NEEDED: Final = ("id", "second", "answer")
@@ -171,3 +173,41 @@ def _rows(source: TableLike) -> tuple[list[dict[str, Any]], str]:
         if row["second"] and not row.get("repeat") and not row.get("excluded")
     ]
     return counted, path
+
+
+@final
+@dataclass(frozen=True)
+class SamePersonResult(ShortPageResult[SamePersonNumbers]):
+    """How often raters take two images for the same person."""
+
+    JOB: ClassVar[str] = "annotate-same-person"
+    TITLE: ClassVar[str] = "Pairs that raters take for the same person"
+    TABLE: ClassVar[str] = "Answers by kind of pair and group"
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per kind of pair and group."""
+        return pa.Table.from_pylist(plain(self.numbers.rows))
+
+    def headline(self) -> str:
+        """The first row in words."""
+        return self.lines()[0]
+
+    def lines(self) -> list[str]:
+        """The result in words."""
+        return lines(self.numbers)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per kind of pair and group."""
+        rows = [(row.group, row.kind, *_share(row), str(row.answers)) for row in self.numbers.rows]
+        return ("group", "kind", "share same", "95 % interval", "answers"), rows
+
+    def notes(self) -> Sequence[str]:
+        """The line on face distances."""
+        return self.lines()[len(self.numbers.rows) :]
+
+
+def _share(row: SameRow) -> tuple[str, str]:
+    if not math.isfinite(row.share):
+        return "not estimable", ""
+    return f"{row.share:.3f}", f"{row.low:.3f} to {row.high:.3f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -14,15 +13,13 @@ import pyarrow as pa
 
 from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement
-from transect.effects.identity_pairs import SameRow
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.jobs.annotate import pairs as pair_answers
 from transect.jobs.annotate import rater_page, validation
-from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
+from transect.jobs.annotate.pairs import SamePersonResult, Unanswered
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
-from transect.reports.short_page import ShortPageResult
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
@@ -30,9 +27,8 @@ from transect.runs.wording import counted
 
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
+    from transect.annotation.pictures import Pictures
     from transect.annotation.project import Project
-
-DATABASE = Path("annotations") / "annotation.sqlite"
 
 
 @final
@@ -56,15 +52,24 @@ class RaterReport:
 @final
 @dataclass(frozen=True)
 class AnnotationProject(Result):
-    """The annotation of one run: a database of questions, raters and answers, which every method opens and closes.
+    """The annotation of images: a database of questions, raters and answers, which every method opens and closes.
 
-    run: a run folder, or a folder of studies. questions: names of shipped questions or TOML files; they are fixed when
-    the database is created. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
+    run: where the images are, as `annotate` takes it. questions: names of shipped questions or TOML files; they are
+    fixed when the database is created. database: a file or postgresql://user@host/name; None: annotation.sqlite in
+    `home`. photographs: of an inversion, what was inverted; kept in the database.
     """
 
     run: Path
     questions: tuple[str, ...] = ()
     database: str | None = None
+    photographs: str | None = None
+
+    @property
+    def home(self) -> Path:
+        """The folder of the answers: annotations/ in a run folder, else annotations-NAME in the current folder."""
+        from transect.annotation.sources import home_of
+
+        return home_of(self.run)
 
     def open(self, *, create: bool = True) -> Project:
         """The open project; the caller closes its database. create: make the database where there is none yet.
@@ -74,7 +79,7 @@ class AnnotationProject(Result):
         import transect.annotation.database  # noqa: F401  (names the missing extra)
         from transect.annotation.project import open_project
 
-        return open_project(self.run, self.database, self.questions, create=create)
+        return open_project(self.run, self.database, self.questions, create=create, photographs=self.photographs)
 
     @property
     def table(self) -> pa.Table:
@@ -89,7 +94,9 @@ class AnnotationProject(Result):
 
     @property
     def _exists(self) -> bool:
-        return self.database is not None or (self.run / DATABASE).exists()
+        from transect.annotation.sources import FILE
+
+        return self.database is not None or (self.home / FILE).exists()
 
     def headline(self) -> str:
         """How many answers there are."""
@@ -116,7 +123,7 @@ class AnnotationProject(Result):
         def work(project: Project) -> Imported:
             return incoming.take_in(project, reading_files.read(source, kind, project), time.time())
 
-        return change(self.run, self.database, self.questions, work)
+        return change(self.run, self.database, self.questions, work, self.photographs)
 
     def agreement(self) -> AgreementResult:
         """How far raters agree with each other, with known answers and with themselves.
@@ -142,7 +149,7 @@ class AnnotationProject(Result):
             raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
         entries = {
             study.name: StudyValidation.of(
-                validation.of_generator(study, condition, quality, gates), study.run.spec.generator.facts
+                validation.of_generator(study, condition, quality, gates), study.audited.spec.generator.facts
             )
             for study in studies
         }
@@ -191,19 +198,28 @@ class AnnotationProject(Result):
         out: a folder, by default RUN/annotations. scale: of answers. prune: rules such as "fakeness>=0.75" whose images
         are marked.
         """
-        from transect.annotation.pictures import Pictures
-
         rules = [rule for rules in parse_rules(as_names(prune)).values() for rule in rules]
         studies = self.studies(scale)
         page = rater_report.page(studies, rules, self.run.name)
         validated = [
             validation.section(study.name, validation.of_generator(study), study.run.attributes)
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
-            if {"condition", "quality"} <= {rated.name for rated in study.rated}
+            if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}
         ]
-        folder = self.run / DATABASE.parent if out is None else Path(out)
+        folder = self.home if out is None else Path(out)
         page = replace(page, sections=[*page.sections, *validated])
-        return RaterReport(rater_page.write(page, Pictures(self.run).png, folder), page.facts)
+        return RaterReport(rater_page.write(page, self._pictures().png, folder), page.facts)
+
+    def _pictures(self) -> Pictures:
+        """The images that were rated; of a run without a database, its own."""
+        from transect.annotation.pictures import Pictures
+        from transect.annotation.sources import source_of
+
+        if not self._exists:
+            return Pictures(source_of(self.run).sources)
+        project = self.open(create=False)
+        with closing(project.database):
+            return project.pictures
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
         """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
@@ -211,7 +227,7 @@ class AnnotationProject(Result):
             return rater_report.from_stored(self.run)
         project = self.open(create=False)
         with closing(project.database):
-            return rater_report.from_project(self.run, project, scale)
+            return rater_report.from_project(project, scale)
 
 
 @final
@@ -304,55 +320,24 @@ class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
         return ("study", "judged", "seen as another", "quality", "gates met"), rows
 
 
-@final
-@dataclass(frozen=True)
-class SamePersonResult(ShortPageResult[SamePersonNumbers]):
-    """How often raters take two images for the same person."""
-
-    JOB: ClassVar[str] = "annotate-same-person"
-    TITLE: ClassVar[str] = "Pairs that raters take for the same person"
-    TABLE: ClassVar[str] = "Answers by kind of pair and group"
-
-    @property
-    def table(self) -> pa.Table:
-        """One row per kind of pair and group."""
-        return pa.Table.from_pylist(plain(self.numbers.rows))
-
-    def headline(self) -> str:
-        """The first row in words."""
-        return self.lines()[0]
-
-    def lines(self) -> list[str]:
-        """The result in words."""
-        return pair_answers.lines(self.numbers)
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """One row per kind of pair and group."""
-        rows = [(row.group, row.kind, *_share(row), str(row.answers)) for row in self.numbers.rows]
-        return ("group", "kind", "share same", "95 % interval", "answers"), rows
-
-    def notes(self) -> Sequence[str]:
-        """The line on face distances."""
-        return self.lines()[len(self.numbers.rows) :]
-
-
-def _share(row: SameRow) -> tuple[str, str]:
-    if not math.isfinite(row.share):
-        return "not estimable", ""
-    return f"{row.share:.3f}", f"{row.low:.3f} to {row.high:.3f}"
-
-
 def annotate(
-    run: str | Path, *, questions: Sequence[str | Path] = (), database: str | Path | None = None
+    run: str | Path,
+    *,
+    questions: Sequence[str | Path] = (),
+    database: str | Path | None = None,
+    photographs: str | Path | None = None,
 ) -> AnnotationProject:
-    """The annotation of a run: its questions, its raters and their answers.
+    """The annotation of images: its questions, its raters and their answers.
 
-    run: a run folder, or a folder of studies. questions: shipped questions (paper, monk, pairs, quality) or TOML files;
-    by default "paper". They are fixed when the first method that needs the database creates it. database: a
-    file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
+    run: a run folder (of an audit, an inversion, or a data set that `render` wrote), a folder of studies, a folder of
+    images, or a data set as READER:PATH. questions: shipped questions (paper, monk, pairs, same-person, quality) or
+    TOML files; by default "paper". They are fixed when the first method that needs the database creates it. database: a
+    file or postgresql://user@host/name; by default annotation.sqlite in annotations/ of a run folder, or, for other
+    images, in annotations-NAME/ of the current folder. photographs: of an inversion, the photographs that were
+    inverted, as a folder or READER:PATH: pairs of both can then be rated.
 
-    Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput for a folder
-    without a run.
+    Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput where there
+    are no images.
 
     ```python
     project = transect.annotate("runs/smile", questions=["paper"])
@@ -360,10 +345,11 @@ def annotate(
     project.agreement().numbers.questions[0].alpha
     ```
     """
-    folder = Path(run)
-    if not (folder / "run.json").exists() and not any(folder.glob("studies/*/run.json")):
-        raise BadInput(f"{folder}: expected a run folder, or a folder of studies, found no run.json; check the path")
-    return AnnotationProject(folder, tuple(map(str, questions)), None if database is None else str(database))
+    from transect.annotation.sources import check_place
+
+    check_place(run)
+    texts = (None if each is None else str(each) for each in (database, photographs))
+    return AnnotationProject(Path(run), tuple(map(str, questions)), *texts)
 
 
 def same_person(

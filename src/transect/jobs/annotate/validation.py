@@ -35,7 +35,7 @@ def of_generator(
     UnknownName for another question, BadInput where it is about no attribute of the run.
     """
     shown, good = _named(study, condition), _named(study, quality)
-    run = study.run
+    run = study.audited
     intended = columns.columns_of(run.images, "intended")
     known = {**run.true, **intended}
     if shown.attribute not in known:

@@ -111,16 +111,16 @@ class LabelTable:
     @classmethod
     def of(cls, source: TableLike) -> LabelTable:
         """Read a table. Raises BadInput for an unreadable or empty one, or a column twice."""
-        rows = as_table(source, "labels", text=("id",))
+        rows = _by_attribute(as_table(source, "labels", text=("id",)))
         path = Path(source) if isinstance(source, str | Path) else None
         name = "labels" if path is None else str(path)
         if repeated := sorted({column for column in rows.column_names if rows.column_names.count(column) > 1}):
             raise BadInput(f"{name}: expected each column once, got {', '.join(repeated)} again; rename or drop one")
         if not len(rows):
             raise BadInput(f"{name}: expected a row for each labelled subject, got a heading without rows; add them")
-        if path is not None:
-            return cls(rows, name, path.name, model_files.sha256(path))
-        return cls(rows, name, "", _digest(rows))
+        if path is None:
+            return cls(rows, name, "", _digest(rows))
+        return cls(rows, name, path.name, _digest(rows) if path.is_dir() else model_files.sha256(path))
 
     @classmethod
     def of_dataset(cls, text: str) -> LabelTable:
@@ -137,6 +137,12 @@ class LabelTable:
         return f"{'data set' if self.attributes else 'table'} {self.file}".strip()
 
 
+def _by_attribute(rows: pa.Table) -> pa.Table:
+    """The columns true.NAME of a run's images under the names of their attributes."""
+    names = [name.removeprefix("true.") for name in rows.column_names]
+    return rows.rename_columns(names) if len(set(names)) == len(names) else rows
+
+
 def _digest(rows: pa.Table) -> str:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as stream:
@@ -151,7 +157,10 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
     if not (labels := [column for column in table.column_names if column not in NOT_LABELS]):
         present = ", ".join(table.column_names[:6])
         raise BadInput(f"{path}: expected a column of labels for each attribute, got {present} alone; add one")
-    names, values = read_columns(table.select(labels))
+    named = {name_of(text) for text in wanted} or {*labels}
+    if unknown := sorted(named - {*labels}):
+        raise UnknownName("attribute", unknown[0], labels)
+    names, values = read_columns(table.select([column for column in labels if column in named]))
     values = np.where(np.isfinite(values), values, np.nan)
     nominal = [name for name in names if (known := source.attributes.get(name)) is not None and known.nominal]
     whole = [name for name in names if name not in nominal]

@@ -9,6 +9,7 @@ import typer
 
 from transect.console.common_options import Device, Json
 from transect.console.results import show
+from transect.errors import BadInput
 
 
 def invert(
@@ -19,10 +20,28 @@ def invert(
         str, typer.Option(help="w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.")
     ] = "w+",
     penalty: Annotated[
-        float | None,
-        typer.Option(help="λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1."),
+        str | None,
+        typer.Option(
+            help="λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1. Several, as "
+            "0,0.1,1: each in a folder of its own below --out, and a comparison."
+        ),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Steps of gradient descent for each image.")] = 300,
+    face_distance: Annotated[
+        str | None,
+        typer.Option(help="With several λ: a target with embeddings that measures the distance of faces."),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="With several λ: folder for the page with the curves.")] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Steps of gradient descent for each image, at most; default 300, from an encoder 150."),
+    ] = None,
+    plateau: Annotated[
+        float,
+        typer.Option(
+            help="In the second half of its steps an image stops once 20 of them lower its objective by less than this "
+            "share; 0: never."
+        ),
+    ] = 0.01,
     distance: Annotated[
         str,
         typer.Option(
@@ -67,11 +86,32 @@ def invert(
     """
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
+    from transect.jobs.invert.sweep import sweep
 
-    options = InvertOptions(distance, weights, heads, pixel_weight, encoder_samples, precision, batch)
+    options = InvertOptions(distance, weights, heads, pixel_weight, encoder_samples, precision, batch, plateau)
+    values = _penalties(penalty)
+    if len(values) > 1:
+        if space != "w+":
+            raise BadInput(f"--penalty: expected one λ at most in space {space}, got {penalty}; several are of w+")
+        swept = sweep(
+            images, generator, out, values, face=face_distance, steps=steps, start=start, encoder=encoder, fit=fit,
+            device=device, quiet=json, options=options,
+        )  # fmt: skip
+        show(swept, json, swept.headline(), swept.rows(), page=None if report is None else swept.report(report))
+        return
+    if face_distance is not None or report is not None:
+        raise BadInput("--face-distance and --report are of several λ: give them, as --penalty 0,0.1,1")
     result = run(
-        images, generator, out, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
-        device=device, quiet=json, options=options,
+        images, generator, out, space=space, penalty=values[0] if values else None, steps=steps, start=start,
+        encoder=encoder, fit=fit, device=device, quiet=json, options=options,
     )  # fmt: skip
     files = f"latents: {result.numbers.latents}", f"sheet: {result.numbers.sheet}"
     show(result, json, result.headline(), result.rows(), *files)
+
+
+def _penalties(text: str | None) -> list[float]:
+    """Numbers with commas between them; none without a text."""
+    try:
+        return [] if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(f"--penalty {text}: expected a number, or several with commas, as 0,0.1,1") from None

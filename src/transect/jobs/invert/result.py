@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar, Final, final
 
+import numpy as np
 import pyarrow as pa
 
 from transect.datasets.latents_file import LATENTS
@@ -27,18 +28,20 @@ class InversionMedians:
     """Medians over the images that did not fail; None where all failed.
 
     perceptual: the distance without pixels; pixels: mean squared difference of values in 0..1; restriction: Σ |w_j -
-    mean|²; identity_distance: 1 - cosine between identity embeddings of image and reconstruction.
+    mean|²; identity_distance: 1 - cosine between identity embeddings of image and reconstruction; steps: taken until
+    the image stopped.
     """
 
     perceptual: float | None
     pixels: float | None
     restriction: float | None
     identity_distance: float | None
+    steps: float | None
 
     @classmethod
     def of(cls, table: pa.Table) -> InversionMedians:
         """Of the run's rows."""
-        return cls(*(median_of(table[field.name].to_numpy()) for field in fields(cls)))
+        return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
 
 
 @final
@@ -46,7 +49,8 @@ class InversionMedians:
 class InversionNumbers:
     """The summary of an inversion, which is also in `summary.json`.
 
-    failed_ids: the first 20. encoder_r2: held-out R² of the regression at which the search began, if it did.
+    failed_ids: the first 20. steps: at most, for each image. encoder_r2: held-out R² of the regression at which the
+    search began, if it did.
     """
 
     out: str
@@ -75,7 +79,7 @@ class InvertResult(ShortPageResult[InversionNumbers]):
 
     @property
     def table(self) -> pa.Table:
-        """id, failure, perceptual, pixels, restriction, identity_distance, objective, codes, image (PNG)."""
+        """id, failure, perceptual, pixels, restriction, identity_distance, steps, objective, codes, image (PNG)."""
         from transect.jobs.invert.run import rows_of_run
 
         return rows_of_run(Path(self.numbers.out))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -28,7 +29,9 @@ from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_json
 from transect.runs.parts import fill_table
 from transect.runs.picture_files import pixels_of_png
+from transect.runs.progress import Progress, announcing_stages, stage
 from transect.runs.provenance import versions
+from transect.runs.wording import counted
 
 if TYPE_CHECKING:
     from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
@@ -43,7 +46,13 @@ STARTS: Final = {
 }
 PRECISIONS: Final = ("full", "mixed")
 _DEFAULT_PENALTY: Final = 0.1
+STEPS: Final = {"mean": 300, "encoder": 150}
+"""Steps by start: those of the encoder reach what twice as many reach from the mean code."""
+
+PLATEAU: Final = 0.01
 _SHOWN: Final = 8
+_QUOTED: Final = 3
+"""Steps on which the time of the whole is estimated."""
 
 
 @final
@@ -53,7 +62,8 @@ class InvertOptions:
 
     distance: features (shipped), vgg16 (with `weights`, and `heads` for LPIPS) or pixels. pixel_weight: of the mean
     squared difference of pixels next to the distance. encoder_samples: images on which the regression is fitted.
-    precision: full, or mixed (first half of the steps in bfloat16). batch: images at a time.
+    precision: full, or mixed (first half of the steps in bfloat16). batch: images at a time. plateau: an image stops
+    where its objective fell by less than this share in 20 steps of the second half; 0 takes all steps.
     """
 
     distance: str = "features"
@@ -63,6 +73,7 @@ class InvertOptions:
     encoder_samples: int = 2_000
     precision: str = "full"
     batch: int = 16
+    plateau: float = PLATEAU
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
@@ -109,6 +120,7 @@ class Inversion:
         if self.encoder_file is not None:
             return open_encoder(self.encoder_file, self.network, self.search.space, self.device)
         features = load(device=self.device).network
+        stage(f"fitting the encoder on {self.options.encoder_samples:,} images of {self.network.name}")
         return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
 
     def spec(self) -> dict[str, object]:
@@ -141,7 +153,7 @@ def invert(
     *,
     space: str = "w+",
     penalty: float | None = None,
-    steps: int = 300,
+    steps: int | None = None,
     start: str = "mean",
     encoder: str | Path | None = None,
     fit: bool = False,
@@ -155,7 +167,8 @@ def invert(
     file of a StyleGAN2 or progressive GAN, or an object that can be differentiated. out: the run folder; call again to
     resume, with byte-identical output. space: w, w+ or z. penalty: λ in w+ (default 0.1; 0 leaves the layers free).
     start: mean or encoder; encoder: a trained encoder's file at which the search begins. fit: cut and resize images of
-    another size. device: where it computes, unless the generator is an object.
+    another size. steps: at most, for each image; default 300, and 150 from an encoder. device: where it computes,
+    unless the generator is an object.
 
     An image whose search fails has NaN latents and is counted. Raises BadInput and UnknownName for what does not fit,
     FolderOfAnotherSpec for a folder of another inversion, and Interrupted.
@@ -175,7 +188,7 @@ def plan(
     *,
     space: str = "w+",
     penalty: float | None = None,
-    steps: int = 300,
+    steps: int | None = None,
     start: str = "mean",
     encoder: str | Path | None = None,
     fit: bool = False,
@@ -200,7 +213,8 @@ def plan(
     if start not in STARTS:
         raise UnknownName("start", start, STARTS)
     weight = (_DEFAULT_PENALTY if penalty is None else penalty) if space == "w+" else 0.0
-    search = Search(space, weight, steps, options.pixel_weight, mixed=options.precision == "mixed")
+    mixed, most = options.precision == "mixed", STEPS[start] if steps is None else steps
+    search = Search(space, weight, most, options.pixel_weight, mixed=mixed, plateau=options.plateau)
     pictures = Pictures.open(images, model.image_size, fit=fit)
     inversion = Inversion(model, pictures, search, start, encoder_file, device, options)
     inversion.appearance  # noqa: B018  (refuses files that do not fit)
@@ -212,8 +226,12 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult
     count, batch = len(inversion.pictures), inversion.options.batch
     parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
     with RunFolder(out, inversion.spec()) as folder:
-        sizes = [len(rows) for rows in parts]
-        fill_table(folder, TABLE, sizes, lambda part: _part(inversion, parts[part]), title="inversion", quiet=quiet)
+        steps = [inversion.search.steps] * len(parts)
+        title = f"inversion of {counted(count, 'image')}, steps"
+        progress = Progress(title, sum(steps), quiet=quiet, quote=_QUOTED)
+        with announcing_stages(quiet=quiet):
+            make = partial(_part, inversion, parts, progress.advance)
+            fill_table(folder, TABLE, steps, make, title=title, progress=progress)
         return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
@@ -224,15 +242,16 @@ def rows_of_run(out: Path) -> pa.Table:
     return finished.read_table(TABLE, math.ceil(images / batch))
 
 
-def _part(inversion: Inversion, rows: range) -> pa.Table:
+def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int], None], part: int) -> pa.Table:
     from transect.inversion import optimisation
     from transect.inversion.encoder import RidgeEncoder
     from transect.inversion.rows import identity_distances
 
+    rows = parts[part]
     pixels, encoder = inversion.pictures.pixels(rows), inversion.encoder
     inverted = optimisation.invert(
         inversion.network, pixels, inversion.search, inversion.appearance, encoder=encoder,
-        batch=inversion.options.batch, device=inversion.device,
+        batch=inversion.options.batch, device=inversion.device, advance=advance,
     )  # fmt: skip
     apart = identity_distances(pixels, inverted.reconstructions, inverted.failures)
     table = pa.table(
@@ -243,6 +262,7 @@ def _part(inversion: Inversion, rows: range) -> pa.Table:
             "pixels": pa.array(inverted.pixels.astype(np.float64)),
             "restriction": pa.array(inverted.restriction.astype(np.float64)),
             "identity_distance": pa.array(apart),
+            "steps": pa.array(inverted.steps),
             "objective": pa.array(list(inverted.history.astype(np.float64)), pa.list_(pa.float64())),
             "codes": pa.array(list(inverted.codes.reshape(len(inverted), -1)), pa.list_(pa.float32())),
             "image": pa.array([_png(image) for image in inverted.reconstructions], pa.binary()),

@@ -16,11 +16,24 @@ if TYPE_CHECKING:
 
 
 def leakage(
-    labels: Annotated[Path, typer.Option(help="The labels: .csv, .parquet, .npz, .arrow, or a data set's folder.")],
-    label: Annotated[
-        list[str], typer.Option(help="Column of the label; several, or a pattern such as 'obj_*', for multi-label.")
+    labels: Annotated[
+        str,
+        typer.Option(
+            help="The labels: .csv, .parquet, .npz, .arrow, a data set's folder, or coco:PATH or imsitu:PATH, which "
+            "know their label, protected attribute and split."
+        ),
     ],
-    protected: Annotated[str, typer.Option(help="Column of the protected attribute, with any number of classes.")],
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the label; several, or a pattern such as 'obj_*', for multi-label."),
+    ] = None,
+    protected: Annotated[
+        str,
+        typer.Option(
+            help="Column of the protected attribute, with any number of classes; several between commas: each, "
+            "together, and one within the levels of another."
+        ),
+    ] = "",
     split: Annotated[
         str | None, typer.Option(help="Column with train, val and test; without it attackers are cross-fitted.")
     ] = None,
@@ -38,7 +51,11 @@ def leakage(
         ),
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(help="A model's predictions on the same items: hard labels, logits or probabilities.")
+        list[str] | None,
+        typer.Option(
+            help="A model's predictions on the same items: hard labels, logits or probabilities. Of several models "
+            "repeat NAME=PATH; NAME@3=PATH was trained on the subset of α = 3."
+        ),
     ] = None,
     prediction: Annotated[
         list[str] | None,
@@ -46,17 +63,35 @@ def leakage(
             help="Columns of the predictions, by the labels' names or in their order; default: those of --label."
         ),
     ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Real numbers of the items, PATH or NAME=PATH (.npy, .npz, .parquet, an inversion): each layer by "
+            "itself, by a linear and a non-linear attacker. May be repeated."
+        ),
+    ] = None,
+    captions: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Captions of the items, PATH or NAME=PATH, with the column caption: the objects that they name, and "
+            "the words that are left without objects and gender. May be repeated."
+        ),
+    ] = None,
+    lexicon: Annotated[
+        str, typer.Option(help="Words of gender and objects in captions: english, or a TOML file.")
+    ] = "english",
     attacker: Annotated[
         str,
         typer.Option(
-            help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best of several, cross-fitted."
+            help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best of several, cross-fitted. "
+            "Several between commas, or all: side by side; the first gives the headline."
         ),
     ] = "auto",
     noise: Annotated[
         str, typer.Option(help="How labels err in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
     ] = "",
     f1: Annotated[
-        list[float] | None, typer.Option(help="Measure λ_D at this macro F1, in percent; default: the model's.")
+        list[str] | None, typer.Option(help="Measure λ_D at this macro F1, in percent, as 80,60; default: the model's.")
     ] = None,
     rounds: Annotated[
         int, typer.Option(help="Attackers to average; 0: five if the attacker or the noise is random, else one.")
@@ -79,10 +114,11 @@ def leakage(
     ] = None,
     device: Annotated[str, typer.Option(help="Where networks train: cpu, cuda or cuda:N.")] = "cpu",
     alpha: Annotated[
-        list[float] | None,
+        list[str] | None,
         typer.Option(
-            help="Report how many items remain if no label may be more than α times as frequent with one class as with "
-            "another; with --out the rows are marked in balanced.parquet. Default for one category: 3, 2 and 1."
+            help="Also measure leakage where no label is more than α times as frequent with one class as with another, "
+            "as 3,2,1: in the table's column in_alpha3 or, without one, the largest such subset, "
+            "which --out marks in balanced.parquet."
         ),
     ] = None,
     balance_sizes: Annotated[
@@ -103,10 +139,11 @@ def leakage(
     Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
     """
     from transect.jobs.leakage import run
+    from transect.jobs.leakage.request import LeakageOptions, parse_columns, parse_models, parse_numbers, parse_sources
 
-    options = run.LeakageOptions(
+    options = LeakageOptions(
         noise=noise,
-        f1=tuple(f1 or ()),
+        f1=parse_numbers(f1 or (), "--f1"),
         rounds=rounds,
         permutations=permutations,
         train_per_class=train_per_class,
@@ -114,18 +151,21 @@ def leakage(
         as_published=as_published,
         curve=curve,
         device=device,
-        alphas=tuple(alpha or ()),
+        alphas=parse_numbers(alpha or (), "--alpha"),
         balance_sizes=balance_sizes,
         subject=subject,
+        features=parse_sources(features or ()),
+        captions=parse_sources(captions or ()),
+        lexicon=lexicon,
     )
     result = run.leakage(
         labels,
-        protected,
-        label,
+        parse_columns(protected),
+        label or (),
         split=split,
         ids=identifier,
         where=where,
-        predictions=predictions,
+        predictions=parse_models(predictions or ()) or None,
         prediction=prediction or (),
         attacker=attacker,
         seed=seed,
@@ -138,13 +178,22 @@ def leakage(
 
 
 def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
-    from transect.attacks.results import cost_rows, curve_rows
+    from transect.attacks import results
 
     numbers = result.numbers
     blocks: list[Block] = [result.rows()]
+    if numbers.table:
+        blocks.append(results.table_of_rows(numbers.table))
+    if numbers.differences:
+        blocks.append((results.DIFFERENCE_HEADINGS, results.difference_rows(numbers.differences)))
+    if numbers.representations:
+        rows = results.representation_rows(numbers.representations)
+        blocks.append((results.REPRESENTATION_HEADINGS, rows))
     if numbers.learning_curve:
-        blocks.append((["training rows", "λ_D, %", "95 % interval"], curve_rows(numbers.learning_curve)))
+        curves = results.curve_rows(numbers.learning_curve, numbers.model_learning_curve)
+        blocks.append((["training rows", "λ_D, %", "95 % interval", "λ_M, %", "95 % interval"], curves))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
-        blocks.append((["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"], cost_rows(costs)))
+        headings = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
+        blocks.append((headings, results.cost_rows(costs)))
     return [*blocks, *(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat]

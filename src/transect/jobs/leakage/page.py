@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
+from transect.jobs.leakage.side_by_side_page import side_by_side
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -74,7 +76,8 @@ def page_of(numbers: LeakageNumbers) -> Page:
     protected = doc.text("/protected")
     parts = [
         summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
-        Part("leakage", "Leakage", (_leakages(doc),)),
+        Part("leakage", "Leakage", tuple(_leakages(doc))),
+        Part("side-by-side", "Side by side", tuple(side_by_side(doc))),
         Part("amplification", "Amplification", tuple(_amplification(doc))),
         Part("labels", "Labels", tuple(_labels(doc, protected))),
         Part("methods", "Methods", tuple(_methods(doc))),
@@ -93,16 +96,37 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
         doc.text("/protected"), doc.interval("/dataset_leakage"), doc.number("/chance", "fixed"), _without_signal(doc)
     )
     if tree["amplification"]:
+        from_chance = Markup("than from labels with as many random errors ({}; {})")
+        if tree["amplification"]["noise"] == DEALT:
+            from_chance = Markup(
+                "than if the same predictions were dealt out at random among items with one label ({})"
+            )
+        named = [doc.text("/amplification/format"), doc.text("/amplification/noise")]
         yield Markup(
-            "From the model's predictions (macro F₁ {} %) it guesses correctly {} % of the time: {} percentage points "
-            "more than from labels with as many random errors ({}; {})."
+            "From the model's predictions (macro F₁ {} %{}) it guesses correctly {} % of the time: {} percentage "
+            "points more {}."
         ).format(
             doc.number("/model_f1", "fixed"),
+            _precision(doc),
             doc.interval("/model_leakage"),
             doc.interval("/amplification", signed=True),
-            doc.text("/amplification/format"),
-            doc.text("/amplification/noise"),
+            from_chance.format(*named),
         )
+    yield from _differences(doc)
+
+
+def _differences(doc: WrittenDocument) -> Iterator[Markup]:
+    for at in doc.places("/differences"):
+        if doc.value(f"{at}/difference/estimate") is not None:
+            yield Markup("λ_M, {} minus {}: {} percentage points.").format(
+                doc.text(f"{at}/model"), doc.text(f"{at}/reference"), doc.interval(f"{at}/difference", signed=True)
+            )
+
+
+def _precision(doc: WrittenDocument) -> Markup:
+    if doc.value("/model_mean_average_precision") is None:
+        return Markup()
+    return Markup(", mAP {} %").format(doc.number("/model_mean_average_precision", "fixed"))
 
 
 def _without_signal(doc: WrittenDocument) -> Markup:
@@ -127,19 +151,33 @@ def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
     )
 
 
-def _leakages(doc: WrittenDocument) -> DotPlot:
+def _leakages(doc: WrittenDocument) -> Iterator[Block]:
+    """The labels and the headline's comparison; all else behind a summary."""
     axis = _axis(doc)
     ticks = [Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks]
     band = _band(doc.tree, axis)
-    rows = [
-        Row(_words(doc, place, kind), _drawing(number, mark, ticks, band), doc.interval(place), kind in _STRONG)
-        for number, (place, kind, mark) in enumerate(_marks(doc, axis))
-    ]
+    first, rest = list[Row](), list[Row]()
+    for number, (place, kind, mark) in enumerate(_marks(doc, axis)):
+        drawing = _drawing(number, mark, ticks, band)
+        row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
+        (first if place.rsplit("/", 1)[0] == _headline(doc.tree) or kind == "dataset" else rest).append(row)
     caption = Markup(
         '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {} % intervals; the band shows '
         "where estimates lie if labels carry no information; hollow marks are for comparison</span>"
     ).format(doc.number("/confidence", "name"))
-    return DotPlot(caption, ticks, rows)
+    yield DotPlot(caption, ticks, first)
+    if rest:
+        of_models = ", other formats of predictions" if doc.value("/comparisons") else ""
+        yield Folded(f"Labels with noise{of_models}, and fewer training rows", (DotPlot("", ticks, rest),), long=True)
+
+
+def _headline(content: Mapping[str, Any]) -> str:
+    """The place of the comparison that the headline reports; "" without one."""
+    chosen = content["amplification"]
+    for number, pair in enumerate(content["comparisons"]):
+        if chosen and (pair["name"], pair["noise"]) == (chosen["format"], chosen["noise"]):
+            return f"/comparisons/{number}"
+    return ""
 
 
 def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[float, float] | None) -> Markup:
@@ -157,6 +195,8 @@ def _words(doc: WrittenDocument, place: str, kind: str) -> Markup:
         return Markup("Labels with noise, macro F₁ {} %{}").format(f1, change.format(doc.text(f"{place}/noise")))
     if kind == "share":
         return Markup("Labels, {} % of the training rows").format(doc.number(f"{place}/share", "fixed", 0))
+    if kind == "model share":
+        return Markup("Predictions, {} % of the training rows").format(doc.number(f"{place}/share", "fixed", 0))
     pair = place.rsplit("/", 1)[0]
     source = Markup("{}; labels: {}").format(doc.text(f"{pair}/name"), doc.text(f"{pair}/noise"))
     words = "The model's predictions" if kind == "model" else "Labels with as many random errors"
@@ -171,8 +211,9 @@ def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for i in range(len(content["comparisons"])):
         yield f"/comparisons/{i}/model_leakage", "model"
         yield f"/comparisons/{i}/dataset_leakage", "chance"
-    for i in range(len(content["learning_curve"])):
-        yield f"/learning_curve/{i}", "share"
+    for kind in ("learning_curve", "model_learning_curve"):
+        for i in range(len(content[kind])):
+            yield f"/{kind}/{i}", "share" if kind == "learning_curve" else "model share"
 
 
 def _axis(doc: WrittenDocument) -> Scale:
@@ -212,9 +253,12 @@ def _amplification(doc: WrittenDocument) -> Iterator[Block]:
         return
     yield Paragraph(
         Markup(
-            "How much more the model's predictions reveal than labels of the same accuracy with random errors. "
-            "<em>Published</em> compares scores with flipped bits, so part of its difference is due to the format; the "
-            "other rows compare the same format."
+            "How much more the model's predictions reveal than labels of the same accuracy with random errors. The "
+            "headline is <em>dealt out within labels</em>: the model's own predictions, exchanged among items with the "
+            "same label, so that they keep which labels are mistaken for which. <em>Frequency</em> keeps the F₁ alone: "
+            "its Δ also counts labels that are mistaken for others of the same class, which takes no look at the "
+            "class. <em>Published</em> compares scores with flipped bits, so part of its difference is due to the "
+            "format."
         )
     )
     caption = "Model leakage minus dataset leakage at the model's accuracy, percentage points"

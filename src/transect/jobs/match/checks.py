@@ -18,12 +18,34 @@ def check(request: Request, prepared: Prepared) -> None:
             raise BadInput(
                 f"{name} has no part in --method {request.method}: leave it out, or use {' or '.join(methods)}"
             )
+    if request.options.pairs is not None:
+        _check_given(request)
+    if request.options.difficulty is not None and not request.options.references:
+        raise BadInput("--difficulty is of reference images: give --references too")
     _check_numbers(request)
     _check_groups(request, prepared)
     if request.options.experiment is None and request.options.experiment_attribute is not None:
         raise BadInput("--experiment-attribute names an attribute of --experiment DIR: give both")
     if request.options.experiment is not None and not request.outcomes:
         raise BadInput("--experiment is compared with outcomes within pairs: name them with --outcome")
+
+
+def _check_given(request: Request) -> None:
+    """Pairs that are given are not searched: what steers a search has no part in them."""
+    options = request.options
+    searching = {
+        f"--method {request.method}": request.method != "greedy",
+        "--caliper": request.caliper is not None,
+        "--exact": bool(request.exact),
+        "--second": options.second is not None,
+        "--references": options.references,
+        "--dose-gap": bool(options.dose_gap),
+        "--ratio": options.ratio != 1,
+        "--approximate": options.approximate,
+    }
+    for name, is_set in searching.items():
+        if is_set:
+            raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
 
 
 def _check_numbers(request: Request) -> None:
@@ -50,8 +72,10 @@ def _check_groups(request: Request, prepared: Prepared) -> None:
     pairs_of_two = not several and request.method not in WEIGHTING
     if request.options.references and not pairs_of_two:
         raise BadInput("--references needs pairs of two groups")
-    if request.outcomes and not pairs_of_two:
-        raise BadInput("--outcome needs pairs of two groups: choose a method that makes them")
+    if request.outcomes and request.method in WEIGHTING:
+        raise BadInput(f"--outcome: expected a method that makes pairs, got {request.method}, which weighs images")
+    if request.options.experiment is not None and several:
+        raise BadInput(f"--experiment: expected two groups of {request.treatment}, got {len(prepared.groups)}")
 
 
 def _settings(request: Request) -> dict[str, tuple[bool, Sequence[str]]]:

@@ -14,11 +14,21 @@ from transect.errors import BadInput
 
 
 def match(
-    features: Annotated[
-        list[str],
-        typer.Option(help="Where distance is measured: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable."),
-    ],
     treatment: Annotated[str, typer.Option(help="Column of the table with the groups: 0 and 1, or names.")],
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Where distance is measured: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable; not needed "
+            "with --pairs."
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Report these pairs instead of finding some: a table with columns a and b, row numbers or ids of "
+            "--table; of more than two groups with the base group in a."
+        ),
+    ] = None,
     table: Annotated[
         Path | None, typer.Option(help="Table with a row per image; by default the features, if they are a table.")
     ] = None,
@@ -48,6 +58,10 @@ def match(
     references: Annotated[
         bool, typer.Option("--references", help="Add to each image of a pair another image of its identity.")
     ] = False,
+    difficulty: Annotated[
+        Path | None,
+        typer.Option(help="Features in which reference images are equally far; default those of the matching."),
+    ] = None,
     default: Annotated[
         list[str] | None,
         typer.Option(help="Attribute value of reference images, NAME=VALUE; repeatable."),
@@ -59,6 +73,13 @@ def match(
     outcome: Annotated[
         list[str] | None,
         typer.Option(help="Column to compare within pairs, e.g. errors: difference, bounds under hidden bias."),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Difference in differences, A=B: is the difference within pairs larger in outcome A than in outcome "
+            "B?; repeatable."
+        ),
     ] = None,
     experiment: Annotated[
         Path | None,
@@ -94,7 +115,7 @@ def match(
     json: Json = False,
 ) -> None:
     """Find pairs of real images that differ in one attribute and are similar in the rest, and report their balance."""
-    from transect.datasets.features import parse_default, parse_weighted
+    from transect.datasets.features import parse_change, parse_default, parse_weighted
     from transect.jobs.match import run
     from transect.jobs.match.options import LAYERS, METHODS, METRICS, MatchOptions
     from transect.jobs.match.text import lines
@@ -103,8 +124,8 @@ def match(
 
     if pictures is not None and report is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
-    blocks = [parse_weighted(text) for text in features]
-    _writable(out, [*(path for path, _ in blocks), *filter(None, [table, second])])
+    blocks = [parse_weighted(text) for text in features or ()]
+    _writable(out, [*(path for path, _ in blocks), *filter(None, [table, second, pairs])])
     result = run.match(
         [path for path, _ in blocks],
         treatment,
@@ -135,6 +156,9 @@ def match(
             gate=gate,
             approximate=approximate,
             pictures=pictures,
+            pairs=pairs,
+            changes=[parse_change(text) for text in change or ()],
+            difficulty=difficulty,
         ),
     )
     write_table(out, result.table)

@@ -104,7 +104,7 @@ def _turns(reasons: Sequence[str]) -> list[int]:
 def _overlap(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Log odds of both groups before and after; estimated here where the method did not, for narrow features."""
     sample = result.prepared.sample
-    if result.matched.pairs is None or sample.dose_gap:
+    if result.matched.pairs is None or sample.dose_gap or not result.request.blocks:
         return {}
     log_odds = result.matched.log_odds
     if log_odds is None:

@@ -25,24 +25,32 @@ def matched_effects(page: Content) -> Iterator[Block]:
         "the one up to which the difference stays significant."
     )
     gammas = [f"p at {gamma}" for gamma in GAMMAS if gamma > 1]
-    headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas)
-    yield TextTable(
-        "Outcomes within pairs", headings, [(*_estimated(outcome, outcome), *_bounds(outcome)) for outcome in outcomes]
-    )
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas]
+    rows = [[*_estimated(outcome, outcome), *_bounds(outcome)] for outcome in outcomes]
+    if page.numbers.sets is not None:
+        yield Paragraph(f"p of {treated} against {_counted_others(page)} are corrected together (Holm), too.")
+        headings.insert(4, "p, corrected")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(4, probability(outcome.p_groups))
+    yield TextTable("Outcomes within pairs", headings, rows)
     yield Heading("Adjusted for what still differs within pairs")
     yield Paragraph(
         "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
         "the covariates removes what these explain, as far as that is linear; each pair is one observation (HC3 "
         "errors)."
     )
-    headings = ("outcome", "difference", "95 % interval", "p", "pairs", "left out", "covariates", "not used")
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", "left out", "covariates", "not used"]
     rows = [
-        (*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out))
+        [*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
         for outcome in outcomes
     ]
     yield TextTable("Adjusted outcomes", headings, rows)
     if any(outcome.experiment for outcome in outcomes):
         yield from _experiments(outcomes)
+
+
+def _counted_others(page: Content) -> str:
+    return f"the {len(page.numbers.groups) - 1} other groups"
 
 
 def _sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
@@ -56,7 +64,7 @@ def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -
     estimate = _sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
     ends = " to ".join(_sized(outcome, end, unit=False) for end in (found.low, found.high))
     interval = ends if math.isfinite(found.low) else found.reason
-    return outcome.outcome, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
+    return outcome.label, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
 
 
 def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:

@@ -20,8 +20,9 @@ from transect.designs.matching.several import NoSet, Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
 from transect.errors import BadInput
+from transect.jobs.match import given
 from transect.jobs.match.options import WEIGHTING, Request
-from transect.jobs.match.sample import Prepared
+from transect.jobs.match.sample import Prepared, difficulty_of
 from transect.jobs.match.unmatched import nothing_matched, rounded_up
 
 
@@ -69,6 +70,8 @@ def _method(
 ) -> Callable[[Sample], Matching]:
     """The request's method as a function of a sample. scores: of that sample, where they are known."""
     options = request.options
+    if options.pairs is not None:
+        return lambda sample: given.pairs(request, sample)
     caliper = math.inf if request.caliper is None else request.caliper
     if request.method in ("greedy", "mahalanobis"):
         return lambda sample: _greedy(sample, caliper, options.approximate)
@@ -109,7 +112,8 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
         raise BadInput(nothing_matched(pairs, request, prepared))
     references = None
     if prepared.references is not None:
-        references = designs.choose_references(sample, pairs, prepared.references)
+        space = difficulty_of(request)
+        references = designs.choose_references(sample, pairs, prepared.references, space)
     return Matched(
         method=pairs.method,
         rows=_pair_rows(pairs, references),
@@ -148,7 +152,7 @@ def _in_sets(request: Request, prepared: Prepared) -> Matched:
     if sets is None:
         raise BadInput(_no_set(request, prepared))
     return Matched(
-        method=f"{request.method}, around {sets.groups[0]}",
+        method=given.METHOD if request.options.pairs is not None else f"{request.method}, around {sets.groups[0]}",
         rows=_set_rows(sets),
         balance=_set_balance(prepared, sets),
         groups=sets.groups,
@@ -161,6 +165,8 @@ def _in_sets(request: Request, prepared: Prepared) -> Matched:
 
 def _sets(request: Request, prepared: Prepared) -> Sets | None:
     """Sets of one image of each group; None where there is none."""
+    if request.options.pairs is not None:
+        return given.sets(request, prepared.sample, prepared.labels or ())
     labels = np.array(prepared.labels)
     try:
         sets = designs.match_groups(prepared.sample, labels, _method(request, prepared), base=request.options.base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, final
@@ -88,7 +89,8 @@ class MatchedOutcome:
 
     n_pairs, n_missing: pairs with and without both outcomes. gammas, largest_p, tolerated, discordant, bounds_method:
     Rosenbaum's bounds of hidden bias, empty with `no_bounds` where there are none. adjusted: for the covariates that
-    still differ within pairs.
+    still differ within pairs. versus: of more than two groups the one of b; p_groups: p corrected for the number of
+    these groups (Holm), NaN with two groups.
     """
 
     outcome: str
@@ -110,6 +112,16 @@ class MatchedOutcome:
     bounds_method: str
     adjusted: AdjustedPairs
     experiment: tuple[ExperimentComparison, ...]
+    versus: str = ""
+    p_groups: float = math.nan
+
+    @property
+    def label(self) -> str:
+        """The outcome, and of more than two groups that of b.
+
+        `error` with two groups, `error (with b)` with more.
+        """
+        return f"{self.outcome} (with {self.versus})" if self.versus else self.outcome
 
 
 @final

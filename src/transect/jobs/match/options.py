@@ -47,7 +47,10 @@ class MatchOptions:
     bins: of each covariate (coarsened; default by Sturges). dose_gap: least difference in a continuous treatment. base:
     of more than two groups the one that others are matched to. gate: balance threshold on the absolute standardized
     mean difference. approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with
-    PNG or JPEG bytes, or with paths below the table's folder, which the page shows.
+    PNG or JPEG bytes, or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a
+    and b, rows or ids) that are reported in place of found ones. changes: pairs of outcomes whose differences within
+    pairs are compared, the first less the second. difficulty: features in which the distance of reference images is
+    measured, by default those of the matching.
     """
 
     weights: Sequence[float] = ()
@@ -67,6 +70,9 @@ class MatchOptions:
     gate: float = GATE
     approximate: bool = False
     pictures: str | None = None
+    pairs: TableLike | None = field(default=None, repr=False)
+    changes: Sequence[tuple[str, str]] = ()
+    difficulty: FeaturesLike | None = field(default=None, repr=False)
 
 
 @final
@@ -94,15 +100,18 @@ class Request:
 
 
 def opened(
-    features: FeaturesLike | Sequence[FeaturesLike], table: TableLike | None
+    features: FeaturesLike | Sequence[FeaturesLike] | None, table: TableLike | None, *, paired: bool = False
 ) -> tuple[tuple[FeaturesLike, ...], pa.Table, Path]:
     """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own.
 
-    Raises BadInput without features, without a table, or for a table that cannot be read.
+    paired: the pairs are given, so that features may be missing. Raises BadInput without features, without a table, or
+    for a table that cannot be read.
     """
-    blocks = tuple(features) if isinstance(features, list | tuple) else (features,)
-    if not blocks:
-        raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet")
+    blocks = tuple(features) if isinstance(features, list | tuple) else () if features is None else (features,)
+    if not blocks and not paired:
+        raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet, or --pairs FILE")
+    if not blocks and table is None:
+        raise BadInput("--pairs: expected --table FILE with the treatment of the images, got none; give it")
     source = blocks[0] if table is None else table
     if table is None and is_array(source):
         raise BadInput("expected --table FILE.parquet with the treatment: an array or .npy file holds features alone")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
+from transect.effects.multiplicity import holm
 from transect.errors import BadInput
 from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
 from transect.runs.plain_json import loads
@@ -37,6 +38,24 @@ def matched_effects(
     experiment: the effects of `read_experiment`; each is compared with the outcome of its name.
     """
     return tuple(_matched(name, values, covariates, pairs, experiment, seed) for name, values in outcomes.items())
+
+
+def effects_of_sets(
+    outcomes: Columns, covariates: Columns, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
+) -> tuple[MatchedOutcome, ...]:
+    """For each outcome, the base group against each other one within sets; p corrected over the groups (Holm).
+
+    groups: the base first, in the order of the columns of rows.
+    """
+    effects: list[MatchedOutcome] = []
+    for name, values in outcomes.items():
+        each = [
+            replace(_matched(name, values, covariates, (rows[:, 0], rows[:, place]), (), seed), versus=group)
+            for place, group in enumerate(groups[1:], start=1)
+        ]
+        corrected = holm(np.array([effect.p for effect in each])).tolist()
+        effects += [replace(effect, p_groups=p) for effect, p in zip(each, corrected, strict=True)]
+    return tuple(effects)
 
 
 def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> list[ExperimentEffect]:

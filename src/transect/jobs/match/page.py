@@ -53,6 +53,7 @@ _SHARES: Final = {
     "accuracy_cross_validated": "cross-validated",
     "recall": "recall of the index",
 }
+_NO_PICTURES: Final = "To see them, give --pictures COLUMN."
 _HIDE: Final = Markup("#r-{0}:checked ~ .cards .card:not(.reason-{0}) {{ display: none; }}\n")
 
 
@@ -303,6 +304,11 @@ def _pairs(page: Content) -> Iterator[Block]:
     which = "Every pair, the nearest first"
     if len(pairs) < every:
         which = f"{len(pairs)} of {every:,} pairs, in equal steps from the nearest to the farthest"
+    if not _any_picture(pairs):
+        yield Paragraph(f"{which}, by row of the table. {_NO_PICTURES}")
+        rows = [(str(pair.a), str(pair.b), decimals(pair.distance)) for pair in pairs]
+        yield Folded("Table of pairs", (TextTable("Pairs", (page.groups[1], page.groups[0], "distance"), rows),))
+        return
     yield Paragraph(f"{which}: {page.groups[1]} left, {page.groups[0]} right.")
     kinds = {"all": "all", "nearest": "nearest quarter", "farthest": "farthest quarter"}
     yield _filters("f", kinds)
@@ -353,10 +359,30 @@ def _refused(page: Content, reasons: Sequence[str]) -> Iterator[Block]:
         return
     other = "image of the group named" if numbers.sets is not None else "control"
     shown = "1 refused image with its" if len(refused) == 1 else f"{len(refused)} refused images with their"
+    if not _any_picture(refused):
+        yield Paragraph(
+            f"{shown} nearest {other}, whatever the constraint, by row of the table. {_NO_PICTURES}", "fine"
+        )
+        yield Folded("Table of images without a match", (_refused_table(refused, other),))
+        return
     yield Paragraph(f"{shown} nearest {other}, whatever the constraint; each reason has its share:", "fine")
     yield _filters("r", {"all": "all", **{str(number): reason for number, reason in enumerate(reasons)}})
     cards = [_card(card, f"reason-{reasons.index(card.reason)}", _why(card)) for card in refused]
     yield tag("div", svg.joined(cards), class_="cards")
+
+
+def _any_picture(cards: Sequence[Card]) -> bool:
+    return any(card.picture_a or card.picture_b for card in cards)
+
+
+def _refused_table(refused: Sequence[Card], other: str) -> TextTable:
+    rows = [
+        (str(card.a), "none" if card.b is None else str(card.b), decimals(card.distance), card.reason)
+        for card in refused
+    ]
+    return TextTable(
+        "Images without a match, and the nearest", ("image", f"nearest {other}", "distance", "reason"), rows
+    )
 
 
 def _why(card: Card) -> str:

@@ -21,7 +21,7 @@ from transect.jobs.match.methods import Matched, matched
 from transect.jobs.match.notes import crowded_note
 from transect.jobs.match.numbers import CovariateBalance, MatchedOutcome, MatchNumbers
 from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened
-from transect.jobs.match.outcomes import ExperimentEffect, matched_effects, read_experiment
+from transect.jobs.match.outcomes import ExperimentEffect, effects_of_sets, matched_effects, read_experiment
 from transect.jobs.match.sample import Prepared, prepare
 from transect.jobs.match.text import balance_rows, headline
 from transect.runs.inputs import TableLike, as_names
@@ -69,7 +69,7 @@ class MatchResult(JobResult[MatchNumbers]):
 
 
 def match(
-    features: FeaturesLike | Sequence[FeaturesLike],
+    features: FeaturesLike | Sequence[FeaturesLike] | None,
     treatment: str,
     table: TableLike | None = None,
     *,
@@ -88,8 +88,9 @@ def match(
     Matching makes groups comparable in what was measured; a difference between matched groups is an association.
 
     features: where distance is measured: an array [images, ...], a .npy file, or a table of numeric or list columns
-    (path, Arrow, data frame, columns by name); a list or tuple puts several side by side. treatment: column of the
-    table with 0 and 1, two names, up to ten groups, or with `options.dose_gap` numbers. table: a row per image; by
+    (path, Arrow, data frame, columns by name), or an inversion; a list or tuple puts several side by side; None where
+    `options.pairs` gives the pairs. treatment: column of the
+    table with 0 and 1, two names, up to 30 groups, or with `options.dose_gap` numbers. table: a row per image; by
     default the features, where they are a table. method: greedy (nearest pair first, Singh et al. 2021), optimal,
     propensity (Austin 2011), propensity-published, mahalanobis, coarsened, cardinality, entropy or overlap. exact:
     columns in which a pair is equal. caliper: largest distance of a pair (propensity: in standard deviations of log
@@ -107,7 +108,8 @@ def match(
     ([{'a': 0, 'b': 2, 'distance': 1.0}], {'caliper': 1})
     """
     started = time.perf_counter()
-    blocks, rows, root = opened(features, table)
+    paired = options is not None and options.pairs is not None
+    blocks, rows, root = opened(features, table, paired=paired)
     request = Request(
         blocks=blocks,
         treatment=treatment,
@@ -176,6 +178,9 @@ def _numbers(
 def _outcomes(
     request: Request, prepared: Prepared, result: Matched, experiment: Sequence[ExperimentEffect]
 ) -> tuple[MatchedOutcome, ...]:
+    if result.sets is not None:
+        sets = result.sets
+        return effects_of_sets(prepared.outcomes, prepared.covariates, sets.groups, sets.rows, seed=request.seed)
     if result.pairs is None:
         return ()
     pairs = result.pairs.a, result.pairs.b

@@ -34,7 +34,7 @@ from transect.jobs.match.notes import (
 )
 from transect.jobs.match.options import USING_COVARIATES, WEIGHTING, Request
 
-_MOST_GROUPS: Final = 10
+_MOST_GROUPS: Final = 30
 
 
 @final
@@ -116,6 +116,8 @@ def _notes(
 ) -> tuple[list[str], str]:
     """Notes on the features and covariates; and where the groups separate, empty where they do not."""
     notes = [*outcome_note(request.outcomes, _results(request)), *absence_note(features, sample)]
+    if not request.blocks:
+        return notes if several else notes + covariate_separation(covariates, sample), ""
     moments = group_moments(features, sample)
     if request.metric == "euclidean" and not request.method.startswith(("propensity", "mahalanobis", *WEIGHTING)):
         notes += column_notes(features, sample, names, moments)
@@ -132,6 +134,10 @@ def _features(request: Request) -> files.Features:
         raise BadInput(
             f"weights: expected one for each of {len(request.blocks)} blocks of features, got {len(weights)}"
         )
+    if request.options.columns and request.blocks and all(map(files.is_array, request.blocks)):
+        raise BadInput("--columns: expected features that are a table, got an array or an inversion; leave it out")
+    if not request.blocks:  # given pairs need no distance; numbers that differ stand for images
+        return files.Features(np.arange(request.table.num_rows, dtype=np.float64)[:, None])
     ids = files.ids_of(request.table)
     blocks, names = [], []
     notes: list[str] = []
@@ -156,6 +162,18 @@ def _roles(request: Request) -> list[str]:
     return [request.treatment, *request.exact, *filter(None, [request.identity]), *_results(request), files.ID]
 
 
+def difficulty_of(request: Request) -> Float[np.ndarray, "n d"] | None:
+    """Where the difficulty of reference images is measured, where that is not the matching's features."""
+    source = request.options.difficulty
+    if source is None:
+        return None
+    features = files.read_features(source, (), files.ids_of(request.table), role="difficulty").values
+    if len(features) != request.table.num_rows:
+        rows = request.table.num_rows
+        raise BadInput(f"--difficulty: expected as many rows as the table ({rows}), got {len(features)}")
+    return features.reshape(len(features), -1)
+
+
 def _results(request: Request) -> list[str]:
     """Outcomes to compare; with any, also every column that has the name of an outcome: it follows the treatment."""
     others = [name for name in OUTCOMES if name in request.table.column_names and name not in request.covariates]
@@ -173,7 +191,9 @@ def _treatment(request: Request) -> tuple[Float[np.ndarray, " n"], tuple[str, ..
     texts = [None if value in (None, "") or value != value else files.text_of(value) for value in values.to_pylist()]
     names = sorted({text for text in texts if text is not None}, key=_rank)
     if not 2 <= len(names) <= _MOST_GROUPS:
-        advice = "give --dose-gap for a continuous treatment" if len(names) > 2 else "a comparison needs two groups"
+        continuous = request.treatment in files.numeric_columns(request.table)
+        merge = "give --dose-gap for a continuous treatment" if continuous else "merge groups in the table"
+        advice = merge if len(names) > 2 else "a comparison needs two groups"
         raise BadInput(
             f"treatment {request.treatment!r}: expected 2 to {_MOST_GROUPS} groups, got {len(names)}; {advice}"
         )
@@ -250,4 +270,9 @@ def _outcomes(request: Request) -> dict[str, Float[np.ndarray, " n"]]:
             raise BadInput(
                 f"--outcome {name}: expected a column that pairs are not made by; leave it out of the others"
             )
-    return {name: files.numbers(request.table, name, "outcome") for name in request.outcomes}
+    columns = {name: files.numbers(request.table, name, "outcome") for name in request.outcomes}
+    for after, before in request.options.changes:
+        if after not in columns or before not in columns:
+            raise BadInput(f"--change {after}={before}: expected two columns of --outcome, got others; name both there")
+        columns[f"{after} minus {before}"] = columns[after] - columns[before]
+    return columns

@@ -90,13 +90,16 @@ def outcome_lines(outcome: MatchedOutcome) -> list[str]:
 def _difference_lines(outcome: MatchedOutcome, scale: int, unit: str) -> list[str]:
     missing = f", {outcome.n_missing} without both outcomes left out" if outcome.n_missing else ""
     if math.isnan(outcome.estimate):
-        return [f"{outcome.outcome}: not estimable: {outcome.reason}{missing}"]
+        return [f"{outcome.label}: not estimable: {outcome.reason}{missing}"]
     ends = outcome.reason
     if math.isfinite(outcome.low):
         ends = f"{scale * outcome.low:+.3g} to {scale * outcome.high:+.3g}"
     pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs} pairs"
     estimate = f"{scale * outcome.estimate:+.3g}{unit} within {pairs}"
-    return [f"{outcome.outcome}: {estimate} ({ends}), p = {outcome.p:.2g}{missing}", f"  hidden bias: {_bias(outcome)}"]
+    p = f"p = {outcome.p:.2g}"
+    if math.isfinite(outcome.p_groups):
+        p += f" ({outcome.p_groups:.2g} corrected over the groups)"
+    return [f"{outcome.label}: {estimate} ({ends}), {p}{missing}", f"  hidden bias: {_bias(outcome)}"]
 
 
 def _bias(outcome: MatchedOutcome) -> str:

@@ -27,6 +27,7 @@ class NeighboursNumbers:
     """Distances compared. images: rows of the table; queries: images whose neighbours were looked up; k: how many each.
 
     distances: in the order of the features, last `images at random`, the error of a distance that keeps nothing.
+    notes: how ids of features and table were compared where they are not the same texts.
     """
 
     images: int
@@ -35,3 +36,4 @@ class NeighboursNumbers:
     distances: tuple[DistanceErrors, ...]
     source: str
     seconds: float
+    notes: tuple[str, ...] = ()

@@ -31,9 +31,12 @@ def page_of(result: NeighboursResult) -> Page:
 
 
 def notes(result: NeighboursResult) -> list[str]:
-    """Images that a distance leaves out."""
+    """How ids were compared, and images that a distance leaves out."""
     left_out = ((row.without_features, row.distance) for row in result.numbers.distances if row.without_features)
     return [
-        f"left out: {'1 image' if count == 1 else f'{count} images'} without features ({name})"
-        for count, name in left_out
+        *result.numbers.notes,
+        *(
+            f"left out: {'1 image' if count == 1 else f'{count} images'} without features ({name})"
+            for count, name in left_out
+        ),
     ]

@@ -25,7 +25,6 @@ from transect.errors import BadInput
 from transect.jobs.neighbours.numbers import DistanceErrors, NeighboursNumbers
 from transect.runs.inputs import TableLike, as_names, as_table, choice
 from transect.runs.result import JobResult
-from transect.texts import say
 
 RANDOM: Final = "images at random"
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
@@ -110,7 +109,8 @@ def neighbours(
     people = None if identity is None else files.objects(rows, identity, "identity")
     chosen = _queries(queries, seed, rows.num_rows)
     threshold = np.inf if second_threshold is None else second_threshold
-    other = None if second is None else _flat(second, "second", rows, layers)
+    notes: list[str] = []
+    other = None if second is None else _flat(second, "second", rows, layers, notes)
 
     def errors(name: str, values: Float[np.ndarray, "n d"], narrowed: bool) -> DistanceErrors:
         constraint = (other, threshold) if narrowed else (None, np.inf)
@@ -129,7 +129,8 @@ def neighbours(
 
     distances = []
     for name, source in sources.items():
-        values = _flat(source, name, rows, layers)
+        role = "features" if isinstance(source, str | Path) else name
+        values = _flat(source, role, rows, layers, notes)
         distances.append(errors(name, values, narrowed=False))
         if second is not None and not _same(second, source):
             distances.append(errors(f"{name}, {_label(second)} < {threshold:g}", values, narrowed=True))
@@ -137,7 +138,8 @@ def neighbours(
     distances.append(errors(RANDOM, chance, narrowed=False))
     count = rows.num_rows if chosen is None else len(chosen)
     seconds = round(time.perf_counter() - started, 3)
-    return NeighboursResult(NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds))
+    numbers = NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds, tuple(notes))
+    return NeighboursResult(numbers)
 
 
 def _check(
@@ -225,10 +227,12 @@ def _queries(count: int | None, seed: int, images: int) -> Int[np.ndarray, " q"]
     return np.sort(np.random.default_rng(seed).choice(images, count, replace=False))
 
 
-def _flat(source: FeaturesLike, role: str, table: pa.Table, layers: Layers) -> Float[np.ndarray, "n d"]:
+def _flat(
+    source: FeaturesLike, role: str, table: pa.Table, layers: Layers, notes: list[str]
+) -> Float[np.ndarray, "n d"]:
+    """The features as a matrix, and to the notes how their ids were compared with the table's."""
     features, _, note = files.read_features(source, (), files.ids_of(table), role=role)
-    if note:
-        say(note, error=True)
+    notes += [note] if note else []
     if len(features) != table.num_rows:
         raise BadInput(f"{role}: expected as many rows as the table ({table.num_rows}), got {len(features)}")
     flat, _ = in_metric(layered(features, layers), np.zeros(len(features)), "euclidean")

@@ -15,29 +15,31 @@ from transect.console.target_options import (
     PreprocessFile,
     Timeout,
 )
+from transect.errors import BadInput
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.numbers import RecognitionNumbers
+    from transect.jobs.recognition.run import RecognitionResult
 
 
 def recognition(
     table: Annotated[Path, typer.Option(help="Table with a row per image, as for transect match.")],
     identity: Annotated[str, typer.Option(help="Column of the table with the identities.")],
     group: Annotated[str, typer.Option(help="Column of the table with the groups to compare.")],
-    target: Annotated[
-        str | None,
+    targets: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[TARGET]",
-            help="Model that embeds the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of a web "
-            "address, module:function.",
+            metavar="[TARGET]...",
+            help="Models that embed the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of a web "
+            "address, module:function. Several are compared on one page.",
         ),
     ] = None,
     pictures: Annotated[
         str | None, typer.Option(help="Column of pictures for TARGET: bytes, or paths below the table's folder.")
     ] = None,
     embeddings: Annotated[
-        Path | None,
-        typer.Option(help="Existing embeddings, .npy or a table, instead of TARGET and --pictures."),
+        list[Path] | None,
+        typer.Option(help="Existing embeddings, .npy or a table, instead of TARGET and --pictures; repeatable."),
     ] = None,
     pairs: Annotated[
         Path | None, typer.Option(help="Pairs from transect match: also report the errors among matched images.")
@@ -64,29 +66,49 @@ def recognition(
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
     from transect.jobs.recognition import run
+    from transect.jobs.recognition.several import compare
+    from transect.runs.folder import slug
     from transect.runs.inputs import choice
     from transect.targets.limits import Limits
 
-    result = run.recognition(
-        table,
-        identity,
-        group,
-        embeddings=embeddings,
-        target=target,
-        pictures=pictures,
-        pairs=pairs,
-        thresholds=threshold or (),
-        false_match_rates=false_match_rate or (),
-        quiet=json,
-        metric=choice("metric", metric, run.METRICS),
-        options=run.RecognitionOptions(
-            image_size=size,
-            preprocess=preprocess,
-            limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
-            answers=out / "answers",
-        ),
-    )
-    show(result, json, *_blocks(result.numbers), page=result.report(out))
+    def measured(target: str | None, file: Path | None, folder: Path) -> RecognitionResult:
+        return run.recognition(
+            table,
+            identity,
+            group,
+            embeddings=file,
+            target=target,
+            pictures=None if target is None and targets else pictures,
+            pairs=pairs,
+            thresholds=threshold or (),
+            false_match_rates=false_match_rate or (),
+            quiet=json,
+            metric=choice("metric", metric, run.METRICS),
+            options=run.RecognitionOptions(
+                image_size=size,
+                preprocess=preprocess,
+                limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+                answers=folder / "answers",
+            ),
+        )
+
+    sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets or ()]
+    sources += [(None, file) for file in embeddings or ()]
+    if len(sources) < 2:
+        target, file = sources[0] if sources else (None, None)
+        result = measured(target, file, out)
+        show(result, json, *_blocks(result.numbers), page=result.report(out))
+        return
+    names = [target or (file.stem if file else "") for target, file in sources]
+    if len({slug(name) for name in names}) < len(names):
+        raise BadInput("expected recognizers of different names, got one twice; rename one, or leave it out")
+    results = {}
+    for name, (target, file) in zip(names, sources, strict=True):
+        folder = out / slug(name)
+        results[name] = measured(target, file, folder)
+        results[name].report(folder)
+    compared = compare(results)
+    show(compared, json, compared.headline(), compared.rows(), page=compared.report(out))
 
 
 def _blocks(numbers: RecognitionNumbers) -> list[Block]:

@@ -7,7 +7,6 @@ does not ask for them again.
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,8 +21,7 @@ from transect.datasets import features
 from transect.datasets.parquet import encoded_of
 from transect.datasets.pictures import Encoded, check_size, pixels_of
 from transect.errors import BadInput
-from transect.experiment import costs
-from transect.protocols import Target, TargetLike
+from transect.protocols import Target
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 NO_PICTURE: Final = "no picture"
 ROWS_OF_A_PART: Final = 64
 TABLE: Final = "embeddings"
-_MODELS: Final = ("onnx:", "torch:")
 
 
 @final
@@ -56,23 +53,6 @@ class Asking:
         pictures = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
         target = describe(self.target)
         return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
-
-
-def embedding_target(target: TargetLike, preprocess: Any) -> Target:
-    """The target of a spec or object; one that does not state its task embeds."""
-    from transect.targets import as_target, resolve
-    from transect.targets.isolated import is_model
-
-    if not isinstance(target, str):
-        states_task = isinstance(target, Target) or inspect.isclass(target)
-        return as_target(target, preprocess=preprocess, task=None if states_task else "embedding")
-    if target.startswith(_MODELS) or target.lower().endswith(".onnx"):
-        return resolve(target, task="embedding", preprocess=preprocess)
-    resolved = resolve(target, preprocess=preprocess)
-    if is_model(resolved):
-        costs.close([resolved])
-        return resolve(target, task="embedding", preprocess=preprocess)
-    return resolved
 
 
 def embed(

@@ -30,8 +30,9 @@ from transect.effects.recognition import (
     verification,
 )
 from transect.errors import BadInput
+from transect.experiment.embedding import embedding_target
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
-from transect.jobs.recognition.embeddings import embed, embedding_target
+from transect.jobs.recognition.embeddings import embed
 from transect.jobs.recognition.numbers import (
     Difference,
     DifferentialNumbers,

@@ -36,7 +36,8 @@ def render(
     data_set: Annotated[
         bool,
         typer.Option(
-            "--data-set", help="Write pictures, attributes, landmarks and masks as Parquet into the folder --out."
+            "--data-set",
+            help="Write pictures, and attributes, landmarks and masks where they are known, as Parquet into --out.",
         ),
     ] = False,
     out: Annotated[

@@ -11,12 +11,11 @@ from typing import ClassVar, cast, final
 import pyarrow as pa
 
 from transect.designs import population_design, transect_design, transect_latents
-from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, Generator, World
-from transect.records import Design, Images
+from transect.records import Design, Images, Latents
 from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
@@ -91,11 +90,10 @@ def render(
 
     out: the picture, or with data_set the folder, to write. world: population, device, directions and latents, and
     the generator and size in place of the keywords. columns: images in a row where nothing varies. data_set: write
-    Parquet parts of pictures, attributes, boxes, landmarks and masks, which pandas, Polars, DuckDB and Hugging Face
-    `datasets` read; finished parts are kept, so that the same call resumes.
+    Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
+    pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
 
-    Raises BadInput for a generator without masks (data_set), UnknownName for an attribute or generator, and the errors
-    of RunFolder for a folder with other content.
+    Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
     """
     settings = world or WorldSettings(generator=generator, image_size=image_size)
     opened = _world(settings)
@@ -114,12 +112,11 @@ def _numbers(out: str | Path, world: World, design: Design) -> RenderNumbers:
 
 
 def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
-    """The images of a design, and a row for each; a generator without controls knows no attributes."""
+    """The images of a design, and a row for each."""
     seeds = design.subject_seeds()
     latents = transect_latents(design, world.sample(seeds), world)
     images = world.render(latents)
-    true = world.read(latents) if isinstance(world, Controls) else pa.table({})
-    return images, tables.images_table(design, seeds, true, images)
+    return images, tables.images_table(design, seeds, _true(world, latents), images)
 
 
 def _sheet(images: Images, design: Design, columns: int) -> bytes:
@@ -129,28 +126,30 @@ def _sheet(images: Images, design: Design, columns: int) -> bytes:
 
 
 def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool) -> RenderResult:
-    masks = world
-    if not isinstance(masks, DrawsMasks):
-        raise BadInput(f"a data set needs a generator with masks and landmarks, got {world.name}; use faceworld")
     study = Study("data set", world, design, ())
 
     sizes = [len(study.subjects_of(part)) * design.n_cells for part in range(study.n_parts)]
     with RunFolder(out, study.spec().to_json()) as folder:
-        fill_table(
-            folder, "images", sizes, lambda part: _data_set_part(study, masks, part), title="data set", quiet=quiet
-        )
+        fill_table(folder, "images", sizes, lambda part: _data_set_part(study, part), title="data set", quiet=quiet)
         images = pa.concat_tables([folder.read_part("images", part) for part in range(study.n_parts)])
     shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
     sheet = _sheet(_rendered(world, shown)[0], shown, columns)
     return RenderResult(_numbers(out, world, design), images, sheet)
 
 
-def _data_set_part(study: Study, masks: DrawsMasks, part: int) -> pa.Table:
-    span = study.subjects_of(part)
+def _data_set_part(study: Study, part: int) -> pa.Table:
+    span, world = study.subjects_of(part), study.world
     seeds = study.design.subject_seeds(span.start, span.stop)
-    latents = transect_latents(study.design, study.world.sample(seeds), study.world)
-    rows = tables.images_table(study.design, seeds, study.world.read(latents), study.world.render(latents))
-    return tables.data_set_table(rows, masks.masks(latents), masks.landmarks(latents))
+    latents = transect_latents(study.design, world.sample(seeds), world)
+    rows = tables.images_table(study.design, seeds, _true(world, latents), world.render(latents))
+    if not isinstance(world, DrawsMasks):
+        return tables.data_set_table(rows)
+    return tables.data_set_table(rows, world.masks(latents), world.landmarks(latents))
+
+
+def _true(world: World, latents: Latents) -> pa.Table:
+    """The attributes of each image; a generator without controls knows none."""
+    return world.read(latents) if isinstance(world, Controls) else pa.table({})
 
 
 def _world(settings: WorldSettings) -> World:

@@ -18,11 +18,13 @@ from transect.effects.outcomes import compute
 from transect.experiment import costs
 from transect.jobs.search.request import Search
 from transect.jobs.search.results import best_rule
+from transect.jobs.search.shared import SharedAnswers
 from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
+from transect.runs.progress import Progress
 from transect.runs.wording import counted
 from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded
@@ -62,9 +64,35 @@ def paid(folder: RunFolder, parts: int) -> tuple[int, float]:
     return calls, round(sum(float(batch["paid"][0].as_py()) for batch in rows), 9)
 
 
-def next_batch(search: Search, folder: RunFolder, part: int, history: History, budget: FailureBudget) -> History:
+def conduct(
+    search: Search, folder: RunFolder, budget: FailureBudget, progress: Progress, shared: SharedAnswers | None = None
+) -> tuple[History, int]:
+    """All calls of a search and the number of their parts. shared: answers of other searches, which are not paid again.
+
+    Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
+    """
+    history, part, before = History.empty(len(search.space.attributes)), 0, progress.done
+    while len(history) < search.budget:
+        history = next_batch(search, folder, part, history, budget, shared)
+        if shared is None:
+            progress.label = progress_label(search, folder, history)
+        progress.advance(before + len(history) - progress.done)
+        part += 1
+    return history, part
+
+
+def next_batch(
+    search: Search,
+    folder: RunFolder,
+    part: int,
+    history: History,
+    budget: FailureBudget,
+    shared: SharedAnswers | None = None,
+) -> History:
     """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
     if folder.has_part("calls", part):
+        if shared is not None:
+            shared.keep(folder.read_part("images", part), folder.read_part(_answers_table(search), part))
         rows = folder.read_part("calls", part)
         budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
         points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
@@ -74,7 +102,7 @@ def next_batch(search: Search, folder: RunFolder, part: int, history: History, b
     calls = Suggestions(search.space.snapped(chosen.points), chosen.explored)
     images = _images(search, folder, part, len(history), calls.points)
     before = _before(search, folder, part)
-    answers = _predictions(search, folder, part, images, budget)
+    answers = _predictions(search, folder, part, images, budget, shared)
     cost = np.array(_spent(search.target)) - before
     values, reasons = _outcome(search, images, answers)
     table = {
@@ -128,13 +156,31 @@ def _images(search: Search, folder: RunFolder, part: int, start: int, points: Fl
     return folder.read_part("images", part)
 
 
-def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table, budget: FailureBudget) -> Predictions:
-    table, limits = f"predictions/{slug(search.target.name)}", search.limits
-    if not folder.has_part(table, part):
-        pixels = columns.images_of(images)
+def _answers_table(search: Search) -> str:
+    return f"predictions/{slug(search.target.name)}"
+
+
+def _predictions(
+    search: Search,
+    folder: RunFolder,
+    part: int,
+    images: pa.Table,
+    budget: FailureBudget,
+    shared: SharedAnswers | None,
+) -> Predictions:
+    table, limits = _answers_table(search), search.limits
+
+    def ask(asked: pa.Table) -> pa.Table:
+        pixels = columns.images_of(asked)
         answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
-    return columns.predictions_of(folder.read_part(table, part), Task(search.target.task))
+        return columns.predictions_table(asked["id"].to_pylist(), answers)
+
+    if not folder.has_part(table, part):
+        folder.write_part(table, part, ask(images) if shared is None else shared.answered(images, ask))
+    answers = folder.read_part(table, part)
+    if shared is not None:
+        shared.keep(images, answers)
+    return columns.predictions_of(answers, Task(search.target.task))
 
 
 def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:

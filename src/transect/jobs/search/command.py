@@ -20,18 +20,21 @@ from transect.console.target_options import (
     TaskName,
     Timeout,
 )
+from transect.errors import BadInput
+from transect.jobs.search.comparison import SearchComparison
+from transect.jobs.search.request import DEFAULT_ALPHA
 
 
 def search(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The model to search; see: transect targets.")],
     budget: Annotated[int, typer.Option(help="Calls in all, confirmation included; 20 or more.")] = 400,
     goal: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="regions: rules in words, each with its rate on held-back calls; failures: as many failures "
+            help="regions (default): rules in words, each with its rate on held-back calls; failures: as many failures "
             "as possible, without rules; rate: the overall failure rate."
         ),
-    ] = "regions",
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,9 +51,26 @@ def search(
     ] = "attributes",
     latent_dims: Annotated[int, typer.Option(help="Number of latent coordinates of --space latent.")] = 4,
     method: Annotated[
-        str, typer.Option(help="ours, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time.")
+        str,
+        typer.Option(
+            help="ours, random, sobol, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time."
+        ),
     ] = "ours",
-    alpha: Annotated[float, typer.Option(help="Weight of diversity in mcduff2019, from 0 to 1.")] = 0.6,
+    alpha: Annotated[
+        str | None,
+        typer.Option(help="The weight in mcduff2019, 0 to 1; default 0.6. With --compare several, 0,0.2,0.6,1."),
+    ] = None,
+    alpha_weighs: Annotated[
+        str,
+        typer.Option(help="What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a)."),
+    ] = "diversity",
+    compare: Annotated[
+        str | None,
+        typer.Option(help="Methods to compare by the failures that each finds: ours,mcduff2019,random,sobol."),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="With --compare: searches of each method, with a seed each; default 5.")
+    ] = None,
     population: Annotated[str, typer.Option(help="A shipped population or a TOML file. See the how-to.")] = "balanced",
     truth: Annotated[
         str | None,
@@ -88,7 +108,7 @@ def search(
     Rerun the command to resume a stopped search; no call is repeated.
     """
     from transect.console import target_options
-    from transect.jobs.search import run
+    from transect.jobs.search import comparing, run
     from transect.jobs.search.request import SearchOptions
     from transect.jobs.search.results import lines
     from transect.targets.limits import Limits
@@ -106,7 +126,8 @@ def search(
         space=space,
         latent_dims=latent_dims,
         method=method,
-        alpha=alpha,
+        alpha=_alpha(alpha, compare),
+        alpha_weighs=alpha_weighs,
         by=tuple(by or ()),
         directions=directions,
         image_size=size,
@@ -118,26 +139,62 @@ def search(
     arguments: dict[str, Any] = {
         "truth": truth,
         "budget": budget,
-        "goal": goal,
         "vary": vary or (),
         "population": population,
         "generator": generator,
         "seed": seed,
         "options": options,
     }
+    chosen = _comparison(compare, alpha, repeats, goal, method)
     if dry_run:
-        _show_cost(target, arguments, json)
+        searches = 1 if chosen is None else len(chosen.arms(alpha_weighs)) * chosen.repeats
+        _show_cost(target, arguments, json, searches)
         return
-    result = run.search(target, **arguments, out=out, quiet=json)
+    if chosen is not None:
+        compared = comparing.compare_searches(target, chosen, **arguments, out=out, quiet=json)
+        show(compared, json, compared.headline(), compared.rows(), page=compared.folder / "comparison.html")
+        return
+    result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
     show(result, json, *lines(result.numbers))
 
 
-def _show_cost(target: str, arguments: dict[str, Any], as_json: bool) -> None:
+def _alpha(text: str | None, compare: str | None) -> float:
+    """The weight of one search; that of a comparison is not used."""
+    weights = _numbers(text)
+    if len(weights) > 1 and compare is None:
+        raise BadInput(f"--alpha: expected one weight, got {text!r}; give several with --compare")
+    return weights[0] if weights and compare is None else DEFAULT_ALPHA
+
+
+def _numbers(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(",")) if text else ()
+    except ValueError:
+        raise BadInput(f"--alpha: expected numbers from 0 to 1, got {text!r}; for example 0,0.2,0.6,1") from None
+
+
+def _comparison(
+    compare: str | None, alpha: str | None, repeats: int | None, goal: str | None, method: str
+) -> SearchComparison | None:
+    """What --compare asks for; None without it. Raises BadInput for options that do not belong together."""
+    if compare is None:
+        if repeats is not None:
+            raise BadInput("--repeats: expected --compare with it, got none; name the methods to compare")
+        return None
+    if goal not in (None, "failures") or method != "ours":
+        raise BadInput("--compare counts failures of the methods that it names: leave --goal and --method out")
+    given: dict[str, Any] = {"alphas": _numbers(alpha)} if alpha else {}
+    if repeats is not None:
+        given["repeats"] = repeats
+    return SearchComparison(tuple(name.strip() for name in compare.split(",")), **given)
+
+
+def _show_cost(target: str, arguments: dict[str, Any], as_json: bool, searches: int) -> None:
     from transect.experiment import costs
     from transect.jobs.search.request import prepare
 
     request = prepare(target, **arguments)
     try:
-        costs.show(costs.total(costs.quotes([request.target], request.budget)), as_json)
+        costs.show(costs.total(costs.quotes([request.target], searches * request.budget)), as_json)
     finally:
         costs.close([request.target])

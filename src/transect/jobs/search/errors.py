@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from transect.analysis.mean_faces import means
-from transect.designs.search import History, Interrogation
+from transect.designs.search import History, Interrogation, Random, Thompson
 from transect.designs.search.space import Space
 from transect.effects import interrogation
 from transect.effects.interrogation import Condition, ErrorRate, crossed, crossing
@@ -42,11 +42,11 @@ def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], 
     """
     conditions = conditions_of(search.space, history, by)
     missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
-    samples = []
-    for sampler, rows in (
-        (_exploration(search), surely_explored(search, history)),
-        (search.strategy.name, np.arange(len(history))),
-    ):
+    samples, whole = [], np.arange(len(history))
+    sampled = {_exploration(search): surely_explored(search, history)}
+    if len(whole) > len(sampled[_exploration(search)]):
+        sampled[search.strategy.name] = whole
+    for sampler, rows in sampled.items():
         groups = {name: Condition(condition.groups, condition.codes[rows]) for name, condition in conditions.items()}
         rates = interrogation.error_rates(
             None if missed is None else missed[rows], None if wrong is None else wrong[rows], groups
@@ -58,9 +58,10 @@ def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], 
 
 def _exploration(search: SearchSetup) -> str:
     """How the calls were drawn that do not depend on the answers."""
-    if isinstance(search.strategy, Interrogation):
+    strategy = getattr(search.strategy, "search", search.strategy)
+    if isinstance(strategy, Interrogation | Random):
         return AT_RANDOM
-    return IN_TURN if search.space.conditions_alone else EXPLORATION
+    return IN_TURN if isinstance(strategy, Thompson) else EXPLORATION
 
 
 def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dict[str, Condition]:

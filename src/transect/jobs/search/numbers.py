@@ -132,6 +132,16 @@ class SearchNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
+class FailurePicture:
+    """A picture (PNG) that the target failed on, the number of its call from 1, and its searched attributes as text."""
+
+    call: int
+    values: tuple[tuple[str, str], ...]
+    png: bytes
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class AnswerFaces:
     """Mean pictures (PNG) of right and of wrong answers in a group of the condition `by`; None where there is none."""
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
+from transect.jobs.search.gallery import gallery
+from transect.jobs.search.numbers import AnswerFaces, FailurePicture, SearchNumbers
 from transect.jobs.search.results import verb_of
 from transect.reports import builder
 from transect.reports.blocks import (
@@ -43,17 +44,20 @@ _FACTS: Final = {
 }
 
 
-def write(numbers: SearchNumbers, faces: Sequence[AnswerFaces], folder: Path) -> Path:
+def write(
+    numbers: SearchNumbers, faces: Sequence[AnswerFaces], pictures: Sequence[FailurePicture], folder: Path
+) -> Path:
     """Write `search.html` and `search.json` into a folder, which is made if missing; return the page's path."""
-    return builder.write(page_of(numbers, faces), folder / "search.html", numbers)
+    return builder.write(page_of(numbers, faces, pictures), folder / "search.html", numbers)
 
 
-def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> Page:
-    """What the page shows. faces: mean pictures of right and of wrong answers."""
+def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures: Sequence[FailurePicture] = ()) -> Page:
+    """What the page shows. faces: mean pictures of right and of wrong answers; pictures: failures."""
     doc = WrittenDocument(plain(numbers))
     parts = [
         summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *_cautions(doc)),
         Part("regions", "Regions", tuple(_regions(doc))),
+        Part("failures", "Failures", tuple(gallery(pictures, numbers.failures))),
         Part("maps", "Maps", tuple(_maps(doc))),
         Part("errors", "Errors by condition", tuple(_errors(doc, faces))),
         Part("course", "Failures by calls", tuple(_course(doc))),

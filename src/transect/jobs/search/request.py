@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 
-from transect.designs.search import Harvest, Interrogation, Strategy, Thompson
+from transect.designs.search import (
+    Explorer,
+    Harvest,
+    Interrogation,
+    Random,
+    Sobol,
+    Strategy,
+    Thompson,
+    diversity_weight,
+)
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.latents import DIRECTIONS
 from transect.designs.search.space import Space, space_of
@@ -29,7 +38,10 @@ from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
 from transect.targets.limits import Limits
 
 GOALS: Final = ("regions", "failures", "rate")
-METHODS: Final = ("ours", "mcduff2019")
+METHODS: Final = ("ours", "mcduff2019", "random", "sobol")
+THEN: Final = {"regions": "confirmed", "rate": "strata"}
+"""What follows the points of a goal's first search, in the name of its strategy."""
+DEFAULT_ALPHA: Final = 0.6
 BATCH: Final = 8
 SMALLEST: Final = 20
 
@@ -40,17 +52,20 @@ class SearchOptions:
     """The less common settings of a search.
 
     space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
-    (attributes and latent_dims coordinates). method: "ours" or "mcduff2019" with its weight of diversity alpha, for the
-    goal "failures" alone. by: searched attributes by whose combinations errors are counted. directions, image_size,
-    device: how images are made, as in `transect.audit`. limits: of calls to the target. require_validation: the
-    validation.json that the generator and every searched level must have passed. target: the target's own options
+    (attributes and latent_dims coordinates). method: "ours", "random", "sobol", or for the goal "failures" "mcduff2019"
+    with its weight alpha. alpha_weighs: what alpha is the weight of, "diversity" as their Eq. 4 is printed, or
+    "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations errors are
+    counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to the
+    target. require_validation: the validation.json that the generator and every searched level must have passed.
+    target: the target's own options
     (task, preprocess, labels, positive, threshold, output).
     """
 
     space: str = "attributes"
     latent_dims: int = DIRECTIONS
     method: str = "ours"
-    alpha: float = 0.6
+    alpha: float = DEFAULT_ALPHA
+    alpha_weighs: str = "diversity"
     by: tuple[str, ...] = ()
     directions: str | Path | None = None
     image_size: int | None = None
@@ -65,8 +80,8 @@ class SearchOptions:
 class Search:
     """A search, checked: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
 
-    by: attributes by whose combinations errors are counted; gates: raters' validation that the search requires. Neither
-    is part of the spec, since they change no call.
+    alpha: the weight of diversity; by: attributes by whose combinations errors are counted; gates: raters' validation
+    that the search requires. The last two are not part of the spec, since they change no call.
     """
 
     world: World
@@ -80,14 +95,14 @@ class Search:
     population: str = "balanced"
     limits: Limits = field(default_factory=Limits)
     method: str = "ours"
-    alpha: float = 0.6
+    alpha: float = DEFAULT_ALPHA
     by: tuple[str, ...] = ()
     gates: required.Required | None = None
 
     @property
     def batch(self) -> int:
         """Calls that are chosen at once: one for the method of McDuff et al. 2019, else eight."""
-        return BATCH if self.method == "ours" else 1
+        return 1 if self.method == "mcduff2019" else BATCH
 
     @property
     def design(self) -> Design:
@@ -99,12 +114,25 @@ class Search:
         """The strategy for the goal."""
         if self.method == "mcduff2019":
             return Interrogation(self.seed, self.alpha, self.space.steps)
-        sampler = Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
+        sampler = self._sampler()
+        if self.goal == "failures":
+            return Harvest(self.seed) if sampler is None else sampler
+        strategy: ConfirmedSearch | Phases
         if self.goal == "regions":
-            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
-        if self.goal == "rate":
-            return Phases(self.seed, self.budget, self.space.thresholds, strategy=sampler)
-        return Harvest(self.seed) if sampler is None else sampler
+            strategy = ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
+        else:
+            strategy = Phases(self.seed, self.budget, self.space.thresholds, strategy=sampler)
+        if self.method == "ours" or sampler is None:
+            return strategy
+        return replace(strategy, name=f"{sampler.name}, then {THEN[self.goal]}")
+
+    def _sampler(self) -> Explorer | None:
+        """What searches in place of the active search."""
+        if self.method == "random":
+            return Random(self.seed)
+        if self.method == "sobol":
+            return Sobol(self.seed)
+        return Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
 
     def spec(self) -> SearchSpec:
         """What recreates the run."""
@@ -192,7 +220,7 @@ def search_for(
         worlds.population_of(world),
         options.limits,
         method=options.method,
-        alpha=options.alpha,
+        alpha=diversity_weight(options.alpha, options.alpha_weighs),
         by=error_conditions.check(options.by, [[attribute.name for attribute in space.attributes]]),
         gates=_gates(options.require_validation, world, space),
     )

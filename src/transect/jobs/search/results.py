@@ -9,7 +9,18 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.designs.search import APART, Harvest, History, Interrogation, Strategy, Thompson, apart, eager
+from transect.designs.search import (
+    APART,
+    Harvest,
+    History,
+    Interrogation,
+    Random,
+    Sobol,
+    Strategy,
+    Thompson,
+    apart,
+    eager,
+)
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.rules import Rule, find_rules
@@ -93,7 +104,7 @@ def summary(
         regions=tuple(region for region, _ in regions),
         regions_reason=_no_regions(search, regions),
         estimate=_estimate(search, history),
-        space=_space(search.space),
+        space=searched(search.space),
         curve=_curve(history),
         maps=_maps(search.space, history, [rule for _, rule in regions]),
         sections=tuple(sections),
@@ -161,10 +172,13 @@ def surely_explored(search: SearchSetup, history: History) -> Int[np.ndarray, " 
         calls, most = strategy.exploring(calls), 0.0
     elif isinstance(strategy, Interrogation):
         calls, most = FIRST, 0.0
+    elif isinstance(strategy, Random | Sobol):
+        most = strategy.most
     return np.asarray(np.flatnonzero(history.explored)[: int((1 - most) * calls)])
 
 
-def _space(space: Space) -> tuple[SearchedAttribute, ...]:
+def searched(space: Space) -> tuple[SearchedAttribute, ...]:
+    """The searched attributes and their ranges."""
     return tuple(
         SearchedAttribute(attribute.name, attribute.unit, float(row[0]), float(row[-1]))
         for attribute, row in zip(space.attributes, space.ranked, strict=True)

@@ -15,9 +15,10 @@ from transect.designs.search import History
 from transect.experiment import calls, costs
 from transect.experiment.canaries import keep_canaries, watch
 from transect.jobs.search import page
-from transect.jobs.search.calls import next_batch, paid, pixels_of, progress_label, reasons_of
+from transect.jobs.search.calls import conduct, paid, pixels_of, reasons_of
 from transect.jobs.search.errors import error_tables, mean_faces
-from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
+from transect.jobs.search.gallery import failure_pictures
+from transect.jobs.search.numbers import AnswerFaces, FailurePicture, SearchNumbers
 from transect.jobs.search.request import Search, SearchOptions, prepare
 from transect.jobs.search.results import lines, percent, summary
 from transect.protocols import Generator, TargetLike
@@ -36,13 +37,15 @@ from transect.texts import say
 class SearchResult(JobResult[SearchNumbers]):
     """Where a target fails: `numbers` holds regions, the overall rate, maps and error tables.
 
-    folder: the run folder, with `search.html` and `search.json`. faces: mean pictures of right and wrong answers.
+    folder: the run folder, with `search.html` and `search.json`. faces: mean pictures of right and wrong answers;
+    pictures: of failures.
     """
 
     JOB: ClassVar[str] = "search"
 
     folder: Path
     faces: tuple[AnswerFaces, ...]
+    pictures: tuple[FailurePicture, ...]
     _calls: pa.Table
 
     @property
@@ -55,7 +58,7 @@ class SearchResult(JobResult[SearchNumbers]):
 
     def report(self, path: str | Path) -> Path:
         """Write `search.html` and `search.json` into a folder."""
-        return page.write(self.numbers, self.faces, Path(path))
+        return page.write(self.numbers, self.faces, self.pictures, Path(path))
 
     def headline(self) -> str:
         """The first region, or the overall rate where there is none."""
@@ -136,14 +139,9 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
     """
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
     watch([search.target])
-    history, part = History.empty(len(search.space.attributes)), 0
     with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         with resumable(out):
-            while len(history) < search.budget:
-                history = next_batch(search, folder, part, history, budget)
-                progress.label = progress_label(search, folder, history)
-                progress.advance(len(history) - progress.done)
-                part += 1
+            history, part = conduct(search, folder, budget, progress)
         for line in keep_canaries(out, [search.target]):
             say(line, error=True)
         calls.keep(out, [search.target])
@@ -156,10 +154,11 @@ def _result(search: Search, folder: RunFolder, out: Path, history: History, part
     reasons = reasons_of(folder, parts)
     errors = error_tables(search, history, reasons, search.by)
     faces = mean_faces(search, history, errors.shown, parts, lambda part: pixels_of(folder, part), search.by)
+    pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part))
     sections = [*calling.sections(out), *steady.sections(out), *_gate_sections(search)]
     numbers = replace(summary(search, history, paid(folder, parts), sections), errors=errors)
     columns = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
-    return SearchResult(numbers, out, tuple(faces), pa.table({**columns, "reason": reasons}))
+    return SearchResult(numbers, out, tuple(faces), tuple(pictures), pa.table({**columns, "reason": reasons}))
 
 
 def _gate_sections(search: Search) -> list[Section]:

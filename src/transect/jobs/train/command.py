@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Device, Json, Population
-from transect.console.results import show
+from transect.console.results import Block, show
 
 train = typer.Typer(
     name="train", help="Train generators, encoders and classifiers. Rerun the command to resume.", no_args_is_help=True
@@ -54,6 +54,9 @@ def gan(
     precision: Annotated[str, typer.Option(help="full (float32) or half (bfloat16 convolutions).")] = "full",
     rate: Annotated[float | None, typer.Option(help="Learning rate; default 0.0025, progressive 0.001.")] = None,
     r1: Annotated[float | None, typer.Option(help="Weight of R1; StyleGAN2 default: by size and batch.")] = None,
+    class_weight: Annotated[
+        float | None, typer.Option(help="Conditional: weight of the class loss; default 1. Higher obeys sooner.")
+    ] = None,
     path: Annotated[float, typer.Option(help="StyleGAN2: weight of the path length penalty; 0 for none.")] = 2.0,
     mixing: Annotated[float, typer.Option(help="StyleGAN2: share of pictures rendered from two latents.")] = 0.9,
     half_life: Annotated[float, typer.Option(help="Half-life of the weights' average, in images.")] = 10_000.0,
@@ -64,21 +67,25 @@ def gan(
     json: Json = False,
 ) -> None:
     """Train a generative adversarial network. On several GPUs: accelerate launch -m transect train gan …"""
+    from transect.jobs.train.result import JUDGE
     from transect.jobs.train.run import train_gan
     from transect.training.options import GanOptions
     from transect.training.processes import is_first
 
     options = GanOptions(
         batch=batch, z_dim=z_dim, channels=channels, max_channels=max_channels, mapping_layers=mapping_layers,
-        precision=precision, grow=grow, fade=fade, rate=rate, r1=r1, path=path, mixing=mixing, half_life=half_life,
-        mirror=mirror, every=every,
+        precision=precision, grow=grow, fade=fade, rate=rate, r1=r1, class_weight=class_weight, path=path,
+        mixing=mixing, half_life=half_life, mirror=mirror, every=every,
     )  # fmt: skip
     result = train_gan(
         source, out, architecture=arch, image_size=size, images=images, count=count, population=population,
         conditions=condition or (), seed=seed, device=device, options=options,
     )  # fmt: skip
     if is_first():
-        show(result, json)
+        blocks: list[Block] = [result.rows()]
+        if result.numbers.conditions:
+            blocks += [result.conditions(), JUDGE]
+        show(result, json, *blocks)
 
 
 @train.command()

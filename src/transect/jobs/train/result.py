@@ -6,20 +6,45 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
-from transect.reports.blocks import Picture
+from transect.reports.blocks import Picture, TextTable
 from transect.reports.short_page import ShortPageResult
 from transect.runs.result import Numbers_co
 from transect.runs.wording import counted, spaced
+
+JUDGE: Final = (
+    "Conditions are judged by the network that ships, which learned from FaceWorld and took no part in this training. "
+    "It errs too: the last column is how often it reads FaceWorld's own pictures of the same size as they are."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConditionShare:
+    """Of `pictures` pictures made with a level of a condition, the share that the shipped network reads so.
+
+    low, high: Wilson's 95 % interval over pictures. own: the same share of FaceWorld's own pictures of that level, NaN
+    for another source. NaN with a `reason` where the network does not read the attribute.
+    """
+
+    condition: str
+    level: str
+    pictures: int
+    share: float
+    low: float
+    high: float
+    own: float
+    reason: str
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class GanNumbers:
-    """generator: the file that `transect.generators.load` opens. last: the last step's figures.
+    """generator: the file that `transect.generators.load` opens. last: the last step's figures. conditions: of a
+    conditional GAN, how often each level is obeyed.
 
     A figure is None where it is not finite, or not measured in every step.
     """
@@ -28,6 +53,7 @@ class GanNumbers:
     images: int
     steps: int
     last: Mapping[str, float | None]
+    conditions: tuple[ConditionShare, ...] = ()
 
 
 @final
@@ -92,6 +118,8 @@ class TrainingResult(ShortPageResult[Numbers_co]):
         rows = []
         for name in self.to_json():
             value = getattr(self.numbers, name)
+            if isinstance(value, tuple):
+                continue  # a table of its own
             figures = value.items() if isinstance(value, Mapping) else [(name, value)]
             rows += [[spaced(key), _text(figure)] for key, figure in figures]
         return ["figure", "value"], rows
@@ -105,12 +133,41 @@ def _text(value: object) -> str:
     return "-" if value is None else str(value)
 
 
+def _share(row: ConditionShare) -> str:
+    if not math.isfinite(row.share):
+        return f"not estimable: {row.reason}"
+    return f"{_percent(row.share)} [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if math.isfinite(share) else "-"
+
+
 @final
 @dataclass(frozen=True)
 class GanResult(TrainingResult[GanNumbers]):
     """The result of `transect.train_gan`. model: the generator's file; folder: of states and sheets."""
 
     JOB: ClassVar[str] = "train-gan"
+
+    def tables(self) -> Sequence[TextTable]:
+        """The last figures, and of a conditional GAN the conditions obeyed."""
+        obeyed = (
+            [TextTable("Conditions obeyed", *self.conditions(), numbers=(2, 3, 4))] if self.numbers.conditions else []
+        )
+        return [*super().tables(), *obeyed]
+
+    def conditions(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """How often the shipped network reads each level as it was asked for."""
+        rows = [
+            (row.condition, row.level, str(row.pictures), _share(row), _percent(row.own))
+            for row in self.numbers.conditions
+        ]
+        return ("condition", "level", "pictures", "read as asked", "FaceWorld's own, read so"), rows
+
+    def notes(self) -> Sequence[str]:
+        """Who judges the conditions."""
+        return [JUDGE] if self.numbers.conditions else []
 
     def headline(self) -> str:
         """How many images it was shown."""

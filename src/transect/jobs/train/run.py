@@ -17,6 +17,7 @@ from transect.errors import BadInput
 from transect.jobs.train.result import (
     ClassifierNumbers,
     ClassifierResult,
+    ConditionShare,
     EncoderNumbers,
     EncoderResult,
     GanNumbers,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from transect.training.schedules import Schedule
 
 _SIZE: Final = 64
+NOT_FACEWORLD: Final = "the shipped network reads FaceWorld's attributes alone; let people judge (the how-to)"
+UNREAD: Final = "the shipped network does not read this attribute"
 
 
 @final
@@ -80,7 +83,8 @@ def train_gan(
     pictures that FaceWorld draws. conditions: of a conditional GAN, an attribute with levels or NAME=CUT,CUT.
 
     Nothing is rendered before all that can be refused is checked. Raises BadInput and UnknownName for settings that do
-    not fit, and RunFolderError for a folder of another training.
+    not fit, and RunFolderError for a folder of another training. Of a conditional GAN `numbers.conditions` says how
+    often each level is obeyed.
 
     Sources: Karras et al. 2020, arXiv:1912.04958; Karras et al. 2018, arXiv:1710.10196; McDuff et al. 2019.
     """
@@ -98,8 +102,32 @@ def train_gan(
     file = fit(plan, data, folder, crew, quiet=silent)
     crew.together()
     last = last_row(steps_of(folder))
-    numbers = GanNumbers(str(file), int(last.pop("shown", 0) or 0), int(last.pop("step", 0) or 0), last)
-    return GanResult(numbers, folder)
+    shown, step = int(last.pop("shown", 0) or 0), int(last.pop("step", 0) or 0)
+    obeyed = _obeyed(file, pictures, plan.conditions) if plan.conditions and crew.first else ()
+    return GanResult(GanNumbers(str(file), shown, step, last, obeyed), folder)
+
+
+def _obeyed(file: Path, source: Source, conditions: Sequence[str]) -> tuple[ConditionShare, ...]:
+    """How often each level of each condition is obeyed, as the shipped network reads the generator's pictures."""
+    from transect.effects.intervals import wilson
+    from transect.generators.faceworld.world import FaceWorld
+    from transect.generators.progressive.generator import Progressive
+    from transect.perceptual.obedience import obedience
+
+    generator = Progressive.from_file(file)
+    if not isinstance(source, FaceWorld):
+        levels = [(entry.name, level) for entry in generator.attributes for level in entry.levels]
+        nothing = (math.nan, math.nan, math.nan, math.nan)
+        return tuple(ConditionShare(name, level, 0, *nothing, NOT_FACEWORLD) for name, level in levels)
+    shares = []
+    for row in obedience(generator, source, conditions):
+        reason = "" if row.read and row.pictures else "no picture of it" if row.read else UNREAD
+        low, high = wilson(np.array([float(row.obeyed)]), np.array([float(row.pictures)]))
+        share = row.obeyed / row.pictures if not reason else math.nan
+        own = row.own_obeyed / row.own_pictures if row.own_pictures and row.read else math.nan
+        ends = (math.nan, math.nan) if reason else (float(low[0]), float(high[0]))
+        shares.append(ConditionShare(row.condition, row.level, row.pictures, share, *ends, own, reason))
+    return tuple(shares)
 
 
 def train_encoder(

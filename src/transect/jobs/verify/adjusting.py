@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from transect.effects import aipw, g_computation, instrumental, logistic_bootstrap, logit, ols
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome
-from transect.jobs.verify.contenders import Answers, Contender, Tables
+from transect.jobs.verify.contenders import Contender, SimulatedEstimates, Tables
 from transect.records import Effect
 
 _RESAMPLES: Final = 200
@@ -23,9 +23,9 @@ Model = Callable[..., Sequence[Effect]]
 def each(method: Callable[[Mapping[str, np.ndarray]], Effect | PairOutcome | AdjustedPairs]) -> Contender:
     """The contender with one effect per table."""
 
-    def answers(tables: Tables) -> Answers:
+    def answers(tables: Tables) -> SimulatedEstimates:
         effects = [method(table) for table in by_seed(tables)]
-        return Answers.of([(effect.estimate, effect.low, effect.high, effect.p) for effect in effects])
+        return SimulatedEstimates.of([(effect.estimate, effect.low, effect.high, effect.p) for effect in effects])
 
     return answers
 
@@ -66,7 +66,7 @@ def _penalised(key: str, *, by_subject: bool) -> Contender:
         p = 2 * float(ndtr(-abs(estimate / deviation))) if deviation > 0 else np.nan
         return estimate, estimate - 1.96 * deviation, estimate + 1.96 * deviation, p
 
-    return lambda tables: Answers.of([row(t) for t in by_seed(tables)])
+    return lambda tables: SimulatedEstimates.of([row(t) for t in by_seed(tables)])
 
 
 def fitted(model: Model, key: str, columns: Columns, *, by_subject: bool = True) -> Contender:

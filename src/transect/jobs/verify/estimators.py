@@ -13,7 +13,7 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.jobs.verify.claims import CLAIMS, WORLDS, Claim
-from transect.jobs.verify.contenders import Answers
+from transect.jobs.verify.contenders import SimulatedEstimates
 from transect.jobs.verify.planted import PlantedWorld
 
 ALPHA: Final = 0.05
@@ -101,7 +101,9 @@ def prove(
     return rows
 
 
-def _row(claim: Claim, world: PlantedWorld, on: Answers | None, off: Answers | None, seeds: int) -> ProvenRow:
+def _row(
+    claim: Claim, world: PlantedWorld, on: SimulatedEstimates | None, off: SimulatedEstimates | None, seeds: int
+) -> ProvenRow:
     shown = off if on is None else on
     truth = world.truths.get(claim.estimand, np.nan)
     off_truth = world.truths_off.get(claim.estimand, 0.0)

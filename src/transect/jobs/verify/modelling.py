@@ -33,7 +33,7 @@ from transect.jobs.verify.adjusting import (
     recorded,
     subject_of,
 )
-from transect.jobs.verify.contenders import FLAG, Answers, Tables, rate, rate_of_subjects
+from transect.jobs.verify.contenders import FLAG, SimulatedEstimates, Tables, rate, rate_of_subjects
 from transect.jobs.verify.further_worlds import HIDDEN_ODDS, HIDDEN_RATIO, HIDDEN_SHARES, UNEQUAL
 from transect.records import Effect
 
@@ -62,28 +62,28 @@ instrumented_answers = each(
 """Probit with the residuals of the first stage."""
 
 
-def unequal_images_rate(tables: Tables) -> Answers:
+def unequal_images_rate(tables: Tables) -> SimulatedEstimates:
     """Wilson's interval of a rate, all images as independent."""
     return rate(tables["unequal_rate"])
 
 
-def unequal_subjects_rate(tables: Tables) -> Answers:
+def unequal_subjects_rate(tables: Tables) -> SimulatedEstimates:
     """Wilson's interval of a rate on the effective number of images, subject by subject."""
     starts = np.concatenate([[0], np.cumsum(UNEQUAL)[:-1]])
     return rate_of_subjects(np.add.reduceat(tables["unequal_rate"], starts, axis=1), UNEQUAL)
 
 
-def unequal_images(tables: Tables) -> Answers:
+def unequal_images(tables: Tables) -> SimulatedEstimates:
     """The difference of groups, all images as independent."""
     return _difference(tables, known=False)
 
 
-def unequal_subjects(tables: Tables) -> Answers:
+def unequal_subjects(tables: Tables) -> SimulatedEstimates:
     """The difference of groups, with the subject of each image known."""
     return _difference(tables, known=True)
 
 
-def _difference(tables: Tables, *, known: bool) -> Answers:
+def _difference(tables: Tables, *, known: bool) -> SimulatedEstimates:
     rows = []
     for t in by_seed(tables):
         groups = np.full(len(t["outcome"]), "", dtype=object)
@@ -92,25 +92,25 @@ def _difference(tables: Tables, *, known: bool) -> Answers:
             t["outcome"], groups, cut(FLAG, t["attribute"]), t["attribute"], is_binary=True, subjects=subjects
         )[0]
         rows.append((effect.estimate, effect.low, effect.high, effect.p))
-    return Answers.of(rows)
+    return SimulatedEstimates.of(rows)
 
 
-def ratio_alone(tables: Tables) -> Answers:
+def ratio_alone(tables: Tables) -> SimulatedEstimates:
     """Whether the ratio of rates differs from 1; no estimate, since none is claimed."""
-    return Answers.tests(effect.p for effect in _ratios(tables))
+    return SimulatedEstimates.tests(effect.p for effect in _ratios(tables))
 
 
-def ratio_beyond_e_value(tables: Tables) -> Answers:
+def ratio_beyond_e_value(tables: Tables) -> SimulatedEstimates:
     """An effect is reported where the interval's E-value is larger than the hidden cause is strong."""
     limits = [e_value(*(float(np.exp(v)) for v in (m.estimate, m.low, m.high))).limit for m in _ratios(tables)]
-    return Answers.tests(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
+    return SimulatedEstimates.tests(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
 
 
 def _ratios(tables: Tables) -> list[Effect]:
     return [poisson(t["outcome"], {"attribute": t["attribute"]})[0] for t in by_seed(tables)]
 
 
-def adjusted_for_planted(tables: Tables) -> Answers:
+def adjusted_for_planted(tables: Tables) -> SimulatedEstimates:
     """Least squares, moved by what a hidden cause of the planted strength would move it at worst."""
     rows = []
     for t in by_seed(tables):
@@ -122,21 +122,21 @@ def adjusted_for_planted(tables: Tables) -> Answers:
         )
         reach = -float(stdtrit(freedom - 1, _ALPHA / 2)) * error
         rows.append((estimate, estimate - reach, estimate + reach, np.nan))
-    return Answers.of(rows)
+    return SimulatedEstimates.of(rows)
 
 
-def similar_pairs(tables: Tables) -> Answers:
+def similar_pairs(tables: Tables) -> SimulatedEstimates:
     """McNemar's test: as if who has the attribute were chance."""
     return _bounded(tables, 1.0)
 
 
-def pairs_bounded(tables: Tables) -> Answers:
+def pairs_bounded(tables: Tables) -> SimulatedEstimates:
     """Rosenbaum's largest p at the planted odds."""
     return _bounded(tables, HIDDEN_ODDS)
 
 
-def _bounded(tables: Tables, gamma: float) -> Answers:
-    return Answers.tests(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
+def _bounded(tables: Tables, gamma: float) -> SimulatedEstimates:
+    return SimulatedEstimates.tests(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
 
 
 def _indicators(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

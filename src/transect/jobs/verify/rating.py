@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from transect.effects import PredictionPowered, newcombe, ppi_difference, ppi_mean
-from transect.jobs.verify.contenders import Answers, Contender, Tables, rate
+from transect.jobs.verify.contenders import Contender, SimulatedEstimates, Tables, rate
 from transect.jobs.verify.further_worlds import RATED
 
 _UPPER: Final = 0.975
@@ -28,7 +28,7 @@ def _row(powered: PredictionPowered) -> tuple[float, float, float, float]:
 
 def _rate(trust: float | None) -> Contender:
     """The first group's rate."""
-    return lambda t: Answers.of(
+    return lambda t: SimulatedEstimates.of(
         [_row(_powered(p[0], m[0], RATED, trust)) for p, m in zip(t["people"], t["machine"], strict=True)]
     )
 
@@ -40,7 +40,7 @@ def _difference(rated: int, trust: float | None, people: str = "people") -> Cont
         groups = [_powered(p, m, rated, trust) for p, m in zip(by_people, by_machine, strict=True)]
         return _row(ppi_difference(*groups))
 
-    return lambda t: Answers.of([row(p, m) for p, m in zip(t[people], t["machine"], strict=True)])
+    return lambda t: SimulatedEstimates.of([row(p, m) for p, m in zip(t[people], t["machine"], strict=True)])
 
 
 people_alone, people_and_machine = _difference(_FEW, _ALONE), _difference(_FEW, None)
@@ -50,23 +50,23 @@ people_rate, powered_rate = _rate(_ALONE), _rate(None)
 people_difference, powered_difference = _difference(RATED, _ALONE), _difference(RATED, None)
 
 
-def student_rate(tables: Tables) -> Answers:
+def student_rate(tables: Tables) -> SimulatedEstimates:
     """The powered rate with Student's interval, as of means that are no rates."""
     rows = []
     for people, machine in zip(tables["people"], tables["machine"], strict=True):
         powered = _powered(people[0], machine[0], RATED, None)
         half = float(stdtrit(powered.freedom, _UPPER)) * powered.standard_error
         rows.append((powered.estimate, powered.estimate - half, powered.estimate + half, np.nan))
-    return Answers.of(rows)
+    return SimulatedEstimates.of(rows)
 
 
-def machine_rate(tables: Tables) -> Answers:
+def machine_rate(tables: Tables) -> SimulatedEstimates:
     """The machine's answers on the first group, taken as ratings."""
     return rate(tables["machine"][:, 0])
 
 
-def machine_difference(tables: Tables) -> Answers:
+def machine_difference(tables: Tables) -> SimulatedEstimates:
     """The difference of the machine's answers, taken as ratings."""
     first, second = tables["machine"][:, 0], tables["machine"][:, 1]
     low, high = newcombe((second.sum(axis=1), first.sum(axis=1)), (second.shape[1], first.shape[1]))
-    return Answers.without_test(second.mean(axis=1) - first.mean(axis=1), low, high)
+    return SimulatedEstimates.without_test(second.mean(axis=1) - first.mean(axis=1), low, high)

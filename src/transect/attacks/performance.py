@@ -46,10 +46,15 @@ def performance(
     wrong = (predicted != truth).sum(axis=0)
     positive = truth.any(axis=0)
     f1 = np.where(positive, 200 * hits / np.maximum(2 * hits + wrong, 1), np.nan)
-    return Performance(np.array([_average(scores[:, column], truth[:, column]) for column in range(k)]), f1)
+    return Performance(np.array([average_precision(scores[:, column], truth[:, column]) for column in range(k)]), f1)
 
 
-def _average(scores: Float[np.ndarray, " n"], truth: Bool[np.ndarray, " n"]) -> float:
+def average_precision(scores: Float[np.ndarray, " n"], truth: Bool[np.ndarray, " n"]) -> float:
+    """Average precision of one label in percent, as in `performance`; NaN without a positive item.
+
+    >>> average_precision(np.array([3.0, 1.0, -1.0]), np.array([False, True, True]))  # (1/2 + 2/3) / 2
+    58.333333333333336
+    """
     if not truth.any():
         return float("nan")
     order = np.argsort(-scores, kind="stable")

@@ -1,0 +1,53 @@
+"""Failures by the weight of Eq. 4 where half of the space fails: a weight can find fewer than random points.
+
+    python benchmarks/search_half.py [--seeds 5] [--calls 80]
+
+The target fails where the first attribute is above its median. Means over seeds with 95 % intervals (Student's t).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+import numpy as np
+from planted_failures import conduct
+
+from transect.designs.search import History, Interrogation, Random
+from transect.jobs.search.comparison import mean_of
+
+ALPHAS = (0.0, 0.2, 0.6, 1.0)
+DIMENSIONS = (2, 3, 5)
+
+
+def half(points):
+    """1 where the first attribute is above its median, else 0."""
+    return (points[:, 0] > 0.5).astype(np.float64)
+
+
+def main():
+    """Print failures in all calls, a row for each strategy, a column for each number of attributes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=80)
+    given = parser.parse_args()
+    makers = {"random": Random}
+    for alpha in ALPHAS:
+        makers[f"α = {alpha:g}"] = lambda seed, alpha=alpha: Interrogation(seed, alpha)
+    print(f"| strategy | {' | '.join(f'{d} attributes' for d in DIMENSIONS)} |")
+    for name, make in makers.items():
+        cells = []
+        for dimensions in DIMENSIONS:
+            searches = (
+                conduct(make(seed), History.empty(dimensions), half, budget=given.calls) for seed in range(given.seeds)
+            )
+            mean = mean_of([float(history.failed.sum()) for history in searches], 0, given.calls)
+            cells.append(f"{mean.mean:.1f} [{mean.low:.1f}, {mean.high:.1f}]")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

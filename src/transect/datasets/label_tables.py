@@ -1,0 +1,92 @@
+"""The labels of a data set as a table, without its pictures: READER:PATH, as coco:data/coco or imsitu:data/imsitu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.datasets import READERS, coco, imsitu, open_dataset, options_of
+from transect.datasets.coco import GENDER
+from transect.datasets.labelled import LabelledImages
+from transect.errors import BadInput
+
+NO_GENDER: Final = "pictures whose annotators name no gender, or both"
+YEARS: Final = ("2014", "2017")
+
+
+@final
+@dataclass(frozen=True)
+class LabelTable:
+    """A table of labels. labels, protected, split: its columns of these, where the data set says which; else "".
+
+    left_out: reason -> how many. about: what the labels are.
+    """
+
+    table: pa.Table
+    labels: tuple[str, ...] = ()
+    protected: str = ""
+    split: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    about: str = ""
+
+
+def is_label_table(text: str) -> bool:
+    """Whether a text is READER:PATH, and not the path of a file.
+
+    >>> is_label_table("coco:data"), is_label_table("labels.csv")
+    (True, False)
+    """
+    reader, colon, path = text.partition(":")
+    return bool(colon and path) and reader in READERS and not Path(text).exists()
+
+
+def label_table(text: str) -> LabelTable:
+    """The labels of READER:PATH, by annotators' words alone where the reader is coco or imsitu.
+
+    COCO: 0 or 1 for each kind of object but person, gender by captions, and the official parts train and val of 2014 or
+    2017. imSitu: verb, gender by the frames' agents, and the official parts train, dev and test. Pictures whose
+    annotators name no gender are left out and counted. Of other readers: their labels as `open_dataset` has them.
+
+    Raises BadInput or UnknownName where the folder is none of that reader's.
+    """
+    reader = text.partition(":")[0]
+    if reader not in ("coco", "imsitu"):
+        return _of_images(open_dataset(text))
+    path, options = options_of(text.partition(":")[2])
+    part = (options["split"],) if "split" in options else ()
+    if reader == "imsitu":
+        columns, lost = imsitu.label_columns(Path(path), part or imsitu.PARTS)
+        return _table(columns, ("verb",), lost, imsitu.ABOUT)
+    columns, lost = coco.label_columns(Path(path), part or _parts_of(Path(path)))
+    kinds = tuple(name for name in columns if name not in ("id", "split", GENDER))
+    return _table(columns, kinds, lost, coco.ABOUT)
+
+
+def _table(columns: dict[str, list[Any]], labels: tuple[str, ...], lost: int, about: str) -> LabelTable:
+    return LabelTable(pa.table(columns), labels, GENDER, "split", {NO_GENDER: lost}, about)
+
+
+def _parts_of(path: Path) -> tuple[str, ...]:
+    """The parts of the first year whose annotations are there."""
+    for year in YEARS:
+        if coco.has_objects(path, f"train{year}"):
+            return f"train{year}", f"val{year}"
+    raise BadInput(f"{path}: expected instances_train2014.json or of 2017, found none; name COCO's folder")
+
+
+def _of_images(images: LabelledImages) -> LabelTable:
+    """Labels as texts where they are levels; null where there is none."""
+    columns: dict[str, Any] = {"id": list(images.ids), "subject": list(images.subjects)}
+    for attribute in images.attributes:
+        values = images.values[attribute.name]
+        if attribute.levels:
+            names = [attribute.levels[int(value)] if np.isfinite(value) else None for value in values]
+            columns[attribute.name] = pa.array(names, type=pa.string())
+        else:
+            columns[attribute.name] = pa.array(values, from_pandas=True)
+    return LabelTable(pa.table(columns), left_out=images.left_out, about=images.about)

@@ -1,0 +1,276 @@
+"""What λ does to an inversion: the same images inverted at each of several λ (Singh et al. 2021, Fig. 3).
+
+Each λ has a folder of its own below the sweep's, which is that of a `transect invert` with this λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+from markupsafe import Markup, escape
+
+from transect.effects.intervals import mean_interval
+from transect.errors import BadInput
+from transect.experiment.embedding import embedding_target
+from transect.jobs.invert.run import Inversion, InvertOptions, plan, run
+from transect.protocols import Generator, Target, TargetLike
+from transect.records import Images, Task
+from transect.reports import builder
+from transect.reports.blocks import Answer, Page, Paragraph, Part, Plot, Plots, TextTable, summary
+from transect.reports.drawing import svg
+from transect.reports.drawing.svg import Tick
+from transect.runs.folder import write_json
+from transect.runs.picture_files import pixels_of_png
+from transect.runs.result import JobResult
+from transect.texts import say
+
+MEASURES: Final = {
+    "perceptual": "perceptual distance",
+    "face_distance": "face distance",
+    "restriction": "restriction",
+}
+"""The curves of their Fig. 3."""
+
+_TIMEOUT: Final = 10.0
+"""Seconds that a face network may take for an image."""
+
+_HEIGHT: Final = 180.0
+SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, equation 1 and Fig. 3"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepMean:
+    """The mean over images and its 95 % interval by image; NaN ends with fewer than two, or where nothing varies."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Float[np.ndarray, " n"]) -> SweepMean:
+        """Of the images that have a value."""
+        known = values[np.isfinite(values)].astype(np.float64)
+        if not len(known):
+            return cls(np.nan, np.nan, np.nan, 0)
+        ends = mean_interval(known[:, None])
+        return cls(float(known.mean()), float(ends.low[0]), float(ends.high[0]), len(known))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """One λ. failed: images whose search failed; no_face: reconstructions or images in which the target found no face.
+
+    face_distance: Euclidean distance of the target's embeddings of image and reconstruction; None without a target.
+    """
+
+    penalty: float
+    failed: int
+    no_face: int
+    perceptual: SweepMean
+    pixels: SweepMean
+    restriction: SweepMean
+    identity_distance: SweepMean
+    face_distance: SweepMean | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepNumbers:
+    """A sweep over λ. face: the target of the face distance, "" without. rows: in the order of λ."""
+
+    out: str
+    images: int
+    face: str
+    rows: tuple[SweepRow, ...]
+    source: str = SOURCE
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepResult(JobResult[SweepNumbers]):
+    """Inversions by λ. table: a row per λ and measure."""
+
+    JOB: ClassVar[str] = "invert-sweep"
+
+    @property
+    def table(self) -> pa.Table:
+        """penalty, measure, mean, low, high, n."""
+        rows = [
+            {"penalty": row.penalty, "measure": name, "mean": m.mean, "low": m.low, "high": m.high, "n": m.n}
+            for row in self.numbers.rows
+            for name, m in means_of(row).items()
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def headline(self) -> str:
+        """The λ at which each distance is smallest."""
+        best = []
+        for name in ("perceptual", "face_distance"):
+            known = [(m.mean, row.penalty) for row in self.numbers.rows if np.isfinite((m := _mean(row, name)).mean)]
+            best += [f"{MEASURES[name]} is smallest at λ = {min(known)[1]:g}"] if known else []
+        return f"{self.numbers.images:,} images at {len(self.numbers.rows)} λ: {', '.join(best) or 'all failed'}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per λ with mean and interval of each measure."""
+        names = list(means_of(self.numbers.rows[0]))
+        shown = [
+            [f"{row.penalty:g}", *(_words(_mean(row, name)) for name in names), str(row.failed), str(row.no_face)]
+            for row in self.numbers.rows
+        ]
+        return ["λ", *(name.replace("_", " ") for name in names), "failed", "no face"], shown
+
+    def report(self, path: str | Path) -> Path:
+        """Write invert-sweep.html and invert-sweep.json into the folder `path`; returns the page's path."""
+        return builder.write(page_of(self), Path(path) / "invert-sweep.html", self.numbers)
+
+
+def sweep(
+    images: str | Path | np.ndarray | Images,
+    generator: str | Path | Generator,
+    out: str | Path,
+    penalties: Sequence[float],
+    *,
+    face: TargetLike | None = None,
+    steps: int | None = None,
+    start: str = "mean",
+    encoder: str | Path | None = None,
+    fit: bool = False,
+    device: str = "cpu",
+    quiet: bool = False,
+    options: InvertOptions | None = None,
+) -> SweepResult:
+    """Invert into w+ at each λ and compare: likeness, distance of faces, and how far the layers' w are apart.
+
+    penalties: λ, each once. face: a target with embeddings that measures the distance of faces, as dlib's in the paper;
+    other arguments as `invert` takes them. Call again to resume.
+
+    Raises BadInput for a λ twice, or a target without embeddings, and what `invert` raises.
+    """
+    chosen = sorted(penalties)
+    if len(set(chosen)) < len(chosen) or not chosen:
+        raise BadInput(f"penalty: expected each λ once, got {', '.join(f'{value:g}' for value in penalties) or 'none'}")
+    target = None if face is None else _face_target(face)
+    plans = [
+        plan(images, generator, penalty=value, steps=steps, start=start, encoder=encoder, fit=fit, device=device,
+             options=options)
+        for value in chosen
+    ]  # fmt: skip
+    rows = []
+    for value, inversion in zip(chosen, plans, strict=True):
+        if not quiet:
+            say(f"λ = {value:g}", error=True)
+        result = run(inversion, Path(out) / f"penalty-{value:g}", quiet=quiet)
+        rows.append(_row(value, inversion, result.table, target))
+    name = "" if target is None else target.name
+    numbers = SweepNumbers(str(out), len(plans[0].pictures), name, tuple(rows))
+    write_json(Path(out) / "sweep.json", numbers, indent=1)
+    return SweepResult(numbers)
+
+
+def _face_target(face: TargetLike) -> Target:
+    target = embedding_target(face, None)
+    if Task(target.task) is not Task.EMBEDDING:
+        raise BadInput(f"--face-distance {target.name}: expected a target with embeddings, got {target.task}")
+    return target
+
+
+def _row(penalty: float, inversion: Inversion, table: pa.Table, target: Target | None) -> SweepRow:
+    apart = None if target is None else _face_distances(inversion, table, target)
+    failed = sum(bool(why) for why in table["failure"].to_pylist())
+    names = ("perceptual", "pixels", "restriction", "identity_distance")
+    means = {name: SweepMean.of(table[name].to_numpy()) for name in names}
+    no_face = 0 if apart is None else int(np.isnan(apart).sum()) - failed
+    face = None if apart is None else SweepMean.of(apart)
+    return SweepRow(penalty, failed, no_face, face_distance=face, **means)
+
+
+def _face_distances(inversion: Inversion, table: pa.Table, target: Target) -> Float[np.ndarray, " n"]:
+    """Euclidean distance of each image's embedding from its reconstruction's; NaN where a face is not found."""
+    from transect.targets.guard import guarded
+
+    batch, n = inversion.options.batch, len(table)
+    apart = np.full(n, np.nan)
+    failures = table["failure"].to_pylist()
+    for start in range(0, n, batch):
+        rows = range(start, min(start + batch, n))
+        made = np.stack([pixels_of_png(table["image"][row].as_py()) for row in rows])
+        pair = [
+            guarded(target, Images(pixels), timeout=_TIMEOUT, batch=batch)
+            for pixels in (inversion.pictures.pixels(rows), made)
+        ]
+        distances = np.linalg.norm(pair[0].scores - pair[1].scores, axis=1)
+        lost = pair[0].failed | pair[1].failed | np.array([bool(failures[row]) for row in rows])
+        apart[start : start + len(rows)] = np.where(lost, np.nan, distances)
+    return apart
+
+
+def means_of(row: SweepRow) -> dict[str, SweepMean]:
+    """The measures of a row that there are."""
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {name: value for name, value in values.items() if isinstance(value, SweepMean)}
+
+
+def _mean(row: SweepRow, name: str) -> SweepMean:
+    return means_of(row).get(name, SweepMean(np.nan, np.nan, np.nan, 0))
+
+
+def _words(mean: SweepMean) -> str:
+    if not np.isfinite(mean.mean):
+        return "unknown"
+    return f"{mean.mean:.4g}" + (f" ({mean.low:.4g} to {mean.high:.4g})" if np.isfinite(mean.low) else "")
+
+
+def page_of(result: SweepResult) -> Page:
+    """The curves of Fig. 3, each between its own smallest and largest mean, and the table of means."""
+    numbers = result.numbers
+    face = f"face distance: between embeddings of {numbers.face}." if numbers.face else "No face distance was asked."
+    text = (
+        "Means over the images with 95 % intervals by image. Perceptual distance and pixels: of image "
+        "and reconstruction. Restriction: squared distances of the layers' w from their mean; 0 where all are one. "
+        f"Identity distance: by the network that ships, which the search sees too; {face} A face distance says how "
+        "like a network finds two pictures, not whether people see one person."
+    )
+    across = [Tick(at, f"{row.penalty:g}", row.penalty) for at, row in zip(_places(numbers), numbers.rows, strict=True)]
+    drawn = [name for name in MEASURES if any(np.isfinite(_mean(row, name).mean) for row in numbers.rows)]
+    lines = svg.joined(_curve(numbers, name, number) for number, name in enumerate(drawn))
+    up = [Tick(_HEIGHT * (1 - at), words, at) for at, words in ((0.0, "smallest"), (1.0, "largest"))]
+    drawing = svg.plot("sweep", "Measures by λ", "One line per measure, from its smallest to its largest mean.", lines,
+                       up=up, across=across, css="section-plot", height=_HEIGHT)  # fmt: skip
+    key = svg.legend([(escape(MEASURES[name]), number) for number, name in enumerate(drawn)])
+    return Page(
+        "Inversion by λ",
+        (
+            summary(Answer((f"{result.headline()}.",)), Paragraph(text, "note")),
+            Part(
+                "curves",
+                "Measures by λ",
+                (key, Plots([Plot("each from its smallest to its largest mean", drawing, "λ")])),
+            ),
+            Part("means", "Means by λ", (TextTable("Means by λ", *result.rows()),)),
+        ),
+        question="Which λ keeps the likeness and the person, with the layers close together?",
+    )
+
+
+def _places(numbers: SweepNumbers) -> list[float]:
+    """Positions of the λ across, in per cent: equal steps, since λ spans 0 and powers of ten."""
+    return np.linspace(5, 95, len(numbers.rows)).tolist() if len(numbers.rows) > 1 else [50.0]
+
+
+def _curve(numbers: SweepNumbers, name: str, number: int) -> Markup:
+    means = np.array([_mean(row, name).mean for row in numbers.rows])
+    low, span = np.nanmin(means), np.nanmax(means) - np.nanmin(means)
+    known = [(x, 100 * (1 - (mean - low) / (span or 1))) for x, mean in zip(_places(numbers), means, strict=True)
+             if np.isfinite(mean)]  # fmt: skip
+    line = svg.course(" ".join(f"{x:.2f},{y:.2f}" for x, y in known), height=100)
+    dots = svg.joined(svg.placed(number, f"{x:.2f}%", f"{y:.2f}%") for x, y in known)
+    return svg.tag("g", line + dots, class_=f"series s{number}")

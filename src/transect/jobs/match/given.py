@@ -1,0 +1,156 @@
+"""Pairs or sets that you give, instead of those that a method finds: read, checked, and put beside the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.datasets import features as files
+from transect.datasets.ids import as_named
+from transect.designs.matching import Matching, Sample
+from transect.designs.matching.search import distances
+from transect.designs.matching.several import Sets
+from transect.errors import BadInput
+from transect.jobs.match.options import Request
+from transect.runs.inputs import as_table
+from transect.runs.wording import counted
+
+METHOD: Final = "as given"
+NOT_GIVEN: Final = "in no pair that was given"
+_NO_IMAGE: Final = "no image of {} in its set"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GivenPairs:
+    """Rows a and b of the table and the distance of each pair, NaN where the file states none. name: for messages."""
+
+    a: Int[np.ndarray, " m"]
+    b: Int[np.ndarray, " m"]
+    distance: Float[np.ndarray, " m"]
+    name: str
+
+
+def read(request: Request) -> GivenPairs:
+    """The pairs of `options.pairs`: columns a and b, row numbers from 0 or ids of the table; distance if it is there.
+
+    Raises BadInput for other columns, and for images that the table lacks.
+    """
+    source = request.options.pairs
+    name = f"--pairs {source}" if isinstance(source, str | Path) else "--pairs"
+    table = as_table(source, "--pairs")
+    if not {"a", "b"} <= {*table.column_names} or not table.num_rows:
+        raise BadInput(
+            f"{name}: expected columns a and b with the images of each pair, got"
+            f" {', '.join(table.column_names[:6]) or 'no column'} in {counted(table.num_rows, 'row')}"
+        )
+    a, b = (_rows(table[side], request, name) for side in ("a", "b"))
+    stated = "distance" in table.column_names
+    distance = files.numbers(table, "distance", "pair") if stated else np.full(len(a), np.nan)
+    return GivenPairs(a, b, distance, name)
+
+
+def _rows(images: pa.ChunkedArray, request: Request, name: str) -> Int[np.ndarray, " m"]:
+    """Rows of the table: as they are numbered, or where their id stands."""
+    n, given = request.table.num_rows, images.to_pylist()
+    if pa.types.is_integer(images.type):
+        if images.null_count or not all(0 <= row < n for row in given):
+            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+        return np.array(given, dtype=np.int64)
+    ids = files.ids_of(request.table)
+    if ids is None:
+        raise BadInput(f"{name}: expected row numbers in a and b, or a column id in the table, got {given[0]!r}")
+    place = {image: row for row, image in enumerate(ids)}
+    named, _ = as_named(given, ids) if len(set(given)) == len(given) else (given, "")
+    if unknown := [image for image in named if image not in place]:
+        raise BadInput(
+            f"{name}: expected ids of the table such as {ids[0]!r}, got {unknown[0]!r}; is it of this table?"
+        )
+    return np.array([place[image] for image in named], dtype=np.int64)
+
+
+def pairs(request: Request, sample: Sample) -> Matching:
+    """The given pairs with the treated image as a. Treated images in no pair count as refused.
+
+    Raises BadInput for a pair of one group, and for an image without a group.
+    """
+    given = read(request)
+    level = sample.treatment
+    alike = np.flatnonzero(~(np.abs(level[given.a] - level[given.b]) == 1))
+    if len(alike):
+        where = f"pair {alike[0]} (rows {given.a[alike[0]]} and {given.b[alike[0]]})"
+        raise BadInput(
+            f"{given.name}: expected an image of each group of {request.treatment} in every pair, got"
+            f" {counted(len(alike), 'pair')} without, first {where}; leave them out"
+        )
+    turned = level[given.a] == 0
+    a, b = np.where(turned, given.b, given.a), np.where(turned, given.a, given.b)
+    _check_once(request, sample, given.name, a, b)
+    without = np.setdiff1d(np.flatnonzero(level == 1), a).tolist()
+    return Matching(METHOD, a, b, _distance(request, sample, given, a, b), dict.fromkeys(without, NOT_GIVEN))
+
+
+def sets(request: Request, sample: Sample, labels: tuple[str, ...]) -> Sets | None:
+    """The given sets: pairs of a base image, a, with one image of each other group; sets that lack one are refused.
+
+    The base is `options.base`, or the group of the first a. None where no set is whole. Raises BadInput where an a is
+    of another group, where a set has two images of a group, or an image is in several sets.
+    """
+    given, group = read(request), np.array(labels)
+    base = request.options.base or str(group[given.a[0]])
+    others = sorted({*labels} - {base, ""})
+    if (group[given.a] != base).any():
+        raise BadInput(f"{given.name}: expected images of {base} in column a, got others; name another --base")
+    found: dict[int, dict[str, tuple[int, float]]] = {}
+    distance = _distance(request, sample, given, given.a, given.b)
+    for a, b, far in zip(given.a.tolist(), given.b.tolist(), distance.tolist(), strict=True):
+        members = found.setdefault(a, {})
+        if members.setdefault(str(group[b]), (b, far)) != (b, far) or group[b] in (base, ""):
+            raise BadInput(f"{given.name}: expected one image of each of {', '.join(others)} with row {a}, got row {b}")
+    whole = {a: members for a, members in found.items() if len(members) == len(others)}
+    refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in found}
+    refused |= {
+        a: _NO_IMAGE.format(next(name for name in others if name not in members))
+        for a, members in found.items()
+        if a not in whole
+    }
+    if not whole:
+        return None
+    rows = np.array([[a, *(members[name][0] for name in others)] for a, members in whole.items()], dtype=np.int64)
+    _check_once(request, sample, given.name, rows[:, 0], *rows[:, 1:].T)
+    apart = np.array([[members[name][1] for name in others] for members in whole.values()])
+    return Sets((base, *others), rows, apart, refused)
+
+
+def _distance(
+    request: Request, sample: Sample, given: GivenPairs, a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
+) -> Float[np.ndarray, " m"]:
+    """As the file states it; where it does not, as the features have it; NaN without features."""
+    if request.blocks and np.isnan(given.distance).all():
+        return distances(sample.features, a, b)
+    return given.distance
+
+
+def _check_once(
+    request: Request, sample: Sample, name: str, a: Int[np.ndarray, " m"], *others: Int[np.ndarray, " m"]
+) -> None:
+    """With outcomes, refuse an image or person in several pairs, but as their a: such pairs are not independent."""
+    if not request.outcomes:
+        return
+    people = sample.identity
+    members = {(int(people[row]), int(anchor)) for rows in (a, *others) for row, anchor in zip(rows, a, strict=True)}
+    person, times = Counter(person for person, _ in members).most_common(1)[0]
+    used = Counter(row for rows in others for row in rows.tolist()).most_common(1)[0]
+    if times > 1 or used[1] > 1:
+        row = int(np.flatnonzero(people == person)[0]) if times > 1 else used[0]
+        who = "a person" if request.identity else "an image"
+        raise BadInput(
+            f"{name}: expected each image{' and person' if request.identity else ''} in one pair, so that outcomes are"
+            f" independent, got {who} in {max(times, used[1])} (row {row}); keep one of them, or leave --outcome out"
+        )

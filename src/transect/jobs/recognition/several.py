@@ -1,0 +1,203 @@
+"""Several recognizers on the same images: differences between groups side by side (Singh et al. 2021, Fig. 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.effects.multiplicity import holm
+from transect.errors import BadInput
+from transect.jobs.recognition.numbers import Difference, SampleNumbers
+from transect.jobs.recognition.page import TITLES
+from transect.jobs.recognition.run import RecognitionResult
+from transect.reports import builder
+from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import covering, tick_text
+from transect.reports.drawing.svg import Interval, Tick
+from transect.reports.environment import decimals, probability
+from transect.runs.result import JobResult
+
+SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecognizerGap:
+    """One recognizer's difference between two groups in the mean distance of one person's images, in one sample.
+
+    estimate, low, high: in the recognizer's own distance. relative: the same divided by the mean of the two groups'
+    mean distances, so that recognizers can stand on one axis; that mean is taken as known. p_adjusted: corrected over
+    all recognizers and gaps of the sample (Holm).
+    """
+
+    recognizer: str
+    sample: str
+    gap: str
+    estimate: float
+    low: float
+    high: float
+    relative: float
+    relative_low: float
+    relative_high: float
+    p: float
+    p_adjusted: float
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecognizersNumbers:
+    """Recognizers side by side. gaps: by sample, gap and recognizer."""
+
+    group: str
+    recognizers: tuple[str, ...]
+    gaps: tuple[RecognizerGap, ...]
+    source: str = SOURCE
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecognizersResult(JobResult[RecognizersNumbers]):
+    """The comparison. table: a row per recognizer, sample and gap."""
+
+    JOB: ClassVar[str] = "recognizers"
+
+    @property
+    def table(self) -> pa.Table:
+        """recognizer, sample, gap, estimate, low, high, relative and its ends, p, p_adjusted, reason."""
+        rows = [{name: getattr(gap, name) for name in RecognizerGap.__slots__} for gap in self.numbers.gaps]
+        return pa.Table.from_pylist(rows)
+
+    def headline(self) -> str:
+        """In how many recognizers each gap has which sign."""
+        texts = []
+        for sample, name in dict.fromkeys((gap.sample, gap.gap) for gap in self.numbers.gaps):
+            known = [gap for gap in self.numbers.gaps if (gap.sample, gap.gap) == (sample, name)]
+            higher = sum(gap.estimate > 0 for gap in known)
+            sure = sum(gap.p_adjusted < 0.05 for gap in known)
+            texts.append(f"{TITLES[sample]}, {name}: above 0 in {higher} of {len(known)}, {sure} with p below 0.05")
+        return "; ".join(texts)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per recognizer, sample and gap."""
+        headings = (
+            "recognizer",
+            "images",
+            "difference",
+            "of mean distance",
+            "95 % interval",
+            "relative, %",
+            "p, corrected",
+        )
+        shown = [
+            (
+                gap.recognizer,
+                TITLES[gap.sample],
+                gap.gap,
+                decimals(gap.estimate),
+                f"{decimals(gap.low)} to {decimals(gap.high)}" if np.isfinite(gap.low) else gap.reason,
+                decimals(100 * gap.relative, 1),
+                probability(gap.p_adjusted),
+            )
+            for gap in self.numbers.gaps
+        ]
+        return headings, shown
+
+    def report(self, path: str | Path) -> Path:
+        """Write recognizers.html and recognizers.json into the folder `path`; returns the page's path."""
+        return builder.write(_page(self), Path(path) / "recognizers.html", self.numbers)
+
+
+def compare(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
+    """Results of `recognition` by the name of the recognizer, on the same images, identities and groups.
+
+    Raises BadInput for fewer than two, or for results of other images or groups.
+
+    >>> from transect.jobs.recognition.run import recognition
+    >>> people = {"who": list("ppqqrrss"), "tone": list("aaaabbbb")}
+    >>> near = np.array([0.0, 1.0, 4.0, 5.0, 8.0, 10.0, 12.0, 14.0])[:, None]
+    >>> two = {"one": near, "twice": 2 * near}
+    >>> made = {name: recognition(people, "who", "tone", embeddings=x, thresholds=[1.0]) for name, x in two.items()}
+    >>> [(gap.recognizer, gap.estimate, round(gap.relative, 3)) for gap in compare(made).numbers.gaps]
+    [('one', 1.0, 0.667), ('twice', 2.0, 0.667)]
+    """
+    if len(results) < 2:
+        raise BadInput(f"recognizers: expected two or more, got {len(results)}")
+    first = next(iter(results.values())).numbers
+    for name, result in results.items():
+        other = result.numbers
+        if (other.group, other.images, other.samples.keys()) != (first.group, first.images, first.samples.keys()):
+            raise BadInput(f"{name}: expected a result of the same images and groups, got another; run it again")
+    gaps = [gap for sample in first.samples for gap in _gaps(results, sample)]
+    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps)))
+
+
+def _gaps(results: Mapping[str, RecognitionResult], sample: str) -> list[RecognizerGap]:
+    """By gap, then recognizer; p corrected over all of them."""
+    found = [
+        _gap(name, sample, difference, result.numbers.samples[sample])
+        for name, result in results.items()
+        for difference in result.numbers.samples[sample].differences
+    ]
+    corrected = holm(np.array([gap.p for gap in found], dtype=np.float64)).tolist()
+    order = list(dict.fromkeys(gap.gap for gap in found))
+    adjusted = [replace(gap, p_adjusted=p) for gap, p in zip(found, corrected, strict=True)]
+    return sorted(adjusted, key=lambda gap: order.index(gap.gap))
+
+
+def _gap(name: str, sample: str, gap: Difference, numbers: SampleNumbers) -> RecognizerGap:
+    means = {group.group: group.mean_distance for group in numbers.groups}
+    both = next((means[a], means[b]) for a, b in permutations(means, 2) if f"{a} - {b}" == gap.name)
+    scale = float(np.mean(both))
+    return RecognizerGap(
+        name, sample, gap.name, gap.estimate, gap.low, gap.high, gap.estimate / scale, gap.low / scale,
+        gap.high / scale, gap.p, np.nan, gap.reason,
+    )  # fmt: skip
+
+
+def _page(result: RecognizersResult) -> Page:
+    numbers = result.numbers
+    note = (
+        "Mean distance of two images of one person, and its difference between groups, by recognizer. A larger "
+        "distance means that a group is harder to recognize at a threshold that all share. On the axis each difference "
+        "is divided by the mean of the two groups' distances, taken as known, because recognizers measure in units of "
+        "their own. "
+        "Intervals are by identity; p is corrected over all recognizers and gaps of a sample (Holm). All rows are of "
+        "the same people, so that recognizers that agree are no independent confirmation."
+    )
+    return Page(
+        f"Recognizers by {numbers.group}",
+        (
+            summary(Answer((f"{result.headline()}.",)), Paragraph(note, "note")),
+            Part("gaps", "Differences by recognizer", tuple(_plots(numbers))),
+            Part("table", "All numbers", (TextTable("Differences by recognizer", *result.rows()),)),
+        ),
+        question=f"Which groups of {numbers.group} are harder to recognize, for which recognizer?",
+    )
+
+
+def _plots(numbers: RecognizersNumbers) -> Iterator[Block]:
+    """A dot plot per gap; hollow for all images, filled for the matched ones."""
+    ends = [end for gap in numbers.gaps for end in (gap.relative, gap.relative_low, gap.relative_high)]
+    scale = covering([end for end in ends if np.isfinite(end)])
+    ticks = [Tick(100 * scale.fraction(at), tick_text(scale, at, True), at) for at in scale.ticks]
+    for place, name in enumerate(dict.fromkeys(gap.gap for gap in numbers.gaps)):
+        rows = []
+        for number, gap in enumerate(gap for gap in numbers.gaps if gap.gap == name):
+            at, low, high = (
+                100 * scale.fraction(end) if np.isfinite(end) else None
+                for end in (gap.relative, gap.relative_low, gap.relative_high)
+            )
+            marks = [] if at is None else [Interval(at, low, high, filled=gap.sample != "all")]
+            grid = [(tick.at, tick.value) for tick in ticks]
+            words = f"{gap.recognizer}, {TITLES[gap.sample]}"
+            track = svg.track(f"gap-{place}-{number}", words, "", grid, marks)
+            rows.append(Row(words, track, f"{decimals(100 * gap.relative, 1)} %"))
+        yield DotPlot(name, ticks, rows, "% of the mean distance")

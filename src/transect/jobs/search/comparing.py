@@ -1,0 +1,256 @@
+"""`transect.compare_searches`: how many failures each way of searching finds, by calls (McDuff et al. 2019, Fig. 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.analysis.sections import calling, steady
+from transect.designs.search import APART, History, apart
+from transect.experiment import calls, costs
+from transect.experiment.canaries import keep_canaries, watch
+from transect.jobs.search import comparison_page
+from transect.jobs.search.calls import conduct, paid, pixels_of
+from transect.jobs.search.comparison import (
+    CONFIDENCE,
+    Arm,
+    ArmNumbers,
+    ComparisonNumbers,
+    Mean,
+    SearchComparison,
+    curve_of,
+    mean_of,
+)
+from transect.jobs.search.gallery import failure_pictures
+from transect.jobs.search.numbers import FailurePicture
+from transect.jobs.search.request import Search, SearchOptions, prepare
+from transect.jobs.search.results import searched
+from transect.jobs.search.shared import SharedAnswers
+from transect.protocols import Generator, TargetLike
+from transect.runs.folder import RunFolder, slug
+from transect.runs.parts import resumable
+from transect.runs.progress import Progress
+from transect.runs.result import JobResult
+from transect.runs.wording import counted
+from transect.targets.guard import FailureBudget
+from transect.texts import say
+
+PICTURES = 8
+"""Failures of the first repeat of each search that the page shows."""
+
+
+@final
+@dataclass(frozen=True)
+class ComparisonResult(JobResult[ComparisonNumbers]):
+    """How many failures each search finds: `numbers` holds counts and curves with intervals over repeats.
+
+    folder: a run folder per search and repeat, with `comparison.html` and `comparison.json`. pictures: failures of the
+    first repeat of each search.
+    """
+
+    JOB: ClassVar[str] = "search-comparison"
+
+    folder: Path
+    pictures: tuple[tuple[FailurePicture, ...], ...]
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per search and repeat: name, method, alpha, repeat, failures, apart."""
+        rows = [
+            {"name": arm.name, "method": arm.method, "alpha": arm.alpha, "repeat": i, "failures": count, "apart": far}
+            for arm in self.numbers.arms
+            for i, (count, far) in enumerate(zip(arm.failures.repeats, arm.apart.repeats, strict=True))
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def report(self, path: str | Path) -> Path:
+        """Write `comparison.html` and `comparison.json` into a folder."""
+        return comparison_page.write(self.numbers, self.pictures, Path(path))
+
+    def headline(self) -> str:
+        """The search that found most failures, and what was asked."""
+        best = max(self.numbers.arms, key=lambda arm: arm.failures.mean)
+        asked = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
+        each = f"{counted(self.numbers.budget, 'call')} each"
+        return f"{best.name} found most failures: {best.failures.mean:.4g} of {each}; {asked}, each asked about once"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Failures of each search, with intervals over repeats."""
+        rows = [
+            (arm.name, _text(arm.failures), _text(arm.apart), _text(arm.more_than_random)) for arm in self.numbers.arms
+        ]
+        return ("search", "failures", "far apart", "more than random"), rows
+
+
+def compare_searches(
+    target: TargetLike,
+    comparison: SearchComparison | None = None,
+    *,
+    truth: str | None = None,
+    budget: int = 400,
+    vary: str | Sequence[str] = (),
+    population: str | None = None,
+    generator: str | Generator = "faceworld",
+    seed: int = 0,
+    options: SearchOptions | None = None,
+    out: str | Path | None = None,
+    quiet: bool = False,
+) -> ComparisonResult:
+    """Compare how many failures several searches find with the same number of calls (McDuff et al. 2019, Fig. 4).
+
+    comparison: methods, the weights alpha of mcduff2019, and repeats. budget: calls of each search, 20 or more; a
+    picture that several searches show is asked about once. out: the folder, by default runs/compare-TARGET; rerun to
+    resume, or with more repeats or weights to extend. The other arguments are those of `transect.search`, with the goal
+    "failures".
+
+    Intervals are over repeats, 95 % each by itself: NaN with a reason for one repeat, or where all repeats agree.
+    Raises as `transect.search`, and as `SearchComparison`.
+
+    ```python
+    compared = transect.compare_searches(model, truth="smile>0.5", vary=["skin_tone", "age"], budget=80)
+    compared.numbers.arms[0].failures.mean
+    ```
+
+    Source: McDuff et al. 2019, Fig. 4.
+    """
+    comparison, options = comparison or SearchComparison(), options or SearchOptions()
+    request = prepare(
+        target, truth=truth, budget=budget, goal="failures", vary=vary, population=population, generator=generator,
+        seed=seed, options=replace(options, method="ours"),
+    )  # fmt: skip
+    folder = Path("runs") / f"compare-{slug(request.target.name)}" if out is None else Path(out)
+    try:
+        return run(request, comparison, options.alpha_weighs, folder, quiet=quiet)
+    finally:
+        if isinstance(target, str):
+            costs.close([request.target])
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One finished search."""
+
+    history: History
+    digests: frozenset[str]
+    paid: tuple[int, float]
+    pictures: tuple[FailurePicture, ...]
+
+
+def run(
+    search: Search, comparison: SearchComparison, weighs: str, out: Path, *, quiet: bool = False
+) -> ComparisonResult:
+    """Run every search and repeat, share their answers, and write the page; finished calls are read back."""
+    arms = comparison.arms(weighs)
+    total = search.budget * len(arms) * comparison.repeats
+    if not quiet:
+        announce(search, len(arms) * comparison.repeats)
+    watch([search.target])
+    shared = SharedAnswers()
+    trials: list[list[_Trial]] = [[] for _ in arms]
+    with Progress("searches", total, quiet=quiet) as progress, resumable(out):
+        for repeat in range(comparison.repeats):
+            for arm, done in zip(arms, trials, strict=True):
+                done.append(_trial(_search_of(search, arm, repeat), out / _folder(arm, repeat), shared, progress))
+    for line in keep_canaries(out, [search.target]):
+        say(line, error=True)
+    calls.keep(out, [search.target])
+    numbers = _numbers(search, comparison, weighs, arms, trials, out)
+    result = ComparisonResult(numbers, out, tuple(done[0].pictures for done in trials))
+    result.report(out)
+    return result
+
+
+def announce(search: Search, searches: int) -> None:
+    """Print on standard error how many calls the comparison makes at most, and what they cost."""
+    most = searches * search.budget
+    say(
+        f"search: {counted(searches, 'search', 'searches')} of {counted(search.budget, 'call')}, at most "
+        f"{counted(most, 'call')} to {search.target.name}; a picture that several searches show is asked about once",
+        error=True,
+    )
+    for line in costs.lines([search.target], most):
+        say(line, error=True)
+
+
+def _search_of(search: Search, arm: Arm, repeat: int) -> Search:
+    alpha = search.alpha if arm.diversity is None else arm.diversity
+    return replace(search, method=arm.method, alpha=alpha, seed=search.seed + repeat)
+
+
+def _folder(arm: Arm, repeat: int) -> str:
+    weight = "" if arm.diversity is None else f"-{arm.diversity:g}"
+    return f"{arm.method}{weight}-repeat-{repeat + 1}"
+
+
+def _trial(search: Search, out: Path, shared: SharedAnswers, progress: Progress) -> _Trial:
+    budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
+    with RunFolder(out, search.spec().to_json()) as folder:
+        history, parts = conduct(search, folder, budget, progress, shared)
+        digests = (folder.read_part("images", part)["sha256"].to_pylist() for part in range(parts))
+        pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part), PICTURES)
+        asked = frozenset(digest for part in digests for digest in part)
+        return _Trial(history, asked, paid(folder, parts), tuple(pictures))
+
+
+def _numbers(
+    search: Search,
+    comparison: SearchComparison,
+    weighs: str,
+    arms: Sequence[Arm],
+    trials: Sequence[Sequence[_Trial]],
+    out: Path,
+) -> ComparisonNumbers:
+    everything = [trial for done in trials for trial in done]
+    random = next((done for arm, done in zip(arms, trials, strict=True) if arm.method == "random"), None)
+    return ComparisonNumbers(
+        target=search.target.name,
+        outcome=search.outcome,
+        budget=search.budget,
+        repeats=comparison.repeats,
+        seed=search.seed,
+        confidence=CONFIDENCE,
+        alpha_weighs=weighs,
+        answers=sum(len(trial.history) for trial in everything),
+        pictures=len(frozenset().union(*(trial.digests for trial in everything))),
+        paid_calls=sum(trial.paid[0] for trial in everything),
+        cost=round(sum(trial.paid[1] for trial in everything), 9),
+        space=searched(search.space),
+        arms=tuple(
+            _arm(arm, [trial.history for trial in done], None if random is None else [t.history for t in random])
+            for arm, done in zip(arms, trials, strict=True)
+        ),
+        sections=(*calling.sections(out), *steady.sections(out)),
+    )
+
+
+def _arm(arm: Arm, histories: Sequence[History], random: Sequence[History] | None) -> ArmNumbers:
+    found, calls = [float(history.failed.sum()) for history in histories], len(histories[0])
+    more = None
+    if random is not None and arm.method != "random":
+        chance = [float(history.failed.sum()) for history in random]
+        more = mean_of([count - other for count, other in zip(found, chance, strict=True)], -calls, calls)
+    curve, low, high = curve_of(np.array([history.failed.cumsum() for history in histories], dtype=np.float64))
+    return ArmNumbers(
+        name=arm.name,
+        method=arm.method,
+        alpha=arm.alpha,
+        diversity=arm.diversity,
+        failures=mean_of(found, 0, calls),
+        apart=mean_of([float(len(apart(history.found, APART))) for history in histories], 0, calls),
+        more_than_random=more,
+        failed=sum(int(np.isnan(history.failures).sum()) for history in histories),
+        curve=curve,
+        low=low,
+        high=high,
+    )
+
+
+def _text(mean: Mean | None) -> str:
+    if mean is None:
+        return "-"
+    return f"{mean.mean:.4g}" + (f" [{mean.low:.3g}, {mean.high:.3g}]" if np.isfinite(mean.low) else "")

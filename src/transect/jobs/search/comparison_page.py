@@ -1,0 +1,256 @@
+"""The page of a comparison: `comparison.html` beside `comparison.json`, which holds every number on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from transect.jobs.search.comparison import ComparisonNumbers
+from transect.jobs.search.gallery import gallery
+from transect.jobs.search.numbers import FailurePicture
+from transect.reports import builder
+from transect.reports.blocks import (
+    Answer,
+    Block,
+    DotPlot,
+    Facts,
+    Heading,
+    Page,
+    Paragraph,
+    Part,
+    Row,
+    TextTable,
+    summary,
+)
+from transect.reports.document import WrittenDocument, finite
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.drawing.svg import PLOT_HEIGHT, Interval, Tick
+from transect.runs.plain_json import plain
+
+CHOSEN: Final = 0.6
+"""The weight of mcduff2019 that is drawn beside the other methods, where it was compared: the paper's best."""
+POINTS: Final = 60
+"""Points of a curve."""
+READINGS: Final = {
+    "diversity": "α weighs diversity, as their Eq. 4 is printed: at 0 only failures count, at 1 only distance.",
+    "failures": "α weighs failures, as the caption of their Fig. 4a suggests (Bayesian optimisation at α = 1 finds "
+    "most there): at 1 only failures count, at 0 only distance.",
+}
+BOTH: Final = (
+    "The paper can be read in two ways, and the two mirror each other: α in one reading is 1 − α in the other. The "
+    'column "weight of diversity" is the α of Eq. 4 as printed in both. Their Fig. 4b has its best at α = 0.6; the '
+    "paper does not state how distances were scaled, and on other targets another weight can be best. On a planted "
+    "target of five attributes, half of whose space fails, a weight of diversity of 0.6 found 14 failures in 80 calls "
+    "where 0.2 found 74 and random points 43 (benchmarks/search_half.py): the default can be worse than chance."
+)
+
+
+def write(numbers: ComparisonNumbers, pictures: Sequence[Sequence[FailurePicture]], folder: Path) -> Path:
+    """Write `comparison.html` and `comparison.json` into a folder; return the page's path."""
+    return builder.write(page_of(numbers, pictures), folder / "comparison.html", numbers)
+
+
+def page_of(numbers: ComparisonNumbers, pictures: Sequence[Sequence[FailurePicture]] = ()) -> Page:
+    """What the page shows. pictures: failures of the first repeat of each search."""
+    doc = WrittenDocument(plain(numbers))
+    parts = [
+        summary(Answer((_answer(doc),)), *_cautions(doc)),
+        Part("calls", "Failures by calls", tuple(_curves(doc))),
+        Part("failures", "Failures after all calls", tuple(_totals(doc))),
+        Part("pictures", "Pictures of failures", tuple(_pictures(doc, pictures))),
+        Part("methods", "Methods", (_methods(doc),)),
+    ]
+    title = f"Which search finds most failures of {numbers.target}?"
+    question = Markup("{} with {} each.").format(
+        doc.counted("/repeats", "repeat of each search", "repeats of each search"), doc.counted("/budget", "call")
+    )
+    return Page(title, tuple(part for part in parts if part.blocks), title, question)
+
+
+def _answer(doc: WrittenDocument) -> Markup:
+    means = [doc.value(f"{at}/failures/mean") for at in doc.places("/arms")]
+    best = f"/arms/{means.index(max(means))}"
+    return Markup("<strong>{}</strong> found most: {} of {} were failures, in the mean over {}.").format(
+        doc.text(f"{best}/name"),
+        _mean(doc, f"{best}/failures"),
+        doc.counted("/budget", "call"),
+        doc.counted("/repeats", "repeat"),
+    )
+
+
+def _cautions(doc: WrittenDocument) -> Iterator[Block]:
+    for section in doc.places("/sections"):
+        yield from (Paragraph(doc.text(warning), "notice") for warning in doc.places(f"{section}/warnings"))
+    yield Facts(
+        [
+            ("answers used", doc.number("/answers", "count")),
+            ("pictures asked about", doc.number("/pictures", "count")),
+            ("calls paid", doc.number("/paid_calls", "count")),
+            ("cost", doc.number("/cost")),
+        ]
+    )
+    yield Paragraph(
+        "A picture that several searches show is asked about once, and its answer counts for each of them: calls on "
+        "this page are answers used, and what was paid is the number of different pictures. Failures that lie close "
+        'together count each in "failures" and once in "far apart".',
+        "note",
+    )
+    if behind := [at for at in doc.places("/arms") if _worse(doc.value(f"{at}/more_than_random"))]:
+        names = Markup("; ").join(doc.text(f"{at}/name") for at in behind)
+        yield Paragraph(
+            Markup("Fewer failures than random points, with an interval below 0: {}. Do not search with it.").format(
+                names
+            ),
+            "notice",
+        )
+    if any(doc.value(f"{at}/alpha") is not None for at in doc.places("/arms")):
+        yield Paragraph(f"{READINGS[doc.value('/alpha_weighs')]} {BOTH}", "note")
+
+
+def _worse(more: dict[str, Any] | None) -> bool:
+    return more is not None and more["high"] is not None and more["high"] < 0
+
+
+def _mean(doc: WrittenDocument, place: str, *, signed: bool = False) -> Markup:
+    return doc.interval(place, "mean", "plain", signed=signed)
+
+
+def _curves(doc: WrittenDocument) -> Iterator[Block]:
+    yield Paragraph(
+        "Mean failures after each call. Bands are 95% intervals over repeats, at each call by itself; there is none "
+        "where all repeats agree or with one repeat."
+    )
+    arms = doc.value("/arms")
+    others = [i for i, arm in enumerate(arms) if arm["alpha"] is None]
+    weighted = [i for i, arm in enumerate(arms) if arm["alpha"] is not None]
+    chosen = [i for i in weighted if arms[i]["alpha"] == CHOSEN] or weighted[:1]
+    yield from _curve(doc, [*others, *chosen], "methods", "By method")
+    random = [i for i in others if arms[i]["method"] == "random"]
+    room = svg.SERIES - len(random)
+    for start in range(0, len(weighted) if len(weighted) > 1 else 0, room):
+        yield from _curve(
+            doc, [*random, *weighted[start : start + room]], f"weights-{start}", "By weight of mcduff2019"
+        )
+
+
+def _curve(doc: WrittenDocument, chosen: Sequence[int], name: str, title: str) -> Iterator[Block]:
+    arms = [doc.value(f"/arms/{i}") for i in chosen]
+    highest = [value for arm in arms for key in ("curve", "high") for value in finite(arm[key])]
+    scale, calls = covering(highest), doc.value("/budget")
+    up = [Tick(PLOT_HEIGHT * (1 - scale.fraction(at)), tick_text(scale, at, False), at) for at in scale.ticks]
+    across = [Tick(100.0 * at, f"{round(calls * at)}", round(calls * at)) for at in (0.0, 0.5, 1.0)]
+    lines = [
+        svg.tag("g", svg.course(_points(arm["curve"], scale), band=_band(arm, scale)), class_=f"series s{number}")
+        for number, arm in enumerate(arms)
+    ]
+    yield Heading(title)
+    yield svg.legend([(doc.text(f"/arms/{i}/name"), number) for number, i in enumerate(chosen)])
+    words = "One line a search, its band the interval over repeats."
+    yield svg.plot(
+        f"curve-{name}", f"Failures by calls, {title.lower()}", words, svg.joined(lines), up=up, across=across
+    )
+
+
+def _steps(calls: int) -> list[int]:
+    return sorted({1, *(max(1, round(calls * step / POINTS)) for step in range(1, POINTS + 1))})
+
+
+def _points(values: Sequence[float], scale: Scale) -> str:
+    calls = len(values)
+    inner = [(100 * n / calls, _down(values[n - 1], scale)) for n in _steps(calls)]
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in [(0.0, _down(0.0, scale)), *inner])
+
+
+def _band(arm: dict[str, Any], scale: Scale) -> str:
+    """The band from the first call on that has an interval; calls without one in between take the line itself."""
+    ends: list[tuple[float, float, float]] = []
+    for n in _steps(len(arm["curve"])):
+        low, high = arm["low"][n - 1], arm["high"][n - 1]
+        if low is not None or ends:
+            at = arm["curve"][n - 1]
+            ends.append(
+                (100 * n / len(arm["curve"]), at if low is None else max(low, 0.0), at if high is None else high)
+            )
+    above = [(x, _down(high, scale)) for x, _, high in ends]
+    below = [(x, _down(low, scale)) for x, low, _ in reversed(ends)]
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in [*above, *below])
+
+
+def _down(value: float, scale: Scale) -> float:
+    return PLOT_HEIGHT * (1 - scale.fraction(value))
+
+
+def _totals(doc: WrittenDocument) -> Iterator[Block]:
+    yield _dots(doc)
+    rows = [
+        [
+            doc.text(f"{at}/name"),
+            "–" if doc.value(f"{at}/diversity") is None else doc.number(f"{at}/diversity"),
+            _mean(doc, f"{at}/failures"),
+            _mean(doc, f"{at}/apart"),
+            "–" if doc.value(f"{at}/more_than_random") is None else _mean(doc, f"{at}/more_than_random", signed=True),
+            doc.number(f"{at}/failed", "count"),
+        ]
+        for at in doc.places("/arms")
+    ]
+    headings = ("Search", "Weight of diversity", "Failures", "Far apart", "More than random", "Without an answer")
+    yield TextTable(
+        "Failures of each search, means over repeats with 95% intervals", headings, rows, numbers=range(1, 6)
+    )
+    reasons = {
+        entry["reason"] for arm in doc.value("/arms") for entry in (arm["failures"], arm["apart"]) if entry["reason"]
+    }
+    if reasons:
+        yield Paragraph(f"A mean without an interval: {' or '.join(sorted(reasons))}.", "fine")
+    yield Paragraph(
+        "The difference to random points compares the same seeds, and each interval stands by itself: with many "
+        "weights, the best of them looks better than it is.",
+        "fine",
+    )
+
+
+def _dots(doc: WrittenDocument) -> DotPlot:
+    entries = [doc.value(f"{at}/failures") for at in doc.places("/arms")]
+    scale = covering(finite([entry[key] for entry in entries for key in ("mean", "high")]))
+    grid = [(100 * scale.fraction(at), at) for at in scale.ticks]
+    rows = []
+    for number, (at, entry) in enumerate(zip(doc.places("/arms"), entries, strict=True)):
+        low, high = entry["low"], entry["high"]
+        ends = (None, None) if low is None else (100 * scale.fraction(max(low, 0.0)), 100 * scale.fraction(high))
+        mark = Interval(100 * scale.fraction(entry["mean"]), *ends)
+        drawing = svg.track(f"arm-{number}", doc.text(f"{at}/name"), "", grid, [mark])
+        rows.append(Row(doc.text(f"{at}/name"), drawing, _mean(doc, f"{at}/failures")))
+    ticks = [Tick(at, tick_text(scale, value, False), value) for at, value in grid]
+    return DotPlot("Failures of each search", ticks, rows, "failures")
+
+
+def _pictures(doc: WrittenDocument, pictures: Sequence[Sequence[FailurePicture]]) -> Iterator[Block]:
+    for at, shown in zip(doc.places("/arms"), pictures, strict=False):
+        blocks = gallery(shown, round(doc.value(f"{at}/failures/repeats/0")))
+        if blocks:
+            yield from (Heading(doc.text(f"{at}/name")), *blocks)
+
+
+def _methods(doc: WrittenDocument) -> Facts:
+    methods = sorted({doc.value(f"{at}/failures/method") for at in doc.places("/arms")} - {""})
+    ranges = [
+        Markup("{} {} to {}").format(doc.text(f"{at}/name"), doc.number(f"{at}/low"), doc.number(f"{at}/high"))
+        for at in doc.places("/space")
+    ]
+    return Facts(
+        [
+            ("A failure", doc.text("/outcome")),
+            (
+                "Intervals",
+                f"{'; '.join(methods) or 'none'}, 95% each; 92% or more where the mean is below 4 failures",
+            ),
+            ("Seeds", Markup("{} and those after it, one a repeat").format(doc.number("/seed", "name"))),
+            ("Searched space", Markup("; ").join(ranges)),
+            ("After", "McDuff et al. 2019, Fig. 4, whose bands are one standard deviation"),
+        ],
+        methods=True,
+    )

@@ -1,0 +1,73 @@
+"""People on COCO's pictures: outlines, boxes and runs in the picture's frame, cut and sized as the picture is."""
+
+import json
+
+import numpy as np
+import pytest
+import replicas
+
+from transect.datasets import open_dataset
+from transect.datasets.coco_people import people_on
+from transect.errors import BadInput, UnknownName
+from transect.mitigation.photographs import ChosenRows
+
+
+def annotated(root, people):
+    """The replica, whose pictures are 24 wide and 16 high, with these annotations of persons by picture."""
+    replicas.coco(root)
+    table = root / "annotations" / "instances_train2014.json"
+    content = json.loads(table.read_text())
+    content["images"] = [{**row, "width": 24, "height": 16} for row in content["images"]]
+    others = [row for row in content["annotations"] if row["category_id"] != 1]
+    persons = [{"image_id": number, "category_id": 1, **person} for number, person in people]
+    content["annotations"] = others + persons
+    table.write_text(json.dumps(content))
+    return root
+
+
+SQUARE = {"segmentation": [[4, 2, 7, 2, 7, 5, 4, 5]], "bbox": [4, 2, 4, 4]}
+CROWD = {"segmentation": {"counts": [16, 16, 352], "size": [16, 24]}, "bbox": [1, 0, 1, 16]}
+
+
+def test_outlines_boxes_and_runs_of_all_people_on_a_picture(tmp_path):
+    """The square of columns 4 to 7 and rows 2 to 5, and the whole of column 1; nobody on picture 2."""
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, SQUARE), (1, CROWD)])}", image_size=24, crop="center")
+    whole = open_dataset(f"coco:{tmp_path}", crop="16@12,8")
+    expected = np.zeros((16, 24), dtype=bool)
+    expected[2:6, 4:8] = expected[:, 1] = True
+    np.testing.assert_array_equal(people_on(whole).of("mask", np.array([0]))[0], expected[:, 4:20])
+    np.testing.assert_array_equal(people_on(whole).of("box", np.array([0]))[0], expected[:, 4:20])
+    assert not people_on(whole).of("mask", np.array([1])).any()
+    larger = people_on(images).of("mask", np.array([0, 1]))
+    assert larger.shape == (2, 24, 24)
+    assert larger[0, 3:9, 0:6].all()  # enlarged by 1.5, from column 4
+    assert not larger[0, 12:].any()
+
+
+def test_margins_are_nobody_and_pixels_that_a_person_touches_are(tmp_path):
+    """Fitted into 12: half the size, eight rows in the middle of twelve; the square becomes columns 2 and 3."""
+    everything = {"segmentation": [[0, 0, 24, 0, 24, 16, 0, 16]], "bbox": [0, 0, 24, 16]}
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, SQUARE), (2, everything)])}", image_size=12)
+    masks = people_on(images).of("mask", np.array([0, 1]))
+    assert masks[1].any(axis=1).tolist() == [False] * 2 + [True] * 8 + [False] * 2
+    assert masks[0, 3:5, 2:4].all()
+    assert masks[0].sum() <= 16
+
+
+def test_chosen_rows_have_the_regions_of_their_own_pictures(tmp_path):
+    images = open_dataset(f"coco:{annotated(tmp_path, [(4, SQUARE)])}")
+    regions = ChosenRows(images, np.array([0, 3])).regions()
+    assert regions is not None
+    assert regions.of("mask", np.array([0, 1])).any(axis=(1, 2)).tolist() == [False, True]
+    with pytest.raises(UnknownName, match="unknown region 'face'"):
+        regions.of("face", np.array([0]))
+
+
+def test_annotations_without_outlines_and_faulty_runs_are_refused(tmp_path):
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, {'bbox': [0, 0, 1, 1]})])}")
+    with pytest.raises(BadInput, match="expected records with bbox, segmentation"):
+        people_on(images)
+    packed = {"segmentation": {"counts": "abc", "size": [16, 24]}, "bbox": [0, 0, 1, 1]}
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, packed)])}")
+    with pytest.raises(BadInput, match="expected an outline's counts as a list that sums to 384 pixels"):
+        people_on(images).of("mask", np.array([0]))

@@ -1,0 +1,84 @@
+"""Labels of COCO and imSitu as tables: official parts, gender by annotators' words, what has none is counted."""
+
+import json
+
+import pytest
+import replicas
+
+from transect.datasets.label_tables import NO_GENDER, is_label_table, label_table
+from transect.errors import BadInput
+
+
+def test_coco_with_both_parts_and_pictures_that_are_not_there(tmp_path):
+    """Captions call people on 1 man, on 2 woman, on 4 men; 3 has both, 5 and 6 nobody. Pictures are not needed."""
+    for part in ("train2014", "val2014"):
+        replicas.coco(tmp_path, part)
+    for picture in tmp_path.glob("*/*.png"):
+        picture.unlink()
+    read = label_table(f"coco:{tmp_path}")
+    assert read.table["split"].to_pylist() == ["train"] * 3 + ["val"] * 3
+    assert read.table["gender"].to_pylist() == ["man", "woman", "man"] * 2
+    assert read.table["id"].to_pylist()[0] == "COCO_train2014_000000000001"
+    assert read.labels == ("dog", "frisbee", "cat", "dining table")
+    assert [read.table[name].to_pylist()[:3] for name in read.labels] == [[1, 1, 1], [0, 1, 0], [1, 1, 1], [0, 0, 0]]
+    assert read.left_out == {NO_GENDER: 6}
+    assert len(label_table(f"coco:{tmp_path}?split=val2014").table) == 3
+
+
+def test_coco_without_captions_has_no_gender(tmp_path):
+    replicas.coco(tmp_path, captions=False)
+    with pytest.raises(BadInput, match="expected captions_train2014.json"):
+        label_table(f"coco:{tmp_path}")
+    with pytest.raises(BadInput, match="expected instances_train2014.json or of 2017, found none"):
+        label_table(f"coco:{tmp_path / 'annotations'}/..?limit=3".replace("annotations/..", "nothing"))
+
+
+def test_imsitu_in_its_official_parts(tmp_path):
+    """cooking_2 has both genders, fixing_4 is a dog."""
+    read = label_table(f"imsitu:{replicas.imsitu(tmp_path)}")
+    assert read.table.to_pylist() == [
+        {"id": "cooking_1", "split": "train", "gender": "man", "verb": "cooking"},
+        {"id": "fixing_3", "split": "train", "gender": "woman", "verb": "fixing"},
+        {"id": "fixing_5", "split": "test", "gender": "man", "verb": "fixing"},
+    ]
+    assert (read.labels, read.protected, read.split, read.left_out) == (("verb",), "gender", "split", {NO_GENDER: 2})
+
+
+def test_other_readers_give_their_labels_as_words(tmp_path):
+    read = label_table(f"ffhq:{replicas.ffhq(tmp_path)}")
+    assert set(read.table.column_names) == {"id", "subject", "glasses"}
+    assert set(read.table["glasses"].to_pylist()) == {"yes", "no"}
+    assert read.labels == ()
+
+
+def test_a_file_whose_name_has_a_colon_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "coco:labels.csv").write_text("a\n1\n")
+    assert not is_label_table("coco:labels.csv")
+    assert is_label_table("imsitu:data?split=train")
+    assert not is_label_table("C:labels.csv")
+
+
+def test_leakage_from_coco_and_imsitu_needs_no_column(tmp_path):
+    """120 pictures each part: cooking is of women, fixing of men, so that leakage is 100 %."""
+    import transect
+    from transect import LeakageOptions
+
+    quick = LeakageOptions(permutations=0, curve=False, f1=(90,))
+    nouns = {"m": {"gloss": ["adult male"]}, "w": {"gloss": ["adult female"]}}
+    (tmp_path / "imsitu_space.json").write_text(json.dumps({"nouns": nouns}))
+    for part in ("train", "dev", "test"):
+        rows = {
+            f"{verb}_{part}{number}.jpg": {"verb": verb, "frames": [{"agent": agent}]}
+            for verb, agent in (("cooking", "w"), ("fixing", "m"))
+            for number in range(20)
+        }
+        (tmp_path / f"{part}.json").write_text(json.dumps(rows))
+    result = transect.leakage(f"imsitu:{tmp_path}", attacker="bayes", quiet=True, options=quick)
+    assert result.numbers.dataset_leakage.estimate == 100
+    assert (result.numbers.protected, result.numbers.n, result.numbers.splits) == ("gender", 40, True)
+    assert "not who the people are" in " ".join(result.numbers.notes)
+    with pytest.raises(BadInput, match="got no train rows"):
+        transect.leakage(f"imsitu:{tmp_path}?split=test", attacker="bayes", quiet=True, options=quick)
+    with pytest.raises(BadInput, match="labels: expected the name of a column, got none; name one with --label"):
+        transect.leakage({"gender": [0, 1]}, "gender", quiet=True)

@@ -1,0 +1,208 @@
+"""Several models, subsets, attackers and protected attributes: each row is what its own run would say."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from leaky_data import planted
+from report_reader import loose_digits, number_faults, parse, text_faults
+
+import transect
+from transect import LeakageOptions, ModelPredictions
+from transect.attacks.results import table_of_rows
+from transect.errors import BadInput
+from transect.jobs.leakage.request import attackers_of, parse_models, parse_numbers
+
+N = 800
+QUICK = LeakageOptions(permutations=0, rounds=1, curve=False, f1=(90,))
+
+
+def labels(n=N):
+    data = planted(n=n)
+    rng = np.random.default_rng(3)
+    return {
+        "id": list(data.ids),
+        "verb": data.labels.category,
+        "gender": np.where(data.protected == 1, "woman", "man"),
+        "age": np.where(rng.random(n) < 0.3 + 0.4 * data.protected, "old", "young"),
+        "split": data.split.tolist(),
+    }
+
+
+def predicted(share, n=N, seed=0):
+    """The verb; in this share of items one that is 0 for men and 3 for women."""
+    table = labels(n)
+    revealed = np.random.default_rng(seed).random(n) < share
+    return {"id": table["id"], "verb": np.where(revealed, np.where(table["gender"] == "man", 0, 3), table["verb"])}
+
+
+def scored(push, n=N):
+    table = labels(n)
+    scores = np.random.default_rng(0).normal(size=(n, 4)) + 2 * np.eye(4)[table["verb"]]
+    scores[:, 0] += push * (table["gender"] == "man")
+    return {"id": table["id"], "verb": scores}
+
+
+def run(predictions=None, attacker="bayes", protected="gender", options=QUICK, **more):
+    settings = {"split": "split", "attacker": attacker, "quiet": True, "options": options, **more}
+    return transect.leakage(labels(), protected, "verb", predictions=predictions, **settings)
+
+
+def ends(estimate):
+    return estimate.estimate, estimate.low, estimate.high, estimate.n
+
+
+def test_a_model_that_reveals_the_class_and_one_that_says_nothing_differ_by_fifty_points():
+    """λ_M is 100 and 50, whatever is drawn, so that the difference is 50 in every item's pair of credits."""
+    constant = {"id": labels()["id"], "verb": np.where(np.arange(N) < N, 1, 0)}
+    result = run([ModelPredictions("nothing", constant), ModelPredictions("all", predicted(1.0))])
+    (apart,) = result.numbers.differences
+    assert (apart.model, apart.reference, apart.format) == ("all", "nothing", "hard")
+    assert apart.difference.estimate == 50
+    assert apart.difference.low < 50 < apart.difference.high
+    assert [row.model_leakage.estimate for row in result.numbers.table] == [50, 100]
+    assert result.numbers.model == "nothing"
+
+
+def test_each_row_has_the_figures_of_its_own_run():
+    options = replace(QUICK, alphas=(2.0,))
+    models = [ModelPredictions("a", scored(0.5)), ModelPredictions("b", scored(2.0))]
+    together = run(models, "logistic,bayes", options=options)
+    rows = {(row.part, row.model, row.attacker): row for row in together.numbers.table}
+    assert list(rows) == [
+        ("model", "a", "logistic"),
+        ("model", "b", "logistic"),
+        ("attacker", "a", "bayes"),
+        ("attacker", "b", "bayes"),
+        ("balanced", "", "logistic"),
+    ]
+    for model in models:
+        for attacker, part in (("logistic", "model"), ("bayes", "attacker")):
+            alone = run(model.table, attacker, options=QUICK).numbers
+            row = rows[part, model.name, attacker]
+            assert ends(row.model_leakage) == ends(alone.model_leakage)
+            assert ends(row.dataset_leakage) == ends(alone.dataset_leakage)
+            assert row.amplification.estimate == alone.amplification.estimate
+            scores = alone.model_f1, alone.model_mean_average_precision
+            assert (row.f1, row.mean_average_precision) == scores
+    marked = transect.leakage(
+        together.marked,
+        "gender",
+        "verb",
+        split="split",
+        attacker="logistic",
+        where="in_alpha2",
+        options=QUICK,
+        quiet=True,
+    )
+    assert rows["balanced", "", "logistic"].dataset_leakage.estimate == marked.numbers.dataset_leakage.estimate
+
+
+def test_a_model_of_a_balanced_subset_has_the_row_of_that_subset_and_the_tables_own_column_is_taken():
+    table = {**labels(), "in_alpha1": np.arange(N) % 8 < 5}
+    models = [ModelPredictions("plain", predicted(0.2)), ModelPredictions("fair", predicted(0.1), alpha=1.0)]
+    result = transect.leakage(
+        table, "gender", "verb", split="split", attacker="bayes", predictions=models, options=QUICK, quiet=True
+    )
+    first, second = result.numbers.table
+    assert (first.model, first.alpha) == ("plain", None)
+    assert (second.model, second.alpha, second.note) == ("fair", 1.0, "rows of the table's column in_alpha1")
+    kept = transect.leakage(
+        table, "gender", "verb", split="split", attacker="bayes", where="in_alpha1", options=QUICK, quiet=True
+    )
+    assert ends(second.dataset_leakage) == ends(kept.numbers.dataset_leakage)
+    assert sum(second.n_train) == sum((np.arange(N) % 8 < 5) & (np.array(labels()["split"]) == "train"))
+
+
+def test_an_attribute_that_follows_another_leaks_alone_and_not_within_its_levels():
+    """Age depends on gender alone: verbs say something of age, and nothing where gender is known."""
+    n = 12_000
+    result = transect.leakage(
+        labels(n), ["gender", "age"], "verb", split="split", attacker="bayes", options=QUICK, quiet=True
+    )
+    rows = {(row.attribute, row.within): row for row in result.numbers.table}
+    assert rows["age", ""].dataset_leakage.low > 52
+    for level in ("man", "woman"):
+        row = rows["age", f"gender = {level}"]
+        assert row.dataset_leakage.low < 50 < row.dataset_leakage.high
+    assert rows["gender", "age = old"].dataset_leakage.low > 60
+    crossed = rows["gender × age", ""]
+    assert (crossed.chance, crossed.classes) == (25.0, ("man, old", "man, young", "woman, old", "woman, young"))
+    assert [sum(row.n_train) for row in (rows["gender", ""], crossed)] == [n * 3 // 4] * 2
+
+
+def test_small_cells_have_a_warning_and_empty_ones_a_reason():
+    table = labels(200)
+    table["age"] = np.where((table["gender"] == "man") | (np.arange(200) % 40 == 0), "old", "young")
+    result = transect.leakage(
+        table, ["gender", "age"], "verb", split="split", attacker="bayes", options=QUICK, quiet=True
+    )
+    rows = {(row.attribute, row.within): row for row in result.numbers.table}
+    assert rows["age", "gender = woman"].reason or "scored items" in rows["age", "gender = woman"].note
+    empty = rows["gender", "age = young"]
+    assert "expected at least two classes, got only 'woman'" in empty.reason
+    assert np.isnan(empty.dataset_leakage.estimate)
+    headings, texts = table_of_rows(result.numbers.table)
+    assert "not estimable" in texts[[row[headings.index("items")] for row in texts].index("age = young")]
+
+
+def test_every_number_of_the_page_is_in_the_json(tmp_path):
+    models = [ModelPredictions("<a>", scored(0.5)), ModelPredictions("b", scored(1.0), alpha=2.0)]
+    options = LeakageOptions(permutations=2, rounds=1, curve=True, alphas=(2.0,), f1=(80, 60))
+    result = run(models, "logistic", ["gender", "age"], options)
+    page = result.report(tmp_path).read_text()
+    tree, written = parse(page), json.loads((tmp_path / "leakage.json").read_text())
+    assert (number_faults(tree, written), text_faults(tree, written), loose_digits(tree)) == ([], [], [])
+    titles = ["Models and balanced subsets", "Protected attributes", "Leakage by F1"]
+    assert [title in page for title in titles] == [True] * 3
+    places = {element.get("data-source") for element in tree.iter()}
+    assert "/table/0/mean_average_precision" in places
+    assert {f"/model_learning_curve/{number}/estimate" for number in range(4)} <= places
+
+
+def test_the_map_is_that_of_scikit_learn():
+    from sklearn.metrics import average_precision_score
+
+    table, test = labels(), np.array(labels()["split"]) == "test"
+    truth = np.eye(4)[table["verb"]][test]
+    expected = 100 * average_precision_score(truth, scored(0.5)["verb"][test].astype(np.float32), average="macro")
+    result = run(scored(0.5), "logistic", options=LeakageOptions(permutations=0, rounds=1, curve=False))
+    assert result.numbers.model_mean_average_precision == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_column_of_splits_without_training_rows_is_said_to_have_none():
+    table = {**labels(), "split": ["val"] * N}
+    with pytest.raises(BadInput, match=r"splits: expected train and test rows, got no train rows \(800 test\)"):
+        transect.leakage(table, "gender", "verb", split="split", attacker="bayes", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: parse_models(["a@x=b.csv"]), "expected NAME@ALPHA=PATH with a number after @, got 'x'"),
+        (lambda: parse_models(["=b.csv"]), "expected PATH, NAME=PATH"),
+        (lambda: parse_numbers(["3,b"], "--alpha"), "--alpha 3,b: expected numbers such as 3,2,1"),
+        (lambda: run([ModelPredictions("a", predicted(0.1))] * 2), "got 'a' twice"),
+        (lambda: run([predicted(0.1)]), "expected a table or a list of ModelPredictions"),
+        (lambda: run(attacker="bayes,mlp-9"), "unknown attacker 'mlp-9'"),
+        (lambda: run(protected=["gender", "ages"]), "unknown column 'ages'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(action, message):
+    with pytest.raises(BadInput, match=message.replace("(", r"\(").replace("[", r"\[")):
+        action()
+
+
+def test_all_attackers_are_those_that_can_read_the_labels():
+    assert "bayes" in attackers_of("all", category=True)
+    assert "bayes" not in attackers_of("all", category=False)
+    assert attackers_of("trees,all", category=False)[0] == "auto"
+
+
+def test_predictions_are_named_by_their_file(tmp_path):
+    odd = tmp_path / "a=b.csv"
+    pa.csv.write_csv(pa.table({"id": [1]}), odd)
+    assert [model.name for model in parse_models([str(odd), "x=y/z.csv"])] == ["a=b", "x"]

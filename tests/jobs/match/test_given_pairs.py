@@ -1,0 +1,204 @@
+"""Pairs and sets that the user brings: balance, outcomes, bounds and changes of these, with nothing searched."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import printed
+from published import fits
+
+import transect
+from transect.errors import BadInput
+from transect.jobs.match.options import MatchOptions
+
+N = 40
+TABLE = {
+    "id": [f"i{row}.png" for row in range(N)],
+    "group": ["f"] * 20 + ["m"] * 20,
+    "age": [30.0 + row % 20 for row in range(N)],
+    "error": [0.0] * 20 + [1.0] * 12 + [0.0] * 8,
+    "before": [0.0] * 20 + [1.0] * 6 + [0.0] * 14,
+    "person": [f"p{row}" for row in range(N)],
+}
+PAIRS = {"a": list(range(20, 40)), "b": list(range(20))}
+
+
+def given(pairs=PAIRS, table=TABLE, treatment="group", features=None, **options):
+    known = {"outcomes", "identity", "covariates", "caliper", "method"}
+    more = {name: options.pop(name) for name in known & options.keys()}
+    return transect.match(features, treatment, table, **more, options=MatchOptions(pairs=pairs, **options))
+
+
+def test_the_outcome_within_given_pairs_is_counted_by_hand():
+    """12 of 20 pairs differ, all one way: .6 and McNemar's exact p of 2 / 2^12. Ages of each pair are equal."""
+    result = given(outcomes=["error"])
+    numbers = result.numbers
+    assert (numbers.method, numbers.pairs, numbers.treated, numbers.control) == ("as given", 20, 20, 20)
+    assert numbers.outcomes[0].estimate == pytest.approx(0.6)
+    assert numbers.outcomes[0].p == pytest.approx(2 / 2**12)
+    assert numbers.outcomes[0].discordant == 12
+    assert {row.covariate: row.after for row in numbers.balance}["age"] == 0
+    assert result.table.column_names == ["a", "b", "distance"]
+    assert not numbers.refused
+    fits(result)
+
+
+def test_they_are_the_pairs_that_a_matching_writes(tmp_path):
+    """Written, and read again: the same balance and outcomes, and the same distances."""
+    features = np.array([[age + 0.1 * (row >= 20)] for row, age in enumerate(TABLE["age"])])
+    found = transect.match(features, "group", TABLE, outcomes=["error"])
+    pq.write_table(found.table, tmp_path / "pairs.parquet")
+    again = given(tmp_path / "pairs.parquet", outcomes=["error"])
+    assert (again.numbers.balance, again.numbers.outcomes) == (found.numbers.balance, found.numbers.outcomes)
+    assert again.table.equals(found.table)
+    without = found.table.drop(["distance"])
+    np.testing.assert_allclose(given(without, features=features).table["distance"], found.table["distance"])
+
+
+def test_ids_turned_pairs_and_images_in_none(tmp_path):
+    """By id without suffix, the control first; 18 treated images are in no pair."""
+    result = given({"a": ["i0", "i21"], "b": ["i20", "i1"]}, covariates=["age"])
+    assert result.table.to_pydict()["a"] == [20, 21]
+    assert result.table.to_pydict()["b"] == [0, 1]
+    assert result.numbers.refused == {"in no pair that was given": 18}
+    page = result.report(tmp_path / "page").read_text()
+    assert "Table of pairs" in page
+    assert '<figure class="card' not in page
+
+
+def test_a_change_is_the_difference_of_differences():
+    """Errors differ in 12 pairs now, in 6 of these before: 6 of 20 pairs changed, .3."""
+    result = given(outcomes=["error", "before"], changes=[("error", "before")])
+    change = result.numbers.outcomes[-1]
+    assert change.outcome == "error minus before"
+    assert change.estimate == pytest.approx(0.3)
+    assert change.low > 0
+    assert change.estimate == pytest.approx(result.numbers.outcomes[0].estimate - result.numbers.outcomes[1].estimate)
+
+
+GROUPS = ["a", "b", "c", "d", "e", "f", "g"]
+
+
+def seven():
+    """Seven groups of 12 images; a errs always, b never, the others in every second image."""
+    errs = {"a": lambda k: 1.0, "b": lambda k: 0.0}
+    rows = [(group, errs.get(group, lambda k: float(k % 2))(k), float(k)) for group in GROUPS for k in range(12)]
+    return {name: [row[place] for row in rows] for place, name in enumerate(("race", "error", "age"))}
+
+
+def test_outcomes_of_seven_groups_are_compared_with_the_base(tmp_path):
+    """a minus b is 1, a minus the others .5: 6 of 12 pairs, p = 2 / 2^6; 2 / 2^12 for b; corrected for 6 groups."""
+    table = seven()
+    features = np.array(table["age"])[:, None] + np.linspace(0, 0.1, 84)[:, None]
+    options = MatchOptions(base="a")
+    result = transect.match(features, "race", table, outcomes="error", covariates="age", options=options)
+    outcomes = {outcome.versus: outcome for outcome in result.numbers.outcomes}
+    assert list(outcomes) == ["b", "c", "d", "e", "f", "g"]
+    assert outcomes["b"].estimate == 1
+    assert outcomes["c"].estimate == pytest.approx(0.5)
+    assert outcomes["c"].p == pytest.approx(2 / 2**6)
+    assert outcomes["b"].p_groups == pytest.approx(6 * 2 / 2**12)
+    assert outcomes["c"].p_groups == pytest.approx(5 * 2 / 2**6)
+    assert outcomes["c"].label == "error (with c)"
+    fits(result)
+    page = result.report(tmp_path / "page").read_text()
+    assert "p, corrected" in page
+    assert "error (with g)" in page
+    again = given(result.table, table, "race", outcomes="error", covariates="age")
+    assert again.numbers.outcomes == result.numbers.outcomes
+
+
+def test_fourteen_groups_are_matched():
+    groups = [f"{race} {gender}" for race in GROUPS for gender in ("man", "woman")]
+    table = {
+        "group": [group for group in groups for _ in range(3)],
+        "age": [float(k) for _ in groups for k in range(3)],
+    }
+    features = np.array(table["age"])[:, None] + np.linspace(0, 0.1, 42)[:, None]
+    numbers = transect.match(features, "group", table).numbers
+    assert (len(numbers.groups), numbers.sets) == (14, 3)
+
+
+@pytest.mark.parametrize(
+    ("column", "advice"),
+    [([f"g{k}" for k in range(N)], "merge groups in the table"), (list(range(N)), "give --dose-gap for a continuous")],
+)
+def test_the_advice_on_too_many_groups_fits_the_column(column, advice):
+    with pytest.raises(BadInput, match=f"expected 2 to 30 groups, got 40; {advice}"):
+        transect.match(np.arange(float(N))[:, None], "group", {**TABLE, "group": column})
+
+
+def test_a_set_without_every_group_is_refused():
+    table = {"race": ["a", "a", "b", "b", "c"], "age": [1.0, 2, 1, 2, 1]}
+    result = given({"a": [0, 0, 1], "b": [2, 4, 3]}, table, "race")
+    assert result.numbers.sets == 1
+    assert result.numbers.refused == {"no image of c in its set": 1}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "message"),
+    [
+        ({"x": [1]}, {}, "--pairs: expected columns a and b with the images of each pair, got x in 1 row"),
+        ({"a": [0], "b": [40]}, {}, "expected row numbers from 0 to 39, got others"),
+        ({"a": ["i0"], "b": ["z"]}, {}, r"expected ids of the table such as 'i0\.png', got 'z'|got 'i0'"),
+        ({"a": [0, 20], "b": [1, 2]}, {}, r"an image of each group of group in every pair, got 1 pair without, first pair 0"),
+        ({"a": [20, 21], "b": [0, 0]}, {"outcomes": "error"}, "each image in one pair, .* got an image in 2"),
+        (PAIRS, {"caliper": 1.0}, "--caliper has no part in pairs that are given"),
+        (PAIRS, {"method": "optimal"}, "--method optimal has no part in pairs that are given"),
+        (PAIRS, {"changes": [("error", "age")], "outcomes": "error"}, "--change error=age: expected two columns of"),
+        (PAIRS, {"difficulty": np.ones((40, 1))}, "--difficulty is of reference images: give --references too"),
+    ],
+)  # fmt: skip
+def test_what_is_no_list_of_pairs_is_refused(pairs, options, message):
+    with pytest.raises(BadInput, match=message):
+        given(pairs, **options)
+
+
+def test_one_person_in_two_pairs_is_refused_where_outcomes_are_compared():
+    table = {**TABLE, "person": ["x", "x", *TABLE["person"][2:]]}
+    assert given(table=table, identity="person", covariates=["age"]).numbers.pairs == 20
+    with pytest.raises(BadInput, match=r"each image and person in one pair, .* got a person in 2 \(row 0\)"):
+        given(table=table, identity="person", outcomes="error")
+
+
+def test_references_are_equally_hard_where_difficulty_is_measured():
+    """Two second images of each: by the features the first are equally far, by the other numbers the second."""
+    table = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}
+    features = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
+    other = np.array([0.0, 1.0, 5.0, 0.0, 9.0, 5.0])[:, None]
+    references = []
+    for difficulty in (None, other):
+        options = MatchOptions(references=True, difficulty=difficulty)
+        found = transect.match(features, "g", table, identity="person", caliper=2.0, options=options).table.to_pylist()
+        references.append((found[0]["a_reference"], found[0]["b_reference"]))
+    assert references == [(1, 4), (2, 5)]
+
+
+def test_the_command_needs_features_or_pairs(tmp_path):
+    pq.write_table(pa.table(TABLE), tmp_path / "t.parquet")
+    pq.write_table(pa.table(PAIRS), tmp_path / "p.parquet")
+    usual = [
+        "match",
+        "--table",
+        str(tmp_path / "t.parquet"),
+        "--treatment",
+        "group",
+        "--out",
+        str(tmp_path / "o.parquet"),
+    ]
+    more = [
+        "--pairs",
+        str(tmp_path / "p.parquet"),
+        "--outcome",
+        "error",
+        "--outcome",
+        "before",
+        "--change",
+        "error=before",
+    ]
+    answer = json.loads(printed(*usual, *more, "--json"))
+    assert [outcome["outcome"] for outcome in answer["outcomes"]] == ["error", "before", "error minus before"]
+    with pytest.raises(BadInput, match="or --pairs FILE"):
+        transect.match(None, "group", TABLE)

@@ -1,0 +1,87 @@
+"""Several recognizers on one page: their gaps side by side, each as that recognizer alone has it."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import printed
+from published import fits
+
+from transect.errors import BadInput
+from transect.jobs.recognition.run import recognition
+from transect.jobs.recognition.several import compare
+
+PEOPLE = 40
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """40 people with three photographs each; those of the second group are twice as far apart for one recognizer."""
+    folder = tmp_path_factory.mktemp("recognizers")
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(PEOPLE), 3)
+    table = {"who": [f"p{who}" for who in person], "tone": ["a" if who < PEOPLE // 2 else "b" for who in person]}
+    pq.write_table(pa.table(table), folder / "t.parquet")
+    noise = rng.normal(size=(len(person), 8))
+    wider = np.where(person < PEOPLE // 2, 1.0, 2.0)[:, None]
+    np.save(folder / "fair.npy", 5 * rng.normal(size=(PEOPLE, 8))[person] + noise)
+    np.save(folder / "unfair.npy", 50 * rng.normal(size=(PEOPLE, 8))[person] + 10 * wider * noise)
+    return folder
+
+
+def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
+    made = {
+        name: recognition(files / "t.parquet", "who", "tone", embeddings=files / f"{name}.npy", thresholds=[4.0])
+        for name in ("fair", "unfair")
+    }
+    result = compare(made)
+    fair, unfair = result.numbers.gaps
+    alone = made["unfair"].numbers.samples["all"]
+    assert (unfair.estimate, unfair.low, unfair.p) == (
+        alone.differences[0].estimate, alone.differences[0].low, alone.differences[0].p,
+    )  # fmt: skip
+    mean = np.mean([group.mean_distance for group in alone.groups])
+    assert unfair.relative == pytest.approx(unfair.estimate / mean)
+    assert (unfair.gap, unfair.relative) == ("b - a", pytest.approx(2 / 3, abs=0.15))
+    assert abs(fair.relative) < 0.15
+    assert unfair.p_adjusted == pytest.approx(2 * unfair.p)
+    assert fair.p_adjusted == pytest.approx(max(fair.p, 2 * unfair.p))
+    assert result.headline().startswith("All images, b - a: above 0 in ")
+    assert f"{1 + int(fair.estimate > 0)} of 2, 1 with p below 0.05" in result.headline()
+    page = result.report(tmp_path).read_text()
+    assert page.count('class="track"') == 2
+    assert "no independent confirmation" in page
+    fits(result)
+
+
+def test_the_command_compares_and_keeps_each_page(files):
+    given = [
+        "recognition",
+        "--table",
+        str(files / "t.parquet"),
+        "--identity",
+        "who",
+        "--group",
+        "tone",
+        "--threshold",
+        "4",
+    ]
+    both = [word for name in ("fair", "unfair") for word in ("--embeddings", str(files / f"{name}.npy"))]
+    answer = json.loads(printed(*given, *both, "--out", str(files / "out"), "--json"))
+    assert [gap["recognizer"] for gap in answer["gaps"]] == answer["recognizers"] == ["fair", "unfair"]
+    assert len(list((files / "out").glob("*/recognition.html"))) == 2
+    assert (files / "out" / "recognizers.html").exists()
+    with pytest.raises(BadInput, match="expected recognizers of different names"):
+        printed(*given, *both, *both[:2])
+
+
+def test_one_alone_or_other_images_are_refused(files):
+    def made(**more):
+        return recognition(files / "t.parquet", "who", "tone", embeddings=files / "fair.npy", thresholds=[4.0], **more)
+
+    with pytest.raises(BadInput, match="expected two or more, got 1"):
+        compare({"one": made()})
+    with pytest.raises(BadInput, match="two: expected a result of the same images and groups"):
+        compare({"one": made(), "two": made(pairs={"a": [0, 1], "b": [60, 61]})})

@@ -1,0 +1,193 @@
+"""Searches compared: a picture is asked about once, a killed comparison resumes, and intervals are over repeats."""
+
+import json
+
+import numpy as np
+import pytest
+from panes import Counting, Panes
+from scipy.stats import t
+from typer.testing import CliRunner
+
+import transect
+from transect.cli.app import app
+from transect.designs.search import History
+from transect.designs.search.space import space_of
+from transect.errors import BadInput, Interrupted, UnknownName
+from transect.jobs.search import comparing, comparison_page
+from transect.jobs.search import run as searching
+from transect.jobs.search.comparison import SearchComparison, curve_of, mean_of
+from transect.jobs.search.gallery import failure_pictures
+from transect.jobs.search.request import SearchOptions, search_for
+from transect.targets import as_target
+
+ALL = SearchComparison(alphas=(0.2, 0.6), repeats=2)
+
+
+def search_of(counting, seed=0, goal="failures", **options):
+    world = Panes()
+    settings = {"truth": "face", "budget": 24, "goal": goal, "seed": seed, "options": SearchOptions(**options)}
+    return search_for(world, as_target(counting), space_of(world), **settings)
+
+
+def compared(counting, out, comparison=ALL, weighs="diversity"):
+    return comparing.run(search_of(counting), comparison, weighs, out, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    counting = Counting()
+    return compared(counting, tmp_path_factory.mktemp("compared")), counting.seen
+
+
+def test_a_picture_is_asked_about_once_and_each_search_finds_what_it_finds_alone(whole, tmp_path):
+    result, seen = whole
+    assert result.numbers.answers == 5 * 2 * 24  # ours, two weights, random, sobol
+    assert seen == result.numbers.pictures < result.numbers.answers
+    for arm in result.numbers.arms:
+        alpha = 0.6 if arm.alpha is None else arm.alpha
+        alone = search_of(Counting(), seed=1, method=arm.method, alpha=alpha)
+        assert searching.run(alone, tmp_path / arm.name, quiet=True).numbers.failures == arm.failures.repeats[1]
+
+
+def test_a_killed_comparison_resumes_with_the_same_bytes_and_asks_nothing_twice(whole, tmp_path):
+    result, seen = whole
+    first, second = Counting(stop_at=60), Counting()
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
+        compared(first, tmp_path)
+    compared(second, tmp_path)
+    assert seen <= first.seen + second.seen <= seen + 8  # the batch under way was lost
+    for file in ("comparison.json", "comparison.html"):
+        assert (tmp_path / file).read_bytes() == (result.folder / file).read_bytes()
+    again = Counting()
+    compared(again, tmp_path)
+    assert again.seen == 0
+
+
+def test_more_repeats_extend_a_comparison(tmp_path):
+    pair = SearchComparison(("random", "sobol"), repeats=1)
+    one = compared(Counting(), tmp_path, pair).numbers
+    counting = Counting()
+    two = compared(counting, tmp_path, SearchComparison(("random", "sobol"), repeats=2)).numbers
+    assert counting.seen == two.pictures - one.pictures
+    assert [arm.failures.repeats[0] for arm in two.arms] == [arm.failures.mean for arm in one.arms]
+
+
+def test_the_two_readings_of_alpha_mirror_each_other(tmp_path):
+    printed = compared(Counting(), tmp_path / "printed", SearchComparison(("mcduff2019",), (0.2,), 1)).numbers.arms[0]
+    caption = SearchComparison(("mcduff2019",), (0.8,), 1)
+    mirrored = compared(Counting(), tmp_path / "caption", caption, "failures").numbers.arms[0]
+    assert (printed.alpha, printed.diversity) == (0.2, 0.2)
+    assert (mirrored.alpha, mirrored.diversity) == (0.8, 0.2)
+    assert printed.curve == mirrored.curve
+
+
+def test_intervals_are_student_s_over_repeats_and_withheld_without_spread():
+    half = t.ppf(0.975, 2) * 1 / np.sqrt(3)
+    mean = mean_of([9.0, 10.0, 11.0], 0, 80)
+    assert (mean.mean, mean.reason, mean.method) == (10.0, "", "Student t by repeat")
+    assert np.allclose([mean.low, mean.high], [10 - half, 10 + half])
+    for values, reason in (([3.0], "one repeat shows no spread"), ([3.0, 3.0], "all repeats found the same number")):
+        assert mean_of(values, 0, 80).reason == reason
+        assert np.isnan(mean_of(values, 0, 80).low)
+    mean, low, high = curve_of(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    assert mean == (0.0, 1.5)
+    assert np.isnan(low[0])
+    assert (low[1], high[1]) == (0.0, 2.0)  # no more failures than calls
+
+
+def test_intervals_of_planted_counts_hold_their_level():
+    """Binomial counts of a known rate: of 300 intervals 95 %, less four standard errors, hold the truth."""
+    random = np.random.default_rng(3)
+    for n, rate, repeats in ((80, 0.05, 3), (80, 0.05, 5), (80, 0.5, 5), (400, 0.01, 9)):
+        means = [mean_of(random.binomial(n, rate, repeats).astype(float).tolist(), 0, n) for _ in range(300)]
+        printed = [mean for mean in means if not mean.reason]
+        assert np.mean([mean.low <= n * rate <= mean.high for mean in printed]) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 300)
+
+
+def test_the_page_shows_curves_readings_and_pictures(whole):
+    page = (whole[0].folder / "comparison.html").read_text()
+    assert page.count('class="plot') == 2  # by method, and by weight
+    assert "α weighs diversity, as their Eq. 4 is printed" in page
+    assert "mcduff2019, α = 0.2" in page
+    assert page.count("<img") == sum(len(shown) for shown in whole[0].pictures) > 0
+    stored = json.loads((whole[0].folder / "comparison.json").read_text())
+    assert stored == whole[0].to_json()
+
+
+def test_weights_that_find_fewer_than_random_points_are_named(tmp_path):
+    result = compared(Counting(), tmp_path, SearchComparison(("mcduff2019", "random"), (1.0,), 2))
+    arm = result.numbers.arms[0]
+    worse = comparing.replace(arm, more_than_random=comparing.replace(arm.more_than_random, low=-9.0, high=-1.0))
+    numbers = comparing.replace(result.numbers, arms=(worse, result.numbers.arms[1]))
+    parts = comparison_page.page_of(numbers).parts[0].blocks
+    assert any("Fewer failures than random points" in str(getattr(block, "text", "")) for block in parts)
+
+
+def test_the_gallery_shows_failures_far_apart_first():
+    space = space_of(Panes())
+    points = np.array([[0.1, 0.1], [0.1, 0.11], [0.9, 0.9], [0.5, 0.5]])
+    history = History(points, np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4, dtype=bool))
+    shown = np.arange(4, dtype=np.uint8)[:, None, None, None] * np.ones((1, 8, 8, 3), np.uint8)
+    parts = [shown[:2], shown[2:]]
+    assert [picture.call for picture in failure_pictures(space, history, 2, parts.__getitem__, 2)] == [1, 3]
+    assert [picture.call for picture in failure_pictures(space, history, 2, parts.__getitem__)] == [1, 2, 3]
+
+
+def test_a_search_page_shows_its_failures(tmp_path):
+    result = searching.run(search_of(Counting()), tmp_path, quiet=True)
+    assert len(result.pictures) == result.numbers.failures > 0
+    page = (tmp_path / "search.html").read_text()
+    assert page.count('alt="Failure at call') == len(result.pictures)
+
+
+@pytest.mark.parametrize("goal", ["regions", "failures", "rate"])
+@pytest.mark.parametrize("method", ["random", "sobol"])
+def test_points_that_look_at_no_answer_serve_every_goal(tmp_path, goal, method):
+    result = searching.run(search_of(Counting(), goal=goal, method=method), tmp_path, quiet=True)
+    assert result.numbers.calls == 24
+    assert result.numbers.strategy.startswith({"random": "random points", "sobol": "Sobol points"}[method])
+    assert result.numbers.estimate.n == {"regions": 18, "failures": 24, "rate": 24}[goal]
+    sampler = result.numbers.errors.samples[0].sampler
+    assert sampler == {"random": "random", "sobol": "Sobol points"}[method]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"methods": ("best",)}, UnknownName, "method"),
+        ({"methods": ("random", "random")}, BadInput, "name each once"),
+        ({"methods": ()}, BadInput, "different methods"),
+        ({"alphas": (0.2, 1.2)}, BadInput, "weights from 0 to 1"),
+        ({"alphas": ()}, BadInput, "a weight for mcduff2019"),
+        ({"repeats": 0}, BadInput, "--repeats: expected at least 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(settings, error, message):
+    with pytest.raises(error, match=message):
+        SearchComparison(**settings)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--repeats", "3"], "--repeats: expected --compare"),
+        (["--alpha", "0.2,0.6"], "--alpha: expected one weight"),
+        (["--alpha", "much"], "--alpha: expected numbers"),
+        (["--compare", "random", "--goal", "rate"], "leave --goal and --method out"),
+        (["--compare", "random,best"], "best"),
+        (["--compare", "random", "--alpha-weighs", "luck"], "reading of alpha"),
+    ],
+)
+def test_the_command_refuses_options_that_do_not_belong_together(words, message, tmp_path):
+    target = "opencv:haarcascade_frontalface_default"
+    answer = CliRunner().invoke(app, ["search", target, "--size", "32", "--out", str(tmp_path / "run"), *words])
+    assert message in f"{answer.output} {answer.exception}"
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_table_and_the_headline_say_what_was_found(whole):
+    result, _ = whole
+    assert result.table.num_rows == 10
+    assert result.table.column_names == ["name", "method", "alpha", "repeat", "failures", "apart"]
+    assert "each asked about once" in result.headline()
+    assert transect.compare_searches is comparing.compare_searches

@@ -1,0 +1,41 @@
+"""How often conditions are obeyed: counts of a generator that obeys, and of one that does the opposite."""
+
+import numpy as np
+import pyarrow as pa
+
+from transect.generators.faceworld.world import FaceWorld
+from transect.perceptual.obedience import obedience
+
+
+class Levels:
+    """FaceWorld as a conditional generator: hat as it is, glasses the wrong way round, the skin tone by its level."""
+
+    def __init__(self, world):
+        self.world, self.attributes = world, world.attributes
+
+    def sample(self, seeds):
+        return self.world.sample(seeds)
+
+    def render(self, latents):
+        return self.world.render(latents)
+
+    def read(self, latents):
+        truth = self.world.read(latents)
+        tone = np.asarray(truth["skin_tone"]) >= 5.5
+        return pa.table({"hat": truth["hat"], "glasses": 1 - np.asarray(truth["glasses"]), "skin_tone": tone * 1.0})
+
+
+def test_counts_by_level_of_what_is_obeyed_and_of_what_is_turned_round():
+    world = FaceWorld(image_size=64)
+    rows = obedience(Levels(world), world, ["hat", "glasses", "skin_tone=5.5"], pictures=30)
+    by_name = {name: [row for row in rows if row.condition == name] for name in ("hat", "glasses", "skin_tone")}
+    assert [row.level for row in by_name["skin_tone"]] == ["below 5.5", "from 5.5"]
+    for name, levels in by_name.items():
+        assert sum(row.pictures for row in levels) == sum(row.own_pictures for row in levels) == 30
+        assert all(row.read for row in levels)
+        if name != "glasses":  # the same pictures with the same levels, read the same way
+            assert all((row.pictures, row.obeyed) == (row.own_pictures, row.own_obeyed) for row in levels)
+    # The reader hardly errs on hats and glasses of 64 pixels: what obeys is read so, what is turned round is not.
+    assert sum(row.obeyed for row in by_name["hat"]) >= 28
+    assert sum(row.obeyed for row in by_name["glasses"]) <= 2
+    assert sum(row.own_obeyed for row in by_name["glasses"]) >= 28

@@ -1,0 +1,64 @@
+"""Intervals of what people see between two images hold for other subjects and raters, however few they are (slow)."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from transect.effects.pair_perception import pair_ranking, perceived_difference
+
+TABLES = 200
+FLOOR = 0.93 - 2 * np.sqrt(0.93 * 0.07 / TABLES)
+
+
+def habits(rng, subjects, raters, spread):
+    """What each subject and each rater adds to the log odds of an answer."""
+    return rng.normal(size=(subjects, 1)) + spread * rng.normal(size=(1, raters))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raters", [3, 5, 8])
+@pytest.mark.parametrize("subjects", [10, 40])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_share_of_perceived_differences(subjects, raters, spread):
+    rng = np.random.default_rng([subjects, raters, int(spread)])
+    subject, rater = (each.ravel() for each in np.indices((subjects, raters)))
+    for common in (0.0, -2.5, -4.5):
+        odds = common + np.sqrt(1 + spread**2) * np.random.default_rng(0).normal(size=400_000)
+        truth, hits = expit(odds).mean(), 0
+        for _ in range(TABLES):
+            odds = common + habits(rng, subjects, raters, spread)
+            value = (rng.random(odds.shape) < expit(odds)).ravel().astype(float)
+            share = perceived_difference(value, subject, subject, rater).share
+            hits += share.low <= truth <= share.high
+        print(f"{subjects} subjects, {raters} raters, habits {spread}, share {truth:.3f}: {hits / TABLES:.3f}")
+        assert hits / TABLES >= FLOOR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raters", [3, 8])
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_strengths_of_three_levels(raters, spread):
+    """The truth is the strength that a fit of very many subjects and raters finds: habits pull log odds towards 0."""
+    pairs = np.array(list(itertools.combinations(range(3), 2)))
+    planted = np.array([0.0, 0.5, 1.5])
+
+    def table(rng, subjects, people):
+        """Each subject and each rater has own strengths of the levels."""
+        own = planted + 0.5 * rng.normal(size=(subjects, 1, 3)) + spread * rng.normal(size=(1, people, 3))
+        chance = expit(own[:, :, pairs[:, 1]] - own[:, :, pairs[:, 0]])
+        subject, rater, pair = (each.ravel() for each in np.indices(chance.shape))
+        more = (rng.random(chance.shape) < chance).ravel().astype(float)
+        return *pairs[pair].T, more, subject, rater
+
+    rng = np.random.default_rng(raters)
+    truth = [each.estimate for each in pair_ranking(*table(rng, 400, 400)).strengths]
+    hits, printed = np.zeros(2), 0
+    for _ in range(TABLES):
+        found = pair_ranking(*table(rng, 30, raters)).strengths[1:]
+        printed += np.isfinite(found[0].low)
+        hits += [each.low <= true <= each.high for each, true in zip(found, truth[1:], strict=True)]
+    print(f"{raters} raters, habits {spread}: {hits / printed}, printed {printed / TABLES:.2f}")
+    assert printed >= 0.95 * TABLES
+    assert (hits / printed >= FLOOR).all()
