@@ -17,7 +17,7 @@ def spec(task, truth):
 
 def test_a_detectors_errors_against_another_truth_than_a_face_are_explained():
     (note,) = truth_notes(spec(Task.DETECTION, FEMININE))
-    assert note.startswith("The truth of faces is feminine>0.5. An error is a detection where it is no")
+    assert note.startswith("The truth of faces is feminine>0.5. An error is a detection when the truth is no")
     assert note.endswith("for a face detector give --truth 'faces=face'.")
 
 

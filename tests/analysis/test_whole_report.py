@@ -102,9 +102,9 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
     assert keys == [
         ("sensitivity", ""), ("errors", "experiment"), ("errors", "photographs"), ("comparison", ""),
         ("perceived", "experiment"), ("adjustment", "experiment"),
-        ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
-        ("thresholds", "photographs"), ("balance", ""),
-        ("interpolation", ""), ("curves", "experiment"), ("changes", "experiment"), ("beside", "experiment"),
+        ("adjustment", "photographs"), ("confounding", "photographs"), ("by_attribute", "photographs"),
+        ("thresholds", "experiment"), ("thresholds", "photographs"), ("distributions", "experiment"), ("balance", ""),
+        ("correlated", "photographs"), ("interpolation", ""), ("curves", "experiment"), ("changes", "experiment"), ("beside", "experiment"),
         ("ratings", "experiment"), ("ratings", "steps-skin_tone"),
     ]  # fmt: skip
 

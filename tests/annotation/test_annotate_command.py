@@ -82,14 +82,14 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
         (table, [str(tmp_path / "none.toml")], "unknown questions"),
     ):
         with pytest.raises(TransectError, match=reason):
-            annotate_command.import_(folder, file, "answers", address, given, True)
+            annotate_command.import_(folder, file, "answers", address, given, json=True)
         with pytest.raises(BadInput, match="expected a database of ratings, found none"):
             open_project(folder, address, create=False)
         assert not (folder / "annotations").exists()
         assert not Path(address).exists()
-    annotate_command.import_(folder, table, "answers", address, asked, True)
+    annotate_command.import_(folder, table, "answers", address, asked, json=True)
     with pytest.raises(BadInput, match="expected answers about this run's images"):
-        annotate_command.import_(folder, unknown, "answers", address, None, True)
+        annotate_command.import_(folder, unknown, "answers", address, None, json=True)
     project = open_project(folder, address, create=False)
     assert [one.rater for one in rows(project.database)] == ["ada"], "what was there stays"
     project.database.close()
@@ -154,7 +154,7 @@ def test_the_password_is_printed_once(tmp_path):
 def test_refusals_are_one_line(tmp_path):
     folder = make_run(tmp_path / "run", subjects=1)
     (tmp_path / "q.toml").write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a"]\n')
-    assert "is not a run folder" in refused("serve", tmp_path / "nowhere")
+    assert "expected a run folder, a folder of image" in refused("serve", tmp_path / "nowhere")
     assert "expected a database of ratings, found none" in refused("agreement", folder)
     assert "q.toml, line 4: question 1.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
     assert "--raters: expected 1 to 10,000, got 0" in refused("invite", folder, "--raters", "0")
@@ -213,10 +213,11 @@ def test_every_command_on_a_database_says_the_pip_line(tmp_path):
     ]  # fmt: skip
     code = (
         "import sys; sys.modules['sqlalchemy'] = None\n"
-        "from transect.cli.app import main\n"
+        "import transect.cli.app as app\n"
+        "app._end = sys.exit\n"  # which ends the process at once where threads are left
         "for line in sys.stdin.read().splitlines():\n"
         "    sys.argv = ['transect', 'annotate', *line.split('|')]\n"
-        "    try: main()\n"
+        "    try: app.main()\n"
         "    except SystemExit as end: print(end.code)"
     )
     asked = "\n".join("|".join(map(str, command)) for command in commands)

@@ -59,7 +59,7 @@ def test_chosen_rows_have_the_regions_of_their_own_pictures(tmp_path):
     regions = ChosenRows(images, np.array([0, 3])).regions()
     assert regions is not None
     assert regions.of("mask", np.array([0, 1])).any(axis=(1, 2)).tolist() == [False, True]
-    with pytest.raises(UnknownName, match="unknown region 'face'"):
+    with pytest.raises(UnknownName, match="unknown region of COCO's annotations 'face'"):
         regions.of("face", np.array([0]))
 
 

@@ -51,7 +51,7 @@ def test_celeba_by_part(tmp_path):
     assert test.ids == ("000005",)  # 6 is of that part too, and has no picture
     assert test.left_out["rows of labels without an image"] == 1
     assert open_dataset(f"celeba:{root}?split=train&crop=148&limit=2").left_out["rows beyond the limit"] == 1
-    assert "unknown part 'tset': did you mean test" in refusal("celeba", root, UnknownName, split="tset")
+    assert "unknown part of CelebA 'tset': did you mean test" in refusal("celeba", root, UnknownName, split="tset")
     (root / "Anno" / "list_eval_partition.txt").unlink()
     assert "expected list_eval_partition.txt to know the parts" in refusal("celeba", root, split="test")
 
@@ -147,7 +147,9 @@ def test_fairface(tmp_path, below):
 def test_fairface_by_part_and_without_columns(tmp_path):
     root = replicas.fairface(tmp_path)
     assert opened("fairface", root, split="val", labelled=False).left_out == {"rows of other parts": 3}
-    assert "unknown part 'test': did you mean" in refusal("fairface", root, UnknownName, split="test")
+    assert "unknown part of FairFace 'test': expected train, val" in refusal(
+        "fairface", root, UnknownName, split="test"
+    )
     (root / "fairface_label_val.csv").write_text("file,age\nval/1.png,3-9\n")
     assert "expected the columns file, age, gender, race, got no gender, race; add it" in refusal("fairface", root)
     (root / "fairface_label_val.csv").write_text("file,age,gender,race\n../x.png,3-9,Male,White\n")

@@ -127,7 +127,7 @@ def test_units_of_a_direction_need_one():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["agee"], "unknown attribute 'agee': did you mean age?; see: transect attributes"),
+        (["agee"], "unknown attribute 'agee': did you mean age? See: transect attributes"),
         (["glasses"], "--steps glasses: it has levels (off, on), not a range; use --vary"),
         (["age=-2:2:5"], "age: expected between -1 and 1 λ, got -2; see: transect attributes"),
         (["age=-1:1:4"], "--steps 'age=-1:1:4': expected λ = 0, the subject's own image, among the steps; add it"),

@@ -32,7 +32,7 @@ def inverted(codes, failures=None):
     nothing = np.zeros(n, np.float32)
     failed = failures or ("",) * n
     return Inverted(
-        np.asarray(codes, np.float32), nothing, nothing, nothing, nothing[:, None], (0,), failed,
+        np.asarray(codes, np.float32), nothing, nothing, nothing, nothing[:, None], (0,), np.zeros(n, np.int64), failed,
         np.zeros((n, 4, 4, 3), np.uint8),
     )  # fmt: skip
 

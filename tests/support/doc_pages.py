@@ -82,6 +82,9 @@ PAGES = {
     "docs/explanation/replication-balakrishnan2020.md": Page(
         {"transect": "needs a StyleGAN2 and raters; tests/ratings and tests/analysis have each option"}
     ),
+    "docs/explanation/replication-denton2019.md": Page(
+        {"transect": "needs CelebA and days of training; docs/how-to/walk-a-latent-space.md has the chain, small"}
+    ),
     "docs/explanation/replication-singh2021.md": Page(
         slow=True,
         made=(files.face_weights,),
@@ -203,6 +206,10 @@ PAGES = {
     ),
     "docs/how-to/walk-a-latent-space.md": Page(
         {
+            "transect encode": "its photographs are the reader's: tests/jobs/encode has the chain, small",
+            "transect directions fit faces.safetensors --generator ffhq.safetensors --latents": "the same chain",
+            "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
+            "--steps Young": "the same chain",
             "transect directions fit smiles": "asks a model about 2,000 images: tests/jobs/directions",
             "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
             "--vary smile --check": "four models of the reader's: tests/experiment/test_edits.py",

@@ -78,7 +78,9 @@ class FittedDirections:
 
     def _cosines(self) -> list[list[float]]:
         """Between the directions of every two attributes, to six decimals; none where they are local."""
-        normals = np.array([entry.normal for entry in self.linear]).reshape(len(self.linear), -1)
+        if not self.linear:
+            return []
+        normals = np.array([entry.normal for entry in self.linear])
         cosines: list[list[float]] = np.clip(normals @ normals.T, -1.0, 1.0).round(6).tolist()
         return cosines
 

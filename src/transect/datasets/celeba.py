@@ -153,7 +153,7 @@ def _pairs(source: Path) -> dict[str, str]:
 
 def _of_part(path: Path, source: Path | None, split: str) -> set[str]:
     if split not in PARTS:
-        raise UnknownName("part", split, PARTS, "of CelebA")
+        raise UnknownName("part of CelebA", split, PARTS)
     if source is None:
         raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
     return {stem for stem, part in _pairs(source).items() if part == PARTS[split]}

@@ -45,7 +45,7 @@ class PeopleOnPictures:
         Raises UnknownName for a region that COCO does not mark, as face.
         """
         if region not in REGIONS:
-            raise UnknownName("region", region, REGIONS, "of COCO's annotations")
+            raise UnknownName("region of COCO's annotations", region, REGIONS)
         return np.stack([self._mask(region, self.images.ids[int(row)]) for row in rows])
 
     def _mask(self, region: str, name: str) -> Bool[np.ndarray, "h w"]:

@@ -32,7 +32,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     """
     folder_of(path, "FairFace's folder")
     if request.split not in (None, *_PARTS):
-        raise UnknownName("part", str(request.split), _PARTS, "of FairFace")
+        raise UnknownName("part of FairFace", str(request.split), _PARTS)
     tables = {part: path / f"fairface_label_{part}.csv" for part in _PARTS}
     there = {part: table for part, table in tables.items() if table.is_file()}
     chosen = {part: table for part, table in there.items() if request.split in (None, part)}

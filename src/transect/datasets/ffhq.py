@@ -79,7 +79,7 @@ def _stem(name: str) -> str:
 
 def _part(path: Path, split: str) -> set[str]:
     if split not in _PARTS:
-        raise UnknownName("part", split, _PARTS, "of FFHQ")
+        raise UnknownName("part of FFHQ", split, _PARTS)
     source = path / _LISTED
     try:
         listed = loads(source.read_text(encoding="utf-8"))

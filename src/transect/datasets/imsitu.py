@@ -40,7 +40,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     """
     folder_of(path, "imSitu's folder")
     if request.split not in (None, *PARTS):
-        raise UnknownName("part", str(request.split), PARTS, "of imSitu")
+        raise UnknownName("part of imSitu", str(request.split), PARTS)
     tables = {part: table for part in PARTS if (table := path / f"{part}.json").is_file()}
     chosen = [table for part, table in tables.items() if request.split in (None, part)]
     if not chosen:
