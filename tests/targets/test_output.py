@@ -172,7 +172,7 @@ class TestDetections:
     [
         ({"task": Task.EMBEDDING, "scale": "logit"}, BadInput, "output: embedding has no logits"),
         ({"threshold": NAN}, BadInput, "threshold: expected a finite number, got nan"),
-        ({"labels": ("a", "b"), "positive": "c"}, UnknownName, "unknown positive label 'c': did you mean a or b?"),
+        ({"labels": ("a", "b"), "positive": "c"}, UnknownName, "unknown positive label 'c': expected a, b"),
         ({"labels": ("a", "b"), "positive": 2}, BadInput, "positive: expected a column from 0 to 1, got 2"),
         ({"positive": -1}, BadInput, "positive: expected a column"),
     ],

@@ -109,7 +109,7 @@ def test_a_module_that_fails_on_import_says_so(tmp_path, monkeypatch):
     [
         ("audited_models:red_share", {"task": "detect"}, "unknown task 'detect': did you mean detection"),
         ("audited_models:red_share", {"output": "logits"}, "unknown output 'logits': did you mean logit"),
-        ("audited_models:red_share", {"tusk": 1}, "unknown option of audited_models:red_share 'tusk': did you mean"),
+        ("audited_models:red_share", {"tusk": 1}, "unknown option of audited_models:red_share 'tusk': expected"),
         ("audited_models:red_share", {"preprocess": 3}, "preprocess: expected settings or the path of a TOML file"),
         ("audited_models:red_share", {"preprocess": {"siz": 3}}, "preprocess: unknown key 'siz': did you mean size?"),
         ("torch:audited_models:Brightness", {"devise": "cpu"}, "unknown option of torch:audited_models:Brightness"),

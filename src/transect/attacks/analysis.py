@@ -340,6 +340,9 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
     if not name:
         reason = "the two models have no format of predictions in common"
         return ModelDifference(other_name, first_name, "", unmeasured(reason))
+    if not np.array_equal(first.plan.data.keys, other.plan.data.keys):  # rows of attacks are places in these data
+        reason = "the two models have predictions for different items; give both predictions for the same items"
+        return ModelDifference(other_name, first_name, "", unmeasured(reason))
     ours, theirs = (measured[model, place[name], 0][1] for model, place in zip((0, number), places, strict=True))
     _, _, apart = difference(other.plan, theirs, first.plan, ours)
     return ModelDifference(other_name, first_name, name, apart)

@@ -135,14 +135,15 @@ def difference(
 
 def _paired(
     gained: Float[np.ndarray, " t"], truth: Int[np.ndarray, " t"], people: Int[np.ndarray, " t"]
-) -> tuple[float, int]:
+) -> tuple[float, float]:
     """Variance and degrees of freedom of the mean over classes of the mean gain, clustered by person.
 
-    Each class has two people more than there are, of average size, as in Agresti and Min 2005: half of one gains
+    Degrees of freedom count people by their shares of the items (Kish 1965), and people of several classes once. Each
+    class has two people more than there are, of average size, as in Agresti and Min 2005: half of one gains
     everything and half of one loses everything. So it is above 0 where all gains are equal.
     """
     groups = np.unique(truth)
-    sums, squares, df = np.zeros(int(people.max()) + 1), 0.0, 0
+    sums, squares, shares = np.zeros(int(people.max()) + 1), 0.0, []
     for group in groups:
         in_class = truth == group
         count = np.bincount(people[in_class], minlength=len(sums)).astype(np.float64)
@@ -153,8 +154,15 @@ def _paired(
         center = total.sum() / n
         sums += (total - center * count) / n
         squares += (size / n) ** 2 * (1 + 2 * center**2)
-        df += n_people - 1
-    return float((sums**2).sum() + squares) / len(groups) ** 2, df
+        shares.append(count / count.sum())
+    in_several = (np.array(shares) > 0).sum(axis=0).max() > 1
+    df = sum(_effective(share) - 1 for share in ([np.sum(shares, axis=0)] if in_several else shares))
+    return float((sums**2).sum() + squares) / len(groups) ** 2, max(df, 1.0)
+
+
+def _effective(shares: Float[np.ndarray, " p"]) -> float:
+    """How many people of equal shares weigh like these."""
+    return float(shares.sum() ** 2 / (shares**2).sum())
 
 
 def contributions(

@@ -32,6 +32,8 @@ BRADLEY_TERRY: Final = (
 )
 SOURCES: Final = (DENTON, *CROSSED)
 UNANSWERED: Final = "nobody answered"
+_ROUNDING: Final = 1e-9
+"""Of the variance of one answer: less than this share is an error of rounding, and not a variance."""
 
 
 @final
@@ -244,9 +246,9 @@ def _mean(answers: _Answers, scale: tuple[float, float], confidence: float) -> t
         return Bounded(low + mean * (high - low), np.nan, np.nan, result.reason), result
     quantile = (1 + confidence) / 2
     effective = result.freedom + 1  # all answers equal: the smaller of the numbers of subjects and raters
-    if result.variance > 0 and 0 < mean < 1:
+    if 0 < mean < 1 and result.variance > _ROUNDING * mean * (1 - mean):
         ratio = float(ndtri(quantile) / stdtrit(result.freedom, quantile))
-        effective = mean * (1 - mean) * ratio**2 / result.variance
+        effective = min(mean * (1 - mean) * ratio**2 / result.variance, float(len(answers.value)))
     least, most = (low + float(end) * (high - low) for end in wilson(mean * effective, effective, confidence))
     return Bounded(low + mean * (high - low), least, most), result
 

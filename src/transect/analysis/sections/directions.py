@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.correlated import matrix_table
@@ -16,6 +17,9 @@ from transect.reports.records import Figure, Panel, Point, Section, Series, Tabl
 from transect.runs.spec import RunSpec
 
 KEY: Final = "directions"
+_DEPENDENT: Final = 1e6
+"""Condition number of cosines, which are rounded to six decimals, from which on one direction depends on the others."""
+
 SOURCES: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570",
     "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439",
@@ -111,14 +115,21 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     return table("Directions", heads, [[*row[:-4], *[_nan(name) for name in row[-4:]]] for row in cells])
 
 
+def _between_moves(cosines: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
+    """Cosines between moves that keep the other attributes; NaN where one direction depends on the others."""
+    if np.linalg.cond(cosines) > _DEPENDENT:
+        return np.full_like(cosines, np.nan)
+    dual = np.linalg.inv(cosines)  # the Gram matrix of the dual directions is the inverse of that of the normals
+    return np.asarray(np.clip(dual / np.sqrt(np.outer(dual.diagonal(), dual.diagonal())), -1.0, 1.0))
+
+
 def angles(fitted: Mapping[str, Any]) -> list[Table]:
     """The cosine of every two directions as a matrix, and their angles; none of local ones, or of a single one."""
     cosines = np.array(fitted.get("cosines", []))
     if len(cosines) < 2:
         return []
     names = tuple(row["name"] for row in fitted["attributes"])
-    moved = np.linalg.inv(cosines)  # the Gram matrix of the dual directions is the inverse of that of the normals
-    moved = np.clip(moved / np.sqrt(np.outer(moved.diagonal(), moved.diagonal())), -1.0, 1.0)
+    moved = _between_moves(cosines)
     heads = [("attributes", "text"), ("angle between directions, degrees", "number"), ("cosine", "number")]
     heads += [("angle between moves, degrees", "number")]
     rows = [

@@ -169,8 +169,9 @@ def _page(result: RecognizersResult) -> Page:
         "distance means that a group is harder to recognize at a threshold that all share. On the axis each difference "
         "is divided by the mean of the two groups' distances, taken as known, because recognizers measure in units of "
         "their own. "
-        "Intervals are by identity; p is corrected over all recognizers and gaps of a sample (Holm). All rows are of "
-        "the same people, so that recognizers that agree are no independent confirmation."
+        "Intervals are by identity; p is corrected over all recognizers and gaps of a sample (Holm). Recognizers "
+        "look at the same people, so that those that agree are no independent confirmation. Where a recognizer failed "
+        "on images, its rows rest on the other images."
     )
     return Page(
         f"Recognizers by {numbers.group}",

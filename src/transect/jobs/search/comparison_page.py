@@ -246,7 +246,8 @@ def _methods(doc: WrittenDocument) -> Facts:
             ("A failure", doc.text("/outcome")),
             (
                 "Intervals",
-                f"{'; '.join(methods) or 'none'}, 95% each; 92% or more where the mean is below 4 failures",
+                f"{'; '.join(methods) or 'none'}, for 95%. They are too narrow where only some repeats find a region "
+                "of failures: give more repeats, and look at the gap between the best and the worst",
             ),
             ("Seeds", Markup("{} and those after it, one a repeat").format(doc.number("/seed", "name"))),
             ("Searched space", Markup("; ").join(ranges)),
