@@ -53,7 +53,7 @@ class Ledger:
     def finished(self, step: Planned, inputs: Mapping[str, str], following: Sequence[Planned]) -> bool:
         """Whether a step is finished. Raises BadInput where it finished with other arguments or other inputs."""
         before = self.steps.get(step.name)
-        if before is None:
+        if before is None or not step.folder.exists():  # another number is another folder
             return False
         differing = _differing(before, Finished(words_of(step), inputs))
         if differing:

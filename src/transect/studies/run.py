@@ -92,7 +92,7 @@ def planned(opened: Opened) -> StudyResult:
     """The steps and their commands, without running any."""
     ledger = Ledger.of(opened.out, opened.study.title, opened.profile)
     states: dict[str, State] = dict.fromkeys(
-        (step.name for step in opened.steps if step.name in ledger.steps), "finished"
+        (step.name for step in opened.steps if step.name in ledger.steps and step.folder.exists()), "finished"
     )
     return _result(opened, states, None, "planned")
 
