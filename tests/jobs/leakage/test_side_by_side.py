@@ -67,6 +67,18 @@ def test_a_model_that_reveals_the_class_and_one_that_says_nothing_differ_by_fift
     assert result.numbers.model == "nothing"
 
 
+def test_models_that_answer_other_items_have_no_difference():
+    """Two files of the same predictions, one of them of the test rows only: their difference is 0, or not estimable."""
+    whole = predicted(0.3)
+    test = np.array(labels()["split"]) == "test"
+    part = {name: np.array(column)[test].tolist() for name, column in whole.items()}
+    (same,) = run([ModelPredictions("a", whole), ModelPredictions("b", whole)]).numbers.differences
+    assert same.difference.estimate == 0
+    (other,) = run([ModelPredictions("a", whole), ModelPredictions("b", part)]).numbers.differences
+    assert np.isnan(other.difference.estimate)
+    assert "predictions for different items" in other.difference.reason
+
+
 def test_each_row_has_the_figures_of_its_own_run():
     options = replace(QUICK, alphas=(2.0,))
     models = [ModelPredictions("a", scored(0.5)), ModelPredictions("b", scored(2.0))]
