@@ -244,7 +244,7 @@ class Metered(Protocol):
         """
         ...
 
-    def made(self) -> tuple[int, float]:
+    def calls_made(self) -> tuple[int, float]:
         """Calls and cost of this process so far."""
         ...
 

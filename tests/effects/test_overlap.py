@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects import found, intersection_over_union
+from transect.effects import detected, intersection_over_union
 from transect.errors import BadInput
 
 FACE = np.array([[0.0, 0.0, 10.0, 10.0]])
@@ -32,25 +32,25 @@ def test_boxes_without_area_overlap_nothing():
 def test_a_box_is_found_from_the_stated_overlap_on():
     # Heights 4 and 3.9 of 10: overlaps .4 and .39 around the default of .4.
     boxes = [box(0, 0, 10, 4), box(0, 0, 10, 3.9), np.empty((0, 5))]
-    np.testing.assert_array_equal(found(boxes, np.repeat(FACE, 3, axis=0)), [True, False, False])
-    np.testing.assert_array_equal(found(boxes, np.repeat(FACE, 3, axis=0), iou=0.3), [True, True, False])
+    np.testing.assert_array_equal(detected(boxes, np.repeat(FACE, 3, axis=0)), [True, False, False])
+    np.testing.assert_array_equal(detected(boxes, np.repeat(FACE, 3, axis=0), iou=0.3), [True, True, False])
 
 
 def test_one_good_box_among_bad_ones_is_enough():
-    assert found([np.concatenate([box(50, 50, 60, 60), box(1, 1, 10, 10)])], FACE).all()
+    assert detected([np.concatenate([box(50, 50, 60, 60), box(1, 1, 10, 10)])], FACE).all()
 
 
 def test_without_expectation_any_box_counts():
-    np.testing.assert_array_equal(found([box(50, 50, 60, 60), np.empty((0, 5))]), [True, False])
+    np.testing.assert_array_equal(detected([box(50, 50, 60, 60), np.empty((0, 5))]), [True, False])
 
 
 def test_an_unknown_face_is_never_found():
-    assert not found([box(0, 0, 10, 10)], np.full((1, 4), np.nan)).any()
+    assert not detected([box(0, 0, 10, 10)], np.full((1, 4), np.nan)).any()
 
 
 def test_one_face_per_image():
     with pytest.raises(BadInput, match="expected one face box per image, got 1 for 2 images"):
-        found([box(0, 0, 1, 1)] * 2, FACE)
+        detected([box(0, 0, 1, 1)] * 2, FACE)
 
 
 coordinates = st.tuples(*[st.integers(0, 12)] * 4).map(

@@ -170,7 +170,7 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     ]
     results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
     summary = summarize(document(results))
-    texts = [plain_text(sentence) for sentence in summary.found]
+    texts = [plain_text(sentence) for sentence in summary.findings]
     assert texts[0].endswith("by 20 points (likely 15; 98.3% interval 8 to 32).")
     assert texts[1].endswith("by 20 points (98.3% interval 8 to 32).")
     assert texts[2].endswith("by 20 points (95% interval 10 to 30).")

@@ -62,7 +62,7 @@ class Paid:
     def quote(self, images):
         raise NotImplementedError
 
-    def made(self):
+    def calls_made(self):
         return 0, 0.0
 
     def predict(self, images):

@@ -185,8 +185,8 @@ class LabelledImages:
 
     def validity(self) -> dict[str, Any]:
         """What a report says of the images."""
-        said = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
-        return {"photometry_validated": True, "statement": " ".join([said, *self.notes(), self.about]).strip()}
+        sentence = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
+        return {"photometry_validated": True, "statement": " ".join([sentence, *self.notes(), self.about]).strip()}
 
     def framing(self) -> str:
         """How photographs become images, in words."""

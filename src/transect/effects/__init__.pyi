@@ -51,7 +51,7 @@ from .observational import cut as cut
 from .outcomes import Outcome as Outcome
 from .outcomes import compute as compute
 from .outcomes import offered as offered
-from .overlap import found as found
+from .overlap import detected as detected
 from .overlap import intersection_over_union as intersection_over_union
 from .pair_perception import pair_ranking as pair_ranking
 from .pair_perception import perceived_difference as perceived_difference

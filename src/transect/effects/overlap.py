@@ -47,7 +47,7 @@ def matching_boxes(
     ]
 
 
-def found(
+def detected(
     boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None = None, iou: float = IOU
 ) -> Bool[np.ndarray, " n"]:
     """Whether each image has a box that counts: overlap >= `iou` with the expected face, or any box without one.
@@ -58,9 +58,9 @@ def found(
     Raises BadInput when there is not one expected box per image.
 
     >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
-    >>> found([box, np.empty((0, 5))])
+    >>> detected([box, np.empty((0, 5))])
     array([ True, False])
-    >>> found([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
+    >>> detected([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
     array([ True, False])
     """
     return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)

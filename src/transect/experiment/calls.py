@@ -33,7 +33,7 @@ def keep(folder: Path, targets: Sequence[Target]) -> None:
     """
     for target in targets:
         path = folder / FOLDER / f"{slug(target.name)}.json"
-        if not isinstance(target, CountsCalls) or (path.exists() and not target.made()[0]):
+        if not isinstance(target, CountsCalls) or (path.exists() and not target.calls_made()[0]):
             continue
         if (counts := target.call_counts()) is not None:
             write_atomically(path, canonical_json(plain(TargetCalls(target.name, counts))) + "\n")

@@ -141,7 +141,7 @@ def seconds_per_image(world: World, design: Design, targets: Sequence[Target], t
 
 def spent(targets: Sequence[Target]) -> Spent | None:
     """Calls and cost of this process; None where no target is metered."""
-    counts = [target.made() for target in targets if isinstance(target, Metered)]
+    counts = [target.calls_made() for target in targets if isinstance(target, Metered)]
     if not counts:
         return None
     return Spent(sum(calls for calls, _ in counts), round(sum(cost for _, cost in counts), 9))

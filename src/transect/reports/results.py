@@ -29,7 +29,7 @@ from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
-from transect.runs.validation_words import expectation, found
+from transect.runs.validation_words import expectation, in_words
 
 STANDING_LIMITS = (
     "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
@@ -291,7 +291,7 @@ def read(results: Mapping[str, Any]) -> Results:
     except ValidationError as failure:
         first = failure.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "results"
-        value = f", got {found(first['input'])}" if first["type"] not in ("missing", "value_error") else ""
+        value = f", got {in_words(first['input'])}" if first["type"] not in ("missing", "value_error") else ""
         count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
         raise BadInput(
             f"results do not fit results.schema.json at {place}: {expectation(first)}{value}{count}; "

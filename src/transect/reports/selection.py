@@ -111,17 +111,19 @@ def distance_texts(
 
 def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]]) -> Gallery:
     """The strips, flips and failures of one target; `png_of` gives the stored image of each row asked for."""
-    strips = [strip for name in shown.design.levels for strip in _strips(shown, name)][:MAXIMUM_STRIPS_PER_TARGET]
+    chosen_strips = [strip for name in shown.design.levels for strip in _strips(shown, name)][
+        :MAXIMUM_STRIPS_PER_TARGET
+    ]
     bad = np.flatnonzero(shown.wrong | shown.predictions.failed)
     picked = bad[np.unique(np.linspace(0, len(bad) - 1, MAXIMUM_FAILURES).round().astype(int))] if len(bad) else bad
     flips = _flips(shown) if shown.in_steps else []
-    pngs = png_of([row for _, rows in strips + flips for row in rows] + picked.tolist())
+    pngs = png_of([row for _, rows in chosen_strips + flips for row in rows] + picked.tolist())
 
-    def made(chosen: Sequence[tuple[str, list[int]]]) -> tuple[Strip, ...]:
+    def strips(chosen: Sequence[tuple[str, list[int]]]) -> tuple[Strip, ...]:
         return tuple(Strip(title, tuple(shown.example(row, pngs[row]) for row in rows)) for title, rows in chosen)
 
     failures = tuple(shown.example(row, pngs[row]) for row in picked.tolist())
-    return Gallery(made(strips), failures, len(bad), made(flips))
+    return Gallery(strips(chosen_strips), failures, len(bad), strips(flips))
 
 
 def _flips(shown: Shown) -> list[tuple[str, list[int]]]:

@@ -27,8 +27,8 @@ class Summary:
 
     notice: Markup | None
     alarms: tuple[Markup, ...]
-    asked: tuple[Markup, ...]
-    found: tuple[Markup, ...]
+    questions: tuple[Markup, ...]
+    findings: tuple[Markup, ...]
     tested: Markup
     limits: tuple[Markup, ...]
 
@@ -39,8 +39,8 @@ def summarize(document: Document) -> Summary:
     return Summary(
         notice=notice(document),
         alarms=alarms(document),
-        asked=tuple(asked(document, study) for study in range(len(results.studies))),
-        found=tuple(found(document, index) for index in results.largest),
+        questions=tuple(question(document, study) for study in range(len(results.studies))),
+        findings=tuple(finding(document, index) for index in results.largest),
         tested=family_words(document),
         limits=tuple(document.text(pointer("limits", index)) for index in range(len(results.limits))),
     )
@@ -57,7 +57,7 @@ def notice(document: Document) -> Markup | None:
     ).format(document.text("/world/name"))
 
 
-def asked(document: Document, study: int) -> Markup:
+def question(document: Document, study: int) -> Markup:
     """What one study showed to whom."""
     entry = document.results.studies[study]
     place = pointer("studies", study)
@@ -91,7 +91,7 @@ def _failed(document: Document, place: str, index: int) -> Markup:
     )
 
 
-def found(document: Document, index: int) -> Markup:
+def finding(document: Document, index: int) -> Markup:
     """One effect in words: who changes, by how much, and how sure that is."""
     effect = document.results.effects[index]
     study, entry = next(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from transect.errors import BadInput, UnknownName, did_you_mean
-from transect.runs.validation_words import expectation, found
+from transect.runs.validation_words import expectation, in_words
 from transect.texts import words_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _complaint(first: ErrorDetails, loc: Sequence[str | int], model: type[BaseMo
         choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""
         return f"{key}: expected it, found none: add it{choices}"
     message, got = expectation(first), first["input"]
-    shown = f", got {found(got)}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
+    shown = f", got {in_words(got)}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
     return f"{key}: {message}{shown}; fix it"
 
 

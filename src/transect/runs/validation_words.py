@@ -70,10 +70,10 @@ def expectation(fault: ErrorDetails) -> str:
     return f"expected {one_line(words)}"
 
 
-def found(value: object) -> str:
+def in_words(value: object) -> str:
     """A value as messages show it, at most 60 characters.
 
-    >>> found("many"), found({"a": 1})
+    >>> in_words("many"), in_words({"a": 1})
     ("'many'", "{'a': 1}")
     """
     text = one_line(repr(value))

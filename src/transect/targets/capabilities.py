@@ -92,7 +92,7 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
 
 
 def _price_faults(target: Metered) -> Iterator[Fault]:
-    quote, spent = target.quote(3), target.made()
+    quote, spent = target.quote(3), target.calls_made()
     if not (isinstance(quote, Quote) and quote.metered and _number(quote.calls) and _number(quote.cost)):
         yield "quote", "a transect.records.Quote of a metered target, calls and cost as numbers", repr(quote)[:60]
     if not (isinstance(spent, tuple) and len(spent) == 2 and all(_number(value) for value in spent)):

@@ -78,7 +78,7 @@ def test_rules_stand_on_the_map_and_in_the_progress():
     assert box.y == pytest.approx([0.0, 0.4], abs=0.06)
     assert best_rule(SPACE, asked).startswith("tone > ")
     assert best_rule(SPACE, history([[0.1, 0.2]], [0])) == ""
-    assert found.curve[-1] == found.found > 5
+    assert found.curve[-1] == found.distinct_failures > 5
     assert np.diff(found.curve).min() >= 0
     assert (found.paid_calls, found.cost) == (200, 0.25)
 

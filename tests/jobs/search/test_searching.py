@@ -71,7 +71,7 @@ def test_a_condition_that_fails_is_said_by_its_levels(tmp_path):
     found = run(conditioned(Counting(), "regions", budget=96), tmp_path / "run", quiet=True)
     (region, *_) = found["regions"]
     assert (region["rule"], region["rate"]) == ("tone = 0.8 and size = 0.9", 1.0)
-    assert found["found"] == 1  # pictures of one condition count as one
+    assert found["distinct_failures"] == 1  # pictures of one condition count as one
     assert found["estimate"]["low"] <= 1 / 6 <= found["estimate"]["high"]
     assert found["errors"]["samples"][0]["sampler"] == "conditions in turn"
     groups = [row["group"] for row in found["errors"]["samples"][0]["rows"] if row["by"] == "tone"]
@@ -102,7 +102,7 @@ def test_a_latent_part_is_searched_and_read_in_words(tmp_path):
 
 def test_the_contract_s_keys(tmp_path):
     found = run(made(Counting(), goal="rate", budget=40), tmp_path / "run", quiet=True)
-    assert {"calls", "cost", "found", "regions", "estimate"} <= found.keys()
+    assert {"calls", "cost", "distinct_failures", "regions", "estimate"} <= found.keys()
     assert found["cost"] == 0.0
     assert {"rate", "low", "high", "n"} <= found["estimate"].keys()
 

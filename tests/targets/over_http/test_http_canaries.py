@@ -42,7 +42,7 @@ def test_canary_answers_are_stored_and_paid_for_once(tmp_path):
             ask(target, 20)
         with asking(tmp_path, server.url, more=CANARY) as target:
             ask(target, 20)
-            assert target.made() == (0, 0.0)
+            assert target.calls_made() == (0, 0.0)
             ask(target, 30)
             assert target.asked_again()["rounds"] == [0, 1, 2, 3]
     assert len(server.requests) == 42

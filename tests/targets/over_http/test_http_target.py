@@ -194,7 +194,7 @@ class TestBudget:
             for thread in threads:
                 thread.join()
             assert len(spent) == 2
-            assert sum(target.made()[0] for target in targets) == 7
+            assert sum(target.calls_made()[0] for target in targets) == 7
             for target in targets:
                 target.close()
         assert len(server.requests) == 7

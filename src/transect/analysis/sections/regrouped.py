@@ -162,5 +162,5 @@ def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str,
         for name in names
         if name in answers.seen and answers.seen[name].answers is None
     ]
-    told = dict.fromkeys(reason for reason in reasons.values() if reason)
-    return [*warnings, *(f"Intervals hold for these raters alone: {reason}" for reason in told)]
+    distinct_reasons = dict.fromkeys(reason for reason in reasons.values() if reason)
+    return [*warnings, *(f"Intervals hold for these raters alone: {reason}" for reason in distinct_reasons)]

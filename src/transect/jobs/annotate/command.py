@@ -128,7 +128,7 @@ def invite(
 @annotate.command()
 def export(
     run: Run,
-    out: Annotated[Path | None, typer.Option(help="Where to; default by kind, beside the database.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; default by format, beside the database.")] = None,
     kind: Annotated[
         str,
         typer.Option(
@@ -138,7 +138,7 @@ def export(
         ),
     ] = "answers",
     scale: Annotated[
-        str, typer.Option(help="Of ratings: attribute (its units) or unit (0 to 1, as rules of pruning want).")
+        str, typer.Option(help="Scale of ratings: attribute (its units) or unit (0 to 1, as --prune expects).")
     ] = "attribute",
     price: Annotated[
         float | None, typer.Option(help="Also print the cost of all answers at this price per answer.")
@@ -263,9 +263,7 @@ def validate(
     ] = 0.5,
     min_images: Annotated[
         int,
-        typer.Option(
-            help="Gate: images that raters judged, of all and of each level that was varied; of a subject counts one."
-        ),
+        typer.Option(help="Gate: least rated images, overall and per level; those of a subject count once."),
     ] = 20,
     require: Annotated[bool, typer.Option("--require", help="Exit with an error if a gate is not met.")] = False,
     database: Address = None,
@@ -289,7 +287,7 @@ def validate(
 def same_person(
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
     pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind; optionally study, group, distance.")],
-    question: Annotated[str | None, typer.Option(help="The question, where the answers are to several.")] = None,
+    question: Annotated[str | None, typer.Option(help="Question to analyse, if the file has several.")] = None,
     unanswered: Annotated[str, typer.Option(help='How to count a missing answer: "left out" or "same".')] = "left out",
     json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
 from transect.runs import toml_files
-from transect.runs.validation_words import expectation, found
+from transect.runs.validation_words import expectation, in_words
 
 
 def read_request(path: str | Path) -> AuditRequest:
@@ -71,4 +71,4 @@ def _reason(failure: ValidationError) -> str:
     """What was expected and found, in one line; of a choice of types the first, as TOML has no objects."""
     first = failure.errors()[0]
     expected = "expected more values" if first["type"] == "missing" else expectation(first)
-    return f"{expected}, got {found(first['input'])}"
+    return f"{expected}, got {in_words(first['input'])}"

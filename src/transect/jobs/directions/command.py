@@ -48,7 +48,7 @@ def fit(
         list[str] | None,
         typer.Option(
             help="What to fit: NAME, or NAME compared with a value, as 'smile>0.5' or 'hat==cap'; repeat. Default: "
-            "every column of a table. With target: the name of what the target sees."
+            "every column of a table. With target: the attribute that the target predicts."
         ),
     ] = None,
     balance: Annotated[
@@ -63,7 +63,7 @@ def fit(
         bool,
         typer.Option(
             "--local",
-            help="Fit a kernel model and follow its gradient, for attributes that no line reads.",
+            help="Fit a kernel model and follow its gradient, for attributes that a linear model cannot predict.",
         ),
     ] = False,
     latents: InvertedLatents = None,

@@ -202,10 +202,10 @@ def _face_distances(inversion: Inversion, table: pa.Table, target: Target) -> Fl
     failures = table["failure"].to_pylist()
     for start in range(0, n, batch):
         rows = range(start, min(start + batch, n))
-        made = np.stack([pixels_of_png(table["image"][row].as_py()) for row in rows])
+        reconstructions = np.stack([pixels_of_png(table["image"][row].as_py()) for row in rows])
         pair = [
             guarded(target, Images(pixels), timeout=_TIMEOUT, batch=batch)
-            for pixels in (inversion.pictures.pixels(rows), made)
+            for pixels in (inversion.pictures.pixels(rows), reconstructions)
         ]
         distances = np.linalg.norm(pair[0].scores - pair[1].scores, axis=1)
         lost = pair[0].failed | pair[1].failed | np.array([bool(failures[row]) for row in rows])

@@ -42,7 +42,7 @@ def leakage(
     ] = None,
     subject: Annotated[
         str | None,
-        typer.Option(help="Column of who is on each item, where people repeat: folds, null and intervals by person."),
+        typer.Option(help="Column of person ids, if people repeat: folds, null and intervals by person."),
     ] = None,
     where: Annotated[
         str | None,
@@ -88,7 +88,8 @@ def leakage(
         ),
     ] = "auto",
     noise: Annotated[
-        str, typer.Option(help="How labels err in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
+        str,
+        typer.Option(help="Label noise in λ_D(a): flips, replacement or frequency (keeps label frequencies)."),
     ] = "",
     f1: Annotated[
         list[str] | None, typer.Option(help="Measure λ_D at this macro F1, in percent, as 80,60; default: the model's.")
@@ -125,7 +126,7 @@ def leakage(
         bool,
         typer.Option(
             "--balance-sizes/--labels-only",
-            help="With --alpha: the sizes of the classes meet the ratio, too, or the labels only.",
+            help="With --alpha: balance the sizes of the classes as well, or the labels only.",
         ),
     ] = True,
     out: Annotated[

@@ -25,7 +25,7 @@ LABELS: Final = {
     "family": "tests that share it",
     "unpaired_subjects": "subjects, if each were shown once",
     "unpaired_images": "images, if each showed another subject",
-    "images_saved": "images that the transect saves",
+    "images_saved": "images saved against one image per subject (negative: extra images)",
     "assumed": "assumed",
     "contrast": "the pilot's contrast that needs the most",
 }

@@ -105,9 +105,9 @@ class SearchNumbers:
     """Every number of a search.
 
     calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
-    found: failures at least a tenth of the diagonal apart; failures: all; failed: calls without a valid answer.
-    regions: with rates of fresh images alone; regions_reason: why there are none. curve: failures apart after each
-    call. sections: of calls, canaries and required gates.
+    distinct_failures: failures at least a tenth of the diagonal apart; failures: all; failed: calls
+    without a valid answer. regions: with rates of fresh images alone; regions_reason: why there are none. curve:
+    failures apart after each call. sections: of calls, canaries and required gates.
     """
 
     target: str
@@ -117,7 +117,7 @@ class SearchNumbers:
     calls: int
     paid_calls: int
     cost: float
-    found: int
+    distinct_failures: int
     failures: int
     failed: int
     regions: tuple[Region, ...]

@@ -38,7 +38,7 @@ STEPS: Final = 60
 """Points of the curve of failures by calls."""
 _FACTS: Final = {
     "failures": "failures",
-    "failures far apart": "found",
+    "failures far apart": "distinct_failures",
     "calls without a valid answer": "failed",
     "calls paid": "paid_calls",
 }
@@ -251,7 +251,7 @@ def _mean(picture: bytes | None, words: str, name: str) -> Markup:
 def _course(doc: WrittenDocument) -> Iterator[Block]:
     yield Paragraph(
         Markup("Failures far apart, from none to {}, over {}.").format(
-            doc.number("/found", "count"), doc.counted("/calls", "call")
+            doc.number("/distinct_failures", "count"), doc.counted("/calls", "call")
         )
     )
     points = _curve(doc.value("/curve"))

@@ -98,7 +98,7 @@ def summary(
         calls=len(history),
         paid_calls=paid[0],
         cost=paid[1],
-        found=len(apart(history.found, APART)),
+        distinct_failures=len(apart(history.found, APART)),
         failures=int(history.failed.sum()),
         failed=int(np.isnan(history.failures).sum()),
         regions=tuple(region for region, _ in regions),
@@ -255,9 +255,8 @@ def _edges(space: Space, attribute: int) -> tuple[float, ...]:
 def lines(numbers: SearchNumbers) -> list[str]:
     """The result in words: calls and failures, a line per region, the overall rate."""
     verb = verb_of(numbers.outcome)
-    overall = (
-        f"{counted(numbers.calls, 'call')}, {counted(numbers.failures, 'failure')}, {numbers.found} of them far apart"
-    )
+    failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} of them far apart"
+    overall = f"{counted(numbers.calls, 'call')}, {failures}"
     unanswered = f"; {counted(numbers.failed, 'call')} without a valid answer" if numbers.failed else ""
     regions = [
         f"{region.rule}: {verb} {percent(region)} of {counted(region.n, 'fresh image')}" for region in numbers.regions

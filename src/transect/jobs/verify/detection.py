@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transect.effects.intervals import wilson
-from transect.effects.overlap import IOU, found
+from transect.effects.overlap import IOU, detected
 from transect.errors import TransectError
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.pictures import Sample, face_boxes
@@ -70,7 +70,7 @@ def _found(name: str, pictures: Sample) -> Bool[np.ndarray, " n"]:
     for start in range(0, len(pictures), _BATCH):
         rows = np.arange(start, min(start + _BATCH, len(pictures)))
         boxes = target.predict(Images(pictures.pixels(rows))).boxes
-        parts.append(found(boxes, expected[rows]))
+        parts.append(detected(boxes, expected[rows]))
     return np.concatenate(parts)
 
 

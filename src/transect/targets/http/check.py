@@ -30,9 +30,9 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
 
     Raises BudgetSpent and AnswersUnusable.
     """
-    before = target.made()
+    before = target.calls_made()
     reply, failure = _reply(target, pixels)
-    calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
+    calls, cost = (now - then for now, then in zip(target.calls_made(), before, strict=True))
     came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
     content = _content(came)
     parts = {} if content is None or reply is None else _found(target, content)

@@ -136,7 +136,7 @@ class HttpTarget:
             answers_of=f"{hashlib.sha256(str(self._store.resolve()).encode()).hexdigest()[:12]}-{self.request[:12]}",
         )
 
-    def made(self) -> tuple[int, float]:
+    def calls_made(self) -> tuple[int, float]:
         """Calls and money that this process spent here."""
         spent = Spent(0, Decimal(0)) if self._opened is None else self._opened.made
         return spent.calls, float(spent.money)

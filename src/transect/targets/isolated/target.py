@@ -54,7 +54,7 @@ class _Process:
     def alive(self) -> bool:
         return self._popen.poll() is None
 
-    def asked(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
+    def exchange(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
         """The reply to a message, by the number that both have.
 
         Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else than this reply; what
@@ -84,7 +84,7 @@ class _Process:
         timer.daemon = True
         timer.start()
         try:
-            return self.asked(request)[0]
+            return self.exchange(request)[0]
         except (EOFError, OSError):
             if late.is_set():
                 raise NoAnswer(f"its process was ended after {_LOADING:g} s") from None
@@ -185,7 +185,7 @@ class IsolatedTarget:
             if process is None:
                 raise NoAnswer("its process was stopped")
             try:
-                header, numbers = process.asked(*images_message(images))
+                header, numbers = process.exchange(*images_message(images))
             except (EOFError, OSError):
                 raise NoAnswer(process.ended()) from None
             except NoAnswer:
