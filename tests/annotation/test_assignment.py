@@ -220,12 +220,14 @@ def test_a_repeat_leaves_its_place_to_a_known_answer_and_comes_next(begin):
     assert len(done) == 34 + 2 + 3  # images, known ones, repeats
 
 
-def test_sides_are_put_right(begin):
-    pair = '[[question]]\nname = "more"\ntext = "Which?"\nscale = "nominal"\npairs = "ends"\nsided = true\nlevels = ["left", "right"]'
+@pytest.mark.parametrize("levels", [["left", "right"], ["left", "even", "right"]])
+def test_sides_are_put_right(begin, levels):
+    pair = '[[question]]\nname = "more"\ntext = "Which?"\nscale = "nominal"\npairs = "ends"\nsided = true\nlevels = '
+    pair, last = f"{pair}{levels}", len(levels) - 1
     project = begin(raters=1, subjects=20, cells=2, ratings=1, more=pair)
     # The rater always finds the image with cell 1, which is `second`, to have more of it, on whichever side it stands.
     for task in next_tasks(project, 1, now=1.0, count=20):  # rater 1 begins with the second question
-        answer(project, 1, Given(task.id, f"side-{task.id}", 0 if task.flipped else 1), now=1.0)
+        answer(project, 1, Given(task.id, f"side-{task.id}", 0 if task.flipped else last), now=1.0)
     said = rows(
         project,
         sa.select(schema.answers.c.value, schema.tasks.c.flipped)
@@ -233,7 +235,7 @@ def test_sides_are_put_right(begin):
         .join(schema.items, schema.items.c.id == schema.tasks.c.item_id)
         .where(schema.items.c.question == "more"),
     )
-    assert {value for value, _ in said} == {1}
+    assert {value for value, _ in said} == {last}
     assert 2 <= sum(flipped for _, flipped in said) <= 18  # 10 of 20 expected; outside with p < .0001
 
 

@@ -101,7 +101,14 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
         ),
         (ONE.replace('["a", "b"]', '["a"]'), "line 4: question 1.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text: expected it, found none"),
-        (ONE + "sided = true", "expected pairs and two levels"),
+        (ONE + "sided = true", "expected pairs, whose images can change sides"),
+        (
+            ONE.replace(
+                '["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.2 }, { name = "c", value = 1 }]'
+            )
+            + 'pairs = "ends"\nsided = true',
+            "rising values that mirror each other, as 0, 0.5, 1, where sided = true, got 0, 0.2, 1",
+        ),
         (ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "c"', "expected a gold answer among a, b, got 'c'"),
         (
             ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "a"\nsecond = "2"',

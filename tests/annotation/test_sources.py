@@ -2,11 +2,13 @@
 
 import hashlib
 import io
+import json
 import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import printed
 from PIL import Image
 from small_run import make_run, png, write_questions
 
@@ -177,6 +179,16 @@ def test_real_fake_and_duplicate_pairs(faces, tmp_path):
     page = (rated.report(tmp_path / "page")).read_text()
     assert "Taken for the same person" in page
     assert [picture.id for picture in rated._pictures().alone][-1] == "d.png@photograph"
+
+
+def test_simulated_raters_answer_about_pairs_of_an_inversion(faces, tmp_path):
+    label(faces, people="ppqr")
+    shutil.move(faces / "more" / "d.png", faces / "d.png")
+    (faces / "labels.csv").write_text((faces / "labels.csv").read_text().replace("more/", ""))
+    invert(tmp_path / "inv", ["a.png", "b.png", "d.png"])
+    words = ("--questions", "same-person", "--photographs", f"folder:{faces}", "--place", "same_person=0.2")
+    taken = json.loads(printed("annotate", "simulate", "inv", *words, "--raters", "2", "--json"))
+    assert taken["answers"] == 2 * 5  # two raters, a real, two fake and two duplicate pairs
 
 
 def test_photographs_that_are_not_there(faces, tmp_path):

@@ -8,14 +8,15 @@ import replicas
 
 from transect.datasets import open_dataset
 from transect.datasets.coco_people import people_on
+from transect.datasets.coco_runs import pixels_of_runs, unpacked
 from transect.errors import BadInput, UnknownName
 from transect.mitigation.photographs import ChosenRows
 
 
-def annotated(root, people):
+def annotated(root, people, part="train2014"):
     """The replica, whose pictures are 24 wide and 16 high, with these annotations of persons by picture."""
-    replicas.coco(root)
-    table = root / "annotations" / "instances_train2014.json"
+    replicas.coco(root, part)
+    table = root / "annotations" / f"instances_{part}.json"
     content = json.loads(table.read_text())
     content["images"] = [{**row, "width": 24, "height": 16} for row in content["images"]]
     others = [row for row in content["annotations"] if row["category_id"] != 1]
@@ -63,11 +64,68 @@ def test_chosen_rows_have_the_regions_of_their_own_pictures(tmp_path):
         regions.of("face", np.array([0]))
 
 
+def test_regions_of_pictures_of_two_parts(tmp_path):
+    annotated(tmp_path, [(4, SQUARE)])
+    annotated(tmp_path, [(2, CROWD)], "val2014")
+    images = open_dataset(f"coco:{tmp_path}?split=train2014,val2014")
+    masks = people_on(images).of("mask", np.arange(10))
+    assert np.flatnonzero(masks.any(axis=(1, 2))).tolist() == [3, 6]
+
+
 def test_annotations_without_outlines_and_faulty_runs_are_refused(tmp_path):
     images = open_dataset(f"coco:{annotated(tmp_path, [(1, {'bbox': [0, 0, 1, 1]})])}")
     with pytest.raises(BadInput, match="expected records with bbox, segmentation"):
         people_on(images)
-    packed = {"segmentation": {"counts": "abc", "size": [16, 24]}, "bbox": [0, 0, 1, 1]}
-    images = open_dataset(f"coco:{annotated(tmp_path, [(1, packed)])}")
-    with pytest.raises(BadInput, match="expected an outline's counts as a list that sums to 384 pixels"):
+    counts = {"segmentation": {"counts": [16, 16], "size": [16, 24]}, "bbox": [0, 0, 1, 1]}
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, counts)])}")
+    with pytest.raises(BadInput, match="expected an outline's counts to sum to 384 pixels, got 32"):
         people_on(images).of("mask", np.array([0]))
+
+
+def test_a_packed_string_is_the_outline_of_its_list(tmp_path):
+    """The square and column 1, as the reference tools pack them: 16 0 run lengths first, then differences."""
+    both = {"segmentation": {"counts": "`0`0R1DZO00000n7", "size": [16, 24]}, "bbox": [0, 0, 1, 1]}
+    images = open_dataset(f"coco:{annotated(tmp_path, [(1, SQUARE), (1, CROWD), (2, both)])}", crop="16@12,8")
+    masks = people_on(images).of("mask", np.array([0, 1]))
+    assert masks[0].any()
+    np.testing.assert_array_equal(masks[0], masks[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("", []),
+        ("231N", [2, 3, 1, 1]),  # the format's first example: 0011101; the fourth is 1 - 3 = -2, as 30
+        ("061", [0, 6, 1]),  # its second: 1111110
+        ("X1", [40]),  # 40 = 1 * 32 + 8: 8 and more to come, then 1
+        ("`0", [16]),  # 16 alone would be read as -16
+        ("001`0", [0, 0, 1, 16]),
+    ],
+)
+def test_packed_numbers_by_hand(text, runs):
+    assert unpacked(text) == runs
+
+
+def test_a_packed_ellipse_as_the_reference_tools_pack_it():
+    """(x - 30) / 22 and (y - 20) / 15 within a circle of radius 1, on 60 x 40 pixels."""
+    text = "h;9m04M2N2N2N2O0O2N2O000O2O000O2O0000000000000000000000000001N10001N10001N2N101N2N2N2N3Lb9"
+    down, across = np.mgrid[:40, :60]
+    ellipse = ((down - 20) / 15) ** 2 + ((across - 30) / 22) ** 2 < 1
+    np.testing.assert_array_equal(pixels_of_runs({"counts": text}, 60, 40, "a"), ellipse)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ("2 31", "a: expected an outline's packed counts, got ' ' in place 2"),
+        ("23X", "a: expected an outline's packed counts, got one that is cut short after 2 numbers"),
+        ("o" * 9, "got 'o' in place 1"),
+        ("23N", "a: expected an outline's counts as a list of whole numbers"),  # -2 pixels
+        ([1.5, 4.5], "a: expected an outline's counts as a list of whole numbers"),
+        (None, "a: expected an outline's counts as a list of whole numbers"),
+        ("23", "sum to 6 pixels, got 5"),
+    ],
+)
+def test_faulty_runs_are_refused(counts, message):
+    with pytest.raises(BadInput, match=message):
+        pixels_of_runs({"counts": counts}, 3, 2, "a")

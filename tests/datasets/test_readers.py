@@ -35,6 +35,7 @@ def test_celeba(tmp_path, tables):
     assert [(one.name, one.levels) for one in made.attributes] == [("Smiling", ("no", "yes")), ("Male", ("no", "yes"))]
     assert made.column("Smiling").tolist() == [1, 0, 1, 0, 1]
     assert made.subjects == (0, 1, 0, 2, 3)  # 1 and 3 are of person 77
+    assert made.parts == ("train", "train", "train", "valid", "test")
     assert made.skipped == {"Young": "one value only"}
     assert made.left_out == {"rows of labels without an image": 1, "images without a row of labels": 1}
     assert made.pixels([2, 0])[:, 0, 0, 0].tolist() == [60, 20]
@@ -54,6 +55,7 @@ def test_celeba_by_part(tmp_path):
     assert "unknown part of CelebA 'tset': did you mean test" in refusal("celeba", root, UnknownName, split="tset")
     (root / "Anno" / "list_eval_partition.txt").unlink()
     assert "expected list_eval_partition.txt to know the parts" in refusal("celeba", root, split="test")
+    assert opened("celeba", root).parts == ()
 
 
 def test_celeba_as_kaggle_has_it(tmp_path):
@@ -133,7 +135,7 @@ def test_celeba_hq_has_the_people_of_celeba(tmp_path):
 @pytest.mark.parametrize("below", [".", "fairface-img-margin025-trainval"])
 def test_fairface(tmp_path, below):
     made = opened("fairface", replicas.fairface(tmp_path, below))
-    assert made.ids == ("train/1", "train/2", "val/1")
+    assert (made.ids, made.parts) == (("train/1", "train/2", "val/1"), ("train", "train", "val"))
     age = made.attributes[0]
     assert (age.name, age.levels[0], age.levels[-1], len(age.levels)) == ("age", "0-2", "more than 70", 9)
     assert made.column("age").tolist() == [3, 1, 8]  # their places among the nine levels
@@ -220,7 +222,7 @@ def test_parquet_of_hugging_face(tmp_path):
     assert made.column("age").tolist() == [20, 21, 23, 24, 20]
     assert made.pixels([4, 0, 2])[:, 0, 0, 0].tolist() == [60, 10, 40]
     assert made.left_out == {"rows of labels without an image": 1, "rows of other parts": 1}
-    assert len(opened("parquet", tmp_path)) == 6
+    assert opened("parquet", tmp_path).parts == ("test",) + ("train",) * 5
     assert "expected files whose names begin with dev" in refusal("parquet", tmp_path, split="dev")
 
 

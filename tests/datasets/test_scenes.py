@@ -37,6 +37,15 @@ def test_coco_by_part_and_without_captions(tmp_path):
     assert made.ids[0] == "COCO_val2014_000000000001"
     assert "expected instances_val2017.json" in refusal(f"coco:{tmp_path}?split=val2017")
     assert "expected a part as COCO names it" in refusal(f"coco:{tmp_path}?split=../val")
+    both = open_dataset(f"coco:{tmp_path}?split=train2014,val2014")
+    assert both.parts == ("train",) * 5 + ("val",) * 5
+    assert both.ids[5:] == made.ids
+    assert [one.name for one in both.attributes] == ["dog", "frisbee"]  # gender only where all parts have captions
+    assert both.column("dog").tolist() == [1, 1, 0, 1, 0] * 2
+    assert both.left_out == {"rows of labels without an image": 2, "images without a row of labels": 2}
+    table = tmp_path / "annotations" / "instances_val2014.json"
+    table.write_text(table.read_text().replace('"cat"', '"lynx"'))
+    assert "expected the same kinds of objects" in refusal(f"coco:{tmp_path}?split=train2014,val2014")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +73,7 @@ def test_imsitu(tmp_path):
     assert made.column("verb").tolist() == [0, 0, 1, 1]
     np.testing.assert_equal(made.column("gender"), [0, np.nan, 1, np.nan])  # 2 has both; a dog is neither
     assert made.left_out == {"rows of labels without an image": 1, "images without a row of labels": 1}
+    assert made.parts == ("train", "train", "train", "dev")
     train = open_dataset(f"imsitu:{tmp_path}?split=train")
     assert (len(train), train.left_out["rows of other parts"]) == (3, 2)
     assert "of imSitu" in refusal(f"imsitu:{tmp_path}?split=val", UnknownName)

@@ -73,7 +73,7 @@ def test_errors_by_raters_majority():
     first = np.array([True, True, False, False])
 
     def label(seen):
-        return np.where(seen == 0.5, np.nan, (seen > 0.5) * 1.0)
+        return np.where(seen[:, 0] == 0.5, np.nan, (seen[:, 0] > 0.5) * 1.0)
 
     made = error_difference(np.array([1.0, 0.0, 1.0, 1.0]), label, first, ~first)(means, np.ones(4))
     assert made.tolist() == [0.5]

@@ -1,23 +1,27 @@
 """The same mitigations on folders of photographs: rows with answers, subjects apart, labels by pattern."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import replicas
+from drawn_face import pictures
 
 from transect.datasets import open_dataset
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.jobs.mitigate import run
 from transect.jobs.mitigate.command import _show
 from transect.jobs.mitigate.page import page_of
-from transect.mitigation.photographs import UNANSWERED, chosen_rows
+from transect.mitigation.found_faces import FACELESS, FoundFaces, hidden_by
+from transect.mitigation.photographs import NO_PART, SPARE, UNANSWERED, chosen_rows
 from transect.mitigation.questions import questions_of
-from transect.mitigation.settings import parse_config
+from transect.mitigation.settings import Hide, parse_config
 from transect.mitigation.testbed import open_bench
-from transect.records import Attribute
+from transect.records import Attribute, Images
 from transect.reports.builder import build
 from transect.runs.plain_json import plain
+from transect.targets import resolve
 
 
 def people(root, n=96):
@@ -47,6 +51,71 @@ def test_rows_have_answers_and_no_subject_is_in_two_parts(tmp_path):
     assert source.describe() != chosen_rows(images, (20, 8, 10), ("smile", "male"), seed=1)[0].describe()
     with pytest.raises(BadInput, match=r"expected \[80, 8, 10\] of 96 pictures, got .* \(12 pictures lack an answer\)"):
         chosen_rows(images, (80, 8, 10), ("smile",))
+
+
+def in_parts(root, part_of):
+    """Those pictures, each in the part that `part_of` gives for its row and subject."""
+    images = open_dataset(f"folder:{people(root)}", image_size=32)
+    return replace(images, parts=tuple(part_of(row, who) for row, who in enumerate(images.subjects)))
+
+
+def test_rows_come_from_their_official_parts(tmp_path):
+    """Sixteen people to learn from, eight each to stop by and to measure on: 48, 24 and 24 pictures."""
+    names = ("training", "training", "valid", "test")
+    images = in_parts(tmp_path, lambda _, who: names[who % 4])
+    source, left = chosen_rows(images, (30, 12, 15), ("male",))
+    parts = np.array([images.parts[row] for row in source._rows])
+    assert parts.tolist() == ["training"] * 30 + ["valid"] * 12 + ["test"] * 15
+    assert source.split == "official: training, valid, test"
+    assert (left[SPARE], left[NO_PART], left[UNANSWERED]) == (96 - 57, 0, 0)
+    assert chosen_rows(images, (48, 24, 24), ("male",))[1][SPARE] == 0
+    with pytest.raises(BadInput, match=r"got \[30, 24, 15\] from the official parts; ask for fewer"):
+        chosen_rows(images, (30, 25, 15), ("male",))
+    drawn, left = chosen_rows(images, (30, 25, 15), ("male",), official=False)
+    assert (drawn.split, left[NO_PART], left[SPARE]) == ("drawn by a fixed seed", 0, 96 - 70)
+
+
+def test_two_official_parts_and_pictures_of_none(tmp_path):
+    """Without a third part, pictures to stop by and to measure on are the second's, and nobody is in both."""
+    images = in_parts(tmp_path, lambda _, who: ("train", "val", "")[who % 3])
+    source, left = chosen_rows(images, (20, 10, 10), ("male",))
+    parts = np.array([images.parts[row] for row in source._rows])
+    assert parts.tolist() == ["train"] * 20 + ["val"] * 20
+    people = np.asarray(images.subjects)[source._rows]
+    assert not set(people[20:30]) & set(people[30:])
+    assert left[NO_PART] == 30  # people 2, 5, ... 29, three pictures each
+    assert source.split == "official: train to learn from; stop by and measure on pictures of val"
+
+
+def test_one_part_is_drawn_from_and_a_subject_in_two_is_refused(tmp_path):
+    images = in_parts(tmp_path, lambda row, _: "train" if row % 2 else "extra")
+    assert chosen_rows(images, (20, 10, 10), ("male",))[0].split == "drawn by a fixed seed"
+    split = replace(images, parts=tuple("train" if row % 2 else "test" for row in range(96)))
+    with pytest.raises(BadInput, match=r"each subject in one official part, got 32 of 32 in several; set data.split"):
+        chosen_rows(split, (20, 10, 10), ("male",))
+
+
+def test_faces_that_a_detector_finds_are_hidden():
+    """Two of the drawn faces and noise: the box of each found face covers its eyes and mouth, and nothing else is hidden."""
+    pixels = pictures()[[0, 1, 3]]
+    stored = type("Stored", (), {"pixels": lambda _, rows: pixels[rows]})()
+    hidden = hidden_by(Hide(name="black", kind="hide", region="face"), stored, None)
+    assert isinstance(hidden.regions, FoundFaces)
+    masks = hidden.regions.of("face", np.array([0, 1, 2]))
+    assert (hidden.pixels(np.array([2])) == pixels[2]).all()
+    assert not masks[2].any()
+    found = resolve("opencv:haarcascade_frontalface_default", enlarge=256).predict(Images(pixels)).boxes
+    for mask, boxes in zip(masks[:2], found, strict=False):
+        left, top, right, bottom = boxes[0, :4].astype(int)
+        assert mask[
+            top + 5 : bottom, (left + right) // 2
+        ].all()  # from hairline to chin the face is higher than the box
+        assert mask[: max(0, top - (bottom - top) // 2)].sum() == 0
+    assert hidden.regions.faceless(np.arange(3)) == 1
+    with pytest.raises(UnknownName, match="region that a detector of faces finds 'box'"):
+        hidden.regions.of("box", np.array([0]))
+    with pytest.raises(BadInput, match="detector opencv:haarcascade_eye: expected a target that finds faces"):
+        hidden_by(Hide(name="black", kind="hide", region="face", detector="opencv:haarcascade_eye"), stored, None)
 
 
 def test_patterns_are_labels():
@@ -119,6 +188,11 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
     assert "left out: 12 pictures without an answer to a question" in said
     assert "no audit by transects" in said
     assert "not estimable" not in said
+    assert "split: drawn by a fixed seed" in said
     content["mitigations"] = [{"kind": "hide", "name": "black", "region": "face"}]
+    numbers = run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    assert numbers.mitigations[1].seeds[0].notes[FACELESS] == 68  # squares of one color
+    assert "pictures in which no face was found, black" in build(page_of(numbers))
+    content["mitigations"] = [{"kind": "hide", "name": "black", "region": "box"}]
     with pytest.raises(BadInput, match="black: expected pictures whose regions are known"):
         run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)

@@ -13,8 +13,8 @@ from transect.studies.ledger import answer_of
 PAPERS = {  # the numbers that each paper states
     "balakrishnan2020": {"samples": 5000, "raters": 5, "subjects": 1000},
     "denton2019": {"balance": ("Smiling", "Male"), "space": "z"},
-    "mcduff2019": {"subjects": 50, "raters": 5, "budget": 400, "alpha": 0.6},
-    "singh2021": {"penalty": 0.1, "default": ("Eyeglasses=0",)},
+    "mcduff2019": {"subjects": 50, "raters": 5, "budget": 400, "alpha": 0.6, "alphas": "0,0.2,0.6,1"},
+    "singh2021": {"penalty": 0.1, "default": ("Eyeglasses=0",), "raters": 3},
     "wang2019": {"attacker": "mlp-4", "rounds": 5, "alpha": (3.0, 2.0, 1.0), "rate": 5e-6},
 }
 
@@ -35,7 +35,7 @@ def test_the_first_profile_has_the_numbers_of_the_paper(name):
     assert {key: study.profiles["paper"][key] for key in PAPERS[name]} == PAPERS[name]
 
 
-@pytest.mark.parametrize("name", ["balakrishnan2020", "mcduff2019"])
+@pytest.mark.parametrize("name", ["balakrishnan2020", "mcduff2019", "singh2021"])
 def test_the_paper_profile_waits_for_people_and_the_small_one_has_simulated_raters(name, tmp_path):
     for profile, state in (("paper", "left out"), ("small", "to do")):
         planned = transect.study(name, profile=profile, out=tmp_path, dry_run=True)
@@ -63,6 +63,7 @@ def test_balakrishnan_2020(tmp_path):
     # The raters' answers reach the directions: the tone that they see can be predicted from the latents.
     quality = {each["name"]: each["quality"] for each in answers["fit"]["attributes"]}
     assert quality["skin_color"] > 0.3
+    assert {each["name"]: each["kind"] for each in answers["fit"]["attributes"]}["makeup"] == "binary"
     ratings = pq.read_table(folders["ratings"] / "ratings.parquet")
     assert ratings.num_rows == 20 * 8 * 2  # transects of 2 x 2 x 2 images, two raters
     # Where the transect goes from light to dark, raters see darker skin.
@@ -100,11 +101,13 @@ def test_mcduff_2019(tmp_path):
     assert everything["judged"] == 10 * 4  # subjects x conditions
     assert everything["share"] < 0.1  # gender .1 or .9 is plain to a rater with a noise of .05
     assert 3 < everything["quality"] < 4.5  # a place of .75 on 0 to 5
-    for search in (answers["search"], answers["ours"]):
-        assert search["calls"] == 40
-        assert 0 < search["failures"] < 40
-    assert answers["search"]["strategy"] != answers["ours"]["strategy"]
-    assert claims[2].ours == answers["search"]["failures"]
+    search, arms = answers["search"], answers["compare"]["arms"]
+    assert search["calls"] == 40
+    assert 0 < search["failures"] < 40
+    assert claims[2].ours == search["failures"]
+    assert [arm["name"] for arm in arms] == ["mcduff2019, α = 0.2", "mcduff2019, α = 0.6", "random", "ours"]
+    assert all(0 < arm["failures"]["mean"] < 40 for arm in arms)
+    assert arms[1]["failures"]["repeats"][0] == search["failures"]  # the first repeat is that search
 
 
 @pytest.mark.slow
@@ -115,6 +118,11 @@ def test_singh_2021(tmp_path):
     assert answers["invert"]["failed"] == 0
     pairs = pq.read_table(folders["match"] / "pairs.parquet")
     assert 0 < pairs.num_rows == answers["match"]["pairs"]
+    (same_person,) = answers["same-person"]["pairs"]
+    shares = {row["kind"]: row for row in same_person["same"] if row["by"] == "all"}
+    assert set(shares) == {"real", "fake", "dup"}
+    assert all(0.5 < row["share"] <= 1 for row in shares.values())  # simulated raters look to the side of "same"
+    assert answers["given"]["pairs"] == answers["match"]["pairs"]
     male, person = table["male"].to_pylist(), table["subject"].to_pylist()
     for first, second in zip(pairs["a"].to_pylist(), pairs["b"].to_pylist(), strict=True):
         assert (male[first], male[second]) == (1, 0)
@@ -130,6 +138,7 @@ def test_wang_2019(tmp_path):
     assert leakage["low"] > 55  # labels of a confounded population tell the protected appearance: chance is 50
     names = [each["name"] for each in answers["mitigate"]["mitigations"]]
     assert names[0] == "plain"
+    assert "blackout-face" in names
     assert {"balanced data (α = 1)", "adversarial at conv4", "adversarial at conv5"} <= set(names)
     assert claims[0].ours == leakage["estimate"]
     assert claims[1].ours == answers["mitigate"]["mitigations"][0]["model_leakage"]["estimate"]

@@ -9,6 +9,8 @@ from commands import printed, refused_here, run_here
 import transect
 from transect.studies.commands import Commands
 from transect.studies.ledger import answer_of
+from transect.studies.plan import Planned, Wait
+from transect.studies.waiting import waiting
 
 HEAD = """
 title = "Two steps"
@@ -280,6 +282,15 @@ def test_a_study_waits_for_people_and_goes_on_when_all_have_answered(study_file,
     assert result.numbers.state == "finished"
     assert [(claim.published, claim.ours) for claim in result.numbers.claims] == [("4", 4.0)]
     assert calls == ["render", "annotate agreement"]
+
+
+def test_a_wait_names_the_photographs_of_an_inversion(monkeypatch):
+    pytest.importorskip("sqlalchemy", reason="needs the annotation service: pip install 'transect[annotate]'")
+    monkeypatch.setattr("transect.annotation.enough.ratings_of", lambda *_: None)
+    wait = Wait(Path("inv"), 3, ("same-person",), "folder:my faces")
+    waits = waiting(Planned("rate", "People rate", Path("out")), wait)
+    assert waits is not None
+    assert waits.lines[0] == "transect annotate serve inv --questions same-person --photographs 'folder:my faces'"
 
 
 def test_more_answers_than_the_questions_ask_for_would_never_come(study_file):

@@ -24,6 +24,11 @@ def test_a_face_that_is_not_known_has_no_expected_box():
     assert_array_equal(np.isnan(boxes).all(axis=1), [False, True])
 
 
+def test_the_face_of_a_box_undoes_the_convention():
+    convention = BoxConvention(0.25, -0.125, 1.5, 0.5)
+    assert_allclose(convention.face_box(np.array([[10.0, 30.0, 70.0, 70.0]])), FACE)
+
+
 @given(st.floats(-50, 50), st.floats(0.1, 9))
 def test_moves_and_scales_with_the_face(shift, factor):
     convention = BoxConvention(0.1, 0.2, 0.9, 0.7)

@@ -134,7 +134,7 @@ def _values(question: RaterQuestion, flipped: bool, sent: Given) -> tuple[Kind, 
     details = len(question.follow_up.levels) if question.follow_up else 0
     if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
         raise Refused("expected an answer to the follow-up question where there is one, and only there")
-    return "answer", (1 - sent.value if flipped else sent.value), sent.detail
+    return "answer", (question.turned(sent.value) if flipped else sent.value), sent.detail
 
 
 def _sent_before(connection: Connection, rater: int, key: str) -> Any:

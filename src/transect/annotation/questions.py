@@ -8,6 +8,7 @@ Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality` and `condit
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, final
@@ -79,8 +80,9 @@ class RaterQuestion(_Table):
     scale: whether levels have an order, equal steps, or neither. pairs: about two images: the "ends" of each subject's
     row of images, its "neighbours", the "reconstructions" of an inversion beside its photographs, or a CSV file with
     columns first and second (and study, where there are several).
-    sided: levels name the left and the right image, which change sides at random. attribute: which attribute
-    the values of the levels are of. skip: whether "cannot tell" is offered.
+    sided: levels go from the left image to the right one, which change sides at random: two, or more that mirror each
+    other, as left, about equal, right. attribute: which attribute the values of the levels are of. skip: whether
+    "cannot tell" is offered.
     """
 
     name: Name
@@ -150,8 +152,14 @@ class RaterQuestion(_Table):
                 raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
             if bool(gold.second) != bool(self.pairs):
                 raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
-        if self.sided and (not self.pairs or len(self.levels) != 2):
-            raise ValueError("expected pairs and two levels, the first image and the second, where sided = true")
+        if self.sided and not self.pairs:
+            raise ValueError("expected pairs, whose images can change sides, where sided = true")
+        if self.sided and len(self.levels) > 2 and not _mirrored(self.values):
+            shown = ", ".join(f"{value:g}" for value in self.values)
+            raise ValueError(
+                "expected levels from the left image to the right one with rising values that mirror each other, as 0, "
+                f"0.5, 1, where sided = true, got {shown}"
+            )
         return self
 
     @property
@@ -164,6 +172,10 @@ class RaterQuestion(_Table):
         """Each level on a scale from 0 to 1; of levels in no order the indices."""
         last = 1 if self.scale == "nominal" else len(self.levels) - 1
         return tuple(index / last for index in range(len(self.levels)))
+
+    def turned(self, level: int) -> int:
+        """The level that says the same when the two images have changed sides."""
+        return len(self.levels) - 1 - level
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -280,3 +292,14 @@ def load_file(path: Path) -> Questionnaire:
 def parse(text: str, where: str) -> Questionnaire:
     """A questionnaire from its TOML. Raises BadInput in one line, with the line and the key."""
     return toml_files.checked(Questionnaire, toml_files.parse(text, where), where, text, context={_FILE: True})
+
+
+def _mirrored(values: Sequence[float]) -> bool:
+    """Whether values rise, and each is as far from the low end as its mirror image from the high end.
+
+    >>> _mirrored((0.0, 0.5, 1.0)), _mirrored((0.0, 0.2, 1.0)), _mirrored((1.0, 0.5, 0.0))
+    (True, False, False)
+    """
+    sums = [first + last for first, last in zip(values, reversed(values), strict=True)]
+    rising = all(first < last for first, last in itertools.pairwise(values))
+    return rising and all(abs(each - sums[0]) < 1e-9 * max(1.0, abs(sums[0])) for each in sums)

@@ -6,7 +6,6 @@ A label is one column of categories; or several columns of 0 and 1, or one colum
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ import pyarrow.compute
 from transect.attacks.balance import balanced_splits
 from transect.attacks.chance import item_keys
 from transect.attacks.records import Evidence, LabelledData
+from transect.datasets.parts import ROLES, part_of_file
 from transect.errors import BadInput, UnknownName
 from transect.runs.inputs import TableLike, as_table
 from transect.runs.json_records import read_json
@@ -27,17 +27,6 @@ from transect.texts import words_of
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
 SUBJECT_COLUMNS: Final = ("subject", "subject_id", "person", "person_id", "identity", "identity_id")
 """Names under which a column of people is looked for, to warn of it; it is used only where it is named."""
-SPLITS: Final = {
-    "train": "train",
-    "training": "train",
-    "val": "development",
-    "valid": "development",
-    "validation": "development",
-    "dev": "development",
-    "development": "development",
-    "test": "test",
-    "testing": "test",
-}
 
 
 def read_labels(source: TableLike, role: str = "labels") -> pa.Table:
@@ -167,7 +156,7 @@ def _read_folder(path: Path, role: str) -> pa.Table:
     files = _arrow_files(path) or sorted(path.rglob("*.parquet"))
     if not files:
         raise BadInput(f"{role} {path}: expected .arrow or .parquet files in it, found none")
-    named = [(file, _split_of(file)) for file in files]
+    named = [(file, part_of_file(file)) for file in files]
     if all(name for _, name in named):
         return _with_splits(named, role)
     return pa.concat_tables([as_table(file, role) for file in files])
@@ -186,14 +175,6 @@ def _arrow_files(path: Path) -> list[Path]:
     return [file for file in sorted(path.glob("*.arrow")) if not file.name.startswith("cache-")]
 
 
-def _split_of(file: Path) -> str:
-    """The split that a file's or its folder's name begins with, as in data/train-00000-of-00001.parquet; else ""."""
-    for name in (re.split(r"[-_.]", file.stem)[0], file.parent.name):
-        if name in SPLITS:
-            return name
-    return ""
-
-
 def _with_splits(parts: Sequence[tuple[Path, str]], role: str) -> pa.Table:
     tables = [(read_labels(path, role), name) for path, name in parts]
     return pa.concat_tables(
@@ -206,10 +187,10 @@ def _with_splits(parts: Sequence[tuple[Path, str]], role: str) -> pa.Table:
 
 def _splits(table: pa.Table, name: str) -> np.ndarray:
     column = _plain(table, name)
-    unknown = sorted({str(value) for value in column} - SPLITS.keys())
+    unknown = sorted({str(value) for value in column} - ROLES.keys())
     if unknown:
         raise BadInput(f"split column {name}: expected train, val and test, got {unknown[0]!r}; rename it")
-    splits = np.array([SPLITS[str(value)] for value in column])
+    splits = np.array([ROLES[str(value)] for value in column])
     if "test" not in splits:
         splits = np.where(splits == "development", "test", splits)
     return splits

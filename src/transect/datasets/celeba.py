@@ -9,7 +9,8 @@ learning face attributes in the wild; Karras et al. 2018, Progressive growing of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -50,10 +51,11 @@ def read(path: Path, request: Request) -> LabelledImages:
     identities = find(path, _IDENTITIES, _TABLES_IN)
     people = {} if identities is None else _pairs(identities)
     parts = find(path, _PARTITION, _TABLES_IN)
-    wanted = None if request.split is None else _of_part(path, parts, request.split)
+    part_of = {} if parts is None else _pairs(parts)
+    wanted = None if request.split is None else _of_part(path, part_of, request.split)
     sources = [file for file in (table, identities, parts) if file is not None]
     rows = _rows(_labels(table), table, files, people, wanted, sources)
-    return build("celeba", path, rows, request)
+    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids)), request)
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:
@@ -151,12 +153,18 @@ def _pairs(source: Path) -> dict[str, str]:
     return {Path(name).stem: value for name, value in rows}
 
 
-def _of_part(path: Path, source: Path | None, split: str) -> set[str]:
+def _parts(part_of: Mapping[str, str], ids: Sequence[str]) -> tuple[str, ...]:
+    """The name of each row's part; empty without the file of parts."""
+    names = {number: name for name, number in PARTS.items()}
+    return tuple(names.get(part_of.get(stem, ""), "") for stem in ids) if part_of else ()
+
+
+def _of_part(path: Path, part_of: Mapping[str, str], split: str) -> set[str]:
     if split not in PARTS:
         raise UnknownName("part of CelebA", split, PARTS)
-    if source is None:
+    if not part_of:
         raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
-    return {stem for stem, part in _pairs(source).items() if part == PARTS[split]}
+    return {stem for stem, part in part_of.items() if part == PARTS[split]}
 
 
 def _renamed(mapping: Path) -> dict[str, str]:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -34,41 +35,80 @@ GENDER: Final = "gender"
 PERSON: Final = "person"
 _TABLES_IN: Final = ("annotations", ".", "annotations_pytorch", "annotations_trainval2014/annotations")
 _DEFAULT: Final = "train2014"
+_YEAR: Final = "0123456789"
 _WORD: Final = re.compile(r"\b(?:(man|men)|(woman|women))\b", re.IGNORECASE)
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """COCO below `path`. split: as the files are called, train2014 (the default), val2014, train2017 and so on.
+    """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014".
 
-    Raises BadInput: annotations or pictures not found, no JSON of COCO's, an object on a picture that is not listed.
+    Raises BadInput: annotations or pictures not found, no JSON of COCO's, an object on a picture that is not listed,
+    parts with other kinds of objects.
     """
     folder_of(path, "COCO's folder")
-    part = request.split or _DEFAULT
-    if not re.fullmatch(r"[\w-]+", part):
-        raise BadInput(f"split: expected a part as COCO names it, as train2014, got {part!r}; change it")
-    table = objects_table(path, part)
-    captions = find(path, (f"captions_{part}.json",), _TABLES_IN)
-    root = needed(path, (part,), "COCO", (".", "images"))
-    content = read_json(table, ("images", "annotations", "categories"))
-    names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
-    files = {file.name: file for file in images_below(root)}
-    kept = {number: name for number, name in names.items() if name in files}
-    left = {NO_IMAGE: len(names) - len(kept), NO_ROW: len(files.keys() - set(names.values()))}
-    labels, skipped = _objects(content, table, names, tuple(kept))
-    if captions is not None:
-        gender = _gender(read_json(captions, ("annotations",))["annotations"], captions, tuple(kept))
-        labels, skipped = _with(GENDER, gender, labels, skipped)
+    names = [name.strip() for name in (request.split or _DEFAULT).split(",")]
+    if bad := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
+        raise BadInput(f"split: expected a part as COCO names it, as train2014, got {bad[0]!r}; change it")
+    parts = [_part(path, name) for name in names]
+    if len({tuple(part.kinds.items()) for part in parts}) > 1:
+        raise BadInput(f"{path}: expected the same kinds of objects in {', '.join(names)}, got others; read one part")
+    labels, skipped = _objects(parts[0].kinds, np.concatenate([part.there for part in parts]))
+    genders = [gender for part in parts for gender in part.genders]
+    if all(part.captioned for part in parts):
+        labels, skipped = _with(GENDER, _gender(genders), labels, skipped)
+    files = tuple(file for part in parts for file in part.files)
+    left = {reason: sum(part.left_out[reason] for part in parts) for reason in (NO_IMAGE, NO_ROW)}
     rows = Rows(
-        Files(tuple(files[name] for name in kept.values())),
-        tuple(Path(name).stem for name in kept.values()),
+        Files(files),
+        tuple(file.stem for file in files),
         labels,
-        subjects_of(None, len(kept)),
-        digest([file for file in (table, captions) if file is not None]),
+        subjects_of(None, len(files)),
+        digest([source for part in parts for source in part.sources]),
         skipped,
         left,
         ABOUT,
+        tuple(part.name for part in parts for _ in part.files),
     )
     return build("coco", path, rows, request)
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """One part as its files have it. name: without the year. there: 1 where a kind is marked on a picture.
+
+    genders: "" where captions name none or both, for every picture where there are no captions.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    kinds: Mapping[int, str]
+    there: Float[np.ndarray, "n k"]
+    genders: tuple[str, ...]
+    captioned: bool
+    left_out: Mapping[str, int]
+    sources: tuple[Path, ...]
+
+
+def _part(path: Path, part: str) -> _Part:
+    table = objects_table(path, part)
+    captions = find(path, (f"captions_{part}.json",), _TABLES_IN)
+    content = read_json(table, ("images", "annotations", "categories"))
+    names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
+    files = {file.name: file for file in images_below(needed(path, (part,), "COCO", (".", "images")))}
+    kept = {number: name for number, name in names.items() if name in files}
+    genders = [""] * len(kept)
+    if captions is not None:
+        genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(kept))
+    return _Part(
+        part.rstrip(_YEAR),
+        tuple(files[name] for name in kept.values()),
+        *_marked(content, table, names, tuple(kept)),
+        tuple(genders),
+        captions is not None,
+        {NO_IMAGE: len(names) - len(kept), NO_ROW: len(files.keys() - set(names.values()))},
+        tuple(file for file in (table, captions) if file is not None),
+    )
 
 
 def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
@@ -121,7 +161,7 @@ def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]
         lost += len(names) - len(rows)
         stems = [Path(name).stem for name in names.values()]
         columns["id"] += [stems[row] for row in rows]
-        columns["split"] += [part.rstrip("0123456789")] * len(rows)
+        columns["split"] += [part.rstrip(_YEAR)] * len(rows)
         columns[GENDER] += [genders[row] for row in rows]
         for number, kind in enumerate(kinds.values()):
             if kind != PERSON:
@@ -129,11 +169,8 @@ def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]
     return columns, lost
 
 
-def _objects(
-    content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
-) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _objects(kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]) -> tuple[dict[str, Labelled], dict[str, str]]:
     """A label of yes and no for each kind of object; person is none, since it is on most pictures with a gender."""
-    kinds, there = _marked(content, table, names, kept)
     labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     for column, name in enumerate(kinds.values()):
@@ -164,9 +201,9 @@ def _marked(
     return kinds, there
 
 
-def _gender(captions: object, source: Path, kept: tuple[int, ...]) -> Labelled | str:
+def _gender(genders: Sequence[str]) -> Labelled | str:
     meaning = "label gender: captions say man or men, or woman or women, and never both"
-    return levels_in_order(GENDER, _genders(captions, source, kept), ("man", "woman"), meaning, "COCO's captions")
+    return levels_in_order(GENDER, genders, ("man", "woman"), meaning, "COCO's captions")
 
 
 def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]:

@@ -1,12 +1,12 @@
 """Where people are on COCO's pictures: the union of their outlines, or of their boxes, in the pictures' own frame.
 
-Outlines are polygons, or runs of pixels down the columns for crowds. Source: Lin et al. 2014, arXiv:1405.0312.
+Outlines are polygons, or runs of pixels (see `coco_runs`). Source: Lin et al. 2014, arXiv:1405.0312.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
@@ -16,9 +16,10 @@ from jaxtyping import Bool, Int
 from PIL import Image, ImageDraw
 
 from transect.datasets.coco import PERSON, objects_table, read_json, records
+from transect.datasets.coco_runs import pixels_of_runs
 from transect.datasets.labelled import LabelledImages
 from transect.datasets.pictures import pixels_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import UnknownName
 
 REGIONS: Final = ("mask", "box")
 _TOUCHED: Final = 32
@@ -64,23 +65,29 @@ class PeopleOnPictures:
 
 
 def people_on(images: LabelledImages) -> PeopleOnPictures:
-    """The people on the pictures of a part of COCO, as its table of objects has them.
+    """The people on the pictures of parts of COCO, as its tables of objects have them.
 
-    Raises BadInput where the table is another.
+    Raises BadInput where a table is another.
     """
-    part = Path(images.pictures.name(0)).parent.name
-    table = objects_table(images.path, part)
-    content = read_json(table, ("images", "annotations", "categories"))
-    pictures = records(content["images"], table, "id", "file_name", "width", "height")
-    names = {int(row["id"]): Path(str(row["file_name"])).stem for row in pictures}
-    sizes = {Path(str(row["file_name"])).stem: (int(row["width"]), int(row["height"])) for row in pictures}
-    kinds = {int(row["id"]) for row in records(content["categories"], table, "id", "name") if row["name"] == PERSON}
     people: dict[str, list[Mapping[str, Any]]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for part in sorted({Path(images.pictures.name(row)).parent.name for row in range(len(images))}):
+        table = objects_table(images.path, part)
+        content = read_json(table, ("images", "annotations", "categories"))
+        pictures = records(content["images"], table, "id", "file_name", "width", "height")
+        names = {int(row["id"]): Path(str(row["file_name"])).stem for row in pictures}
+        sizes |= {Path(str(row["file_name"])).stem: (int(row["width"]), int(row["height"])) for row in pictures}
+        for person in _persons(content, table):
+            people.setdefault(names.get(int(person["image_id"]), ""), []).append(person)
+    return PeopleOnPictures(images, people, sizes)
+
+
+def _persons(content: Mapping[str, Any], table: Path) -> Iterator[Mapping[str, Any]]:
+    """Annotations of persons. Raises BadInput for one without a box or an outline."""
+    kinds = {int(row["id"]) for row in records(content["categories"], table, "id", "name") if row["name"] == PERSON}
     for row in records(content["annotations"], table, "image_id", "category_id"):
         if int(row["category_id"]) in kinds:
-            (found,) = records(dict(row), table, "bbox", "segmentation")
-            people.setdefault(names.get(int(row["image_id"]), ""), []).append(found)
-    return PeopleOnPictures(images, people, sizes)
+            yield from records(dict(row), table, "bbox", "segmentation")
 
 
 def _box(person: Mapping[str, Any], width: int, height: int) -> Bool[np.ndarray, "h w"]:
@@ -95,23 +102,8 @@ def _outline(person: Mapping[str, Any], width: int, height: int, name: str) -> B
     """The pixels of polygons, or of runs."""
     marked = person["segmentation"]
     if isinstance(marked, dict):
-        return _runs(marked, width, height, name)
+        return pixels_of_runs(marked, width, height, name)
     drawing = Image.new("1", (width, height))
     for polygon in marked:
         ImageDraw.Draw(drawing).polygon([float(value) for value in polygon], fill=1, outline=1)
     return np.asarray(drawing, dtype=np.bool_)
-
-
-def _runs(marked: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
-    """Runs of pixels without and with a person in turn, down one column after the other.
-
-    >>> _runs({"counts": [1, 2, 3]}, 3, 2, "a")
-    array([[False,  True, False],
-           [ True, False, False]])
-    """
-    counts = marked.get("counts")
-    if not isinstance(counts, list) or sum(counts) != width * height:
-        raise BadInput(
-            f"{name}: expected an outline's counts as a list that sums to {width * height} pixels, got another"
-        )
-    return np.repeat(np.arange(len(counts)) % 2 == 1, counts).reshape(width, height).T

@@ -38,7 +38,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     chosen = {part: table for part, table in there.items() if request.split in (None, part)}
     if not chosen:
         raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add them")
-    cells = _joined(chosen)
+    cells, parts = _joined(chosen)
     other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
     root = _root(path, cells["file"])
     files = [_file(root, name, path) for name in cells["file"]]
@@ -51,17 +51,20 @@ def read(path: Path, request: Request) -> LabelledImages:
     ids = tuple(str(Path(cells["file"][row]).with_suffix("").as_posix()) for row in kept)
     pictures = Files(tuple(file for file in files if file is not None))
     subjects = subjects_of(None, len(ids))
-    rows = Rows(pictures, ids, labels, subjects, digest(chosen.values()), skipped, left, ABOUT)
+    named = tuple(parts[row] for row in kept)
+    rows = Rows(pictures, ids, labels, subjects, digest(chosen.values()), skipped, left, ABOUT, named)
     return build("fairface", path, rows, request)
 
 
-def _joined(tables: dict[str, Path]) -> dict[str, list[Any]]:
+def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns that all tables have, and the part of each row."""
     read_tables = [columns_of(table) for table in tables.values()]
     for table, cells in zip(tables.values(), read_tables, strict=True):
         if missing := [name for name in _NEEDED if name not in cells]:
             raise BadInput(f"{table}: expected the columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; add it")
     names = [name for name in read_tables[0] if all(name in cells for cells in read_tables)]
-    return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}
+    parts = [part for part, cells in zip(tables, read_tables, strict=True) for _ in cells["file"]]
+    return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}, parts
 
 
 def _labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str, str]]:

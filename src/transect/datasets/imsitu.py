@@ -48,6 +48,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     space, root = needed(path, (SPACE,), "imSitu"), needed(path, _PICTURES, "imSitu")
     listed = {table: _entries(table) for table in tables.values()}
     entries = {name: entry for table in chosen for name, entry in listed[table].items()}
+    part_of = {name: table.stem for table in chosen for name in listed[table]}
     files = {file.name: file for file in images_below(root)}
     kept = [name for name in entries if name in files]
     every = {name for some in listed.values() for name in some}
@@ -66,6 +67,7 @@ def read(path: Path, request: Request) -> LabelledImages:
         skipped,
         left,
         ABOUT,
+        tuple(part_of[name] for name in kept),
     )
     return build("imsitu", path, rows, request)
 

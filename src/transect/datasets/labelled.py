@@ -50,7 +50,8 @@ class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
 
     skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
-    about: the reports' sentence about the labels.
+    about: the reports' sentence about the labels. parts: the official part of each row by its name there, empty where
+    the data set names none.
     """
 
     pictures: Pictures
@@ -61,6 +62,7 @@ class Rows:
     skipped: Mapping[str, str]
     left_out: Mapping[str, int]
     about: str = ""
+    parts: tuple[str, ...] = ()
 
     def take(self, rows: Sequence[int]) -> Rows:
         """The chosen rows."""
@@ -71,6 +73,7 @@ class Rows:
             ids=tuple(self.ids[row] for row in rows),
             labels={name: (attribute, values[chosen]) for name, (attribute, values) in self.labels.items()},
             subjects=tuple(self.subjects[row] for row in rows),
+            parts=tuple(self.parts[row] for row in rows) if self.parts else (),
         )
 
 
@@ -81,7 +84,8 @@ class LabelledImages:
 
     reader, path: from READER:PATH. ids: a name for each row, each once. values: float64 by attribute, NaN where a
     label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
-    image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many.
+    image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many. parts: the
+    official part of each row, as train or val; empty where the data set names none.
     """
 
     reader: str
@@ -98,6 +102,7 @@ class LabelledImages:
     skipped: dict[str, str]
     left_out: dict[str, int]
     about: str = ""
+    parts: tuple[str, ...] = ()
     latent_dim: int = 0
 
     @property
@@ -231,6 +236,7 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
         dict(rows.skipped),
         {reason: count for reason, count in rows.left_out.items() if count},
         rows.about,
+        rows.parts,
     )
 
 

@@ -20,6 +20,7 @@ from transect.datasets.celeba import NO_IMAGE, OTHER_PART
 from transect.datasets.columns import Labelled, attributes_of, subjects_of
 from transect.datasets.folder import look
 from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
+from transect.datasets.parts import part_of_file
 from transect.datasets.pictures import Encoded
 from transect.errors import BadInput
 from transect.records import Attribute
@@ -81,8 +82,10 @@ def read(path: Path, request: Request) -> LabelledImages:
     ids = _ids(cells, kept)
     subjects = subjects_of(cells.pop(SUBJECT, None), len(kept))
     labels, skipped = _attributes(cells, _classes(schema))
+    parts = tuple(part_of_file(files[file]) for file, _, _ in places)
     left = {NO_IMAGE: sum(map(len, tables)) - len(kept), OTHER_PART: left_out}
-    rows = Rows(InParquet(root, tuple(files), column, places), ids, labels, subjects, digest(files), skipped, left)
+    pictures = InParquet(root, tuple(files), column, places)
+    rows = Rows(pictures, ids, labels, subjects, digest(files), skipped, left, parts=parts)
     return build("parquet", path, rows, request)
 
 

@@ -316,7 +316,7 @@ def _projected(z: Float[np.ndarray, "m q"], x: Float[np.ndarray, "m p"]) -> Floa
 
 def error_difference(
     answers: Float[np.ndarray, " n"],
-    label: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]],
+    label: Callable[[Float[np.ndarray, "n p"]], Float[np.ndarray, " n"]],
     first: np.ndarray,
     last: np.ndarray,
 ) -> Statistic:
@@ -326,7 +326,7 @@ def error_difference(
     """
 
     def estimate(means: Float[np.ndarray, "n p"], weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
-        wrong = np.abs(answers - label(means[:, 0]))
+        wrong = np.abs(answers - label(means))
         known = np.isfinite(wrong) & (weights > 0)
         rates = []
         for group in (first, last):

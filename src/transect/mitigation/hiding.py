@@ -61,7 +61,8 @@ class HiddenPictures:
             raise UnknownName("region", region, REGIONS)
         if how not in WAYS:
             raise UnknownName("way of hiding", how, WAYS)
-        self._pictures, self._regions, self._region, self._how = pictures, regions, region, how
+        self.regions = regions
+        self._pictures, self._region, self._how = pictures, region, how
         self._made: dict[int, UInt8[np.ndarray, "h w 3"]] = {}
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
@@ -69,7 +70,7 @@ class HiddenPictures:
         lacking = np.array(sorted({int(row) for row in rows} - self._made.keys()), dtype=np.int64)
         for start in range(0, len(lacking), _AT_ONCE):
             some = lacking[start : start + _AT_ONCE]
-            hidden = hide(self._pictures.pixels(some), self._regions.of(self._region, some), self._how)
+            hidden = hide(self._pictures.pixels(some), self.regions.of(self._region, some), self._how)
             self._made.update(zip(some.tolist(), hidden, strict=True))
         return np.stack([self._made[int(row)] for row in rows])
 

@@ -25,14 +25,14 @@ from transect.mitigation.backbones import new_backbone
 from transect.mitigation.critics import Mask
 from transect.mitigation.data import Pixels, TaskData, balanced_batches
 from transect.mitigation.erasure import fit_eraser
-from transect.mitigation.hiding import HiddenPictures, Regions
+from transect.mitigation.found_faces import faceless, hidden_by
+from transect.mitigation.hiding import Regions
 from transect.mitigation.hooks import Tap, changed, module_named
 from transect.mitigation.losses import pairs_of, reweighed_loss, star, star_loss, worst_group_loss
 from transect.mitigation.network import new_network
 from transect.mitigation.settings import (
     Adversarial,
     Erasure,
-    Hide,
     Mitigation,
     Network,
     Noise,
@@ -130,7 +130,7 @@ def check(mitigations: Sequence[Mitigation], setup: Setup) -> None:
                 next(balanced_batches(setup.bench.train, setup.bench.data.protected, setup.training.batch, 0, 0))
                 _settings(setup, method)
             if method.kind == "hide":
-                _hidden(method, setup.bench.data.pictures, setup.bench.regions)
+                hidden_by(method, setup.bench.data.pictures, setup.bench.regions)
         except BadInput as error:
             raise BadInput(f"{method.name}: {str(error).removeprefix(method.name + ': ')}") from None
 
@@ -152,7 +152,7 @@ def training_rows(method: Mitigation, bench: Bench, seed: int) -> Int[np.ndarray
 def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str, Tensor] | None) -> Fitted:
     bench = setup.bench
     if method.kind == "hide":
-        bench = bench.on(_hidden(method, bench.data.pictures, bench.regions))
+        bench = bench.on(hidden_by(method, bench.data.pictures, bench.regions))
     rows = training_rows(method, bench, setup.seed)
     network = _new(method, setup)
     loss, read = _loss(method, bench.data, rows, network), _reader(network)
@@ -162,10 +162,12 @@ def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str,
         network.load_state_dict(dict(weights))
 
     def answer(pictures: Pixels, regions: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        seen = _hidden(method, pictures, regions) if method.kind == "hide" else pictures
+        seen = pictures if method.kind != "hide" else bench.data.pictures
+        if method.kind == "hide" and pictures is not setup.bench.data.pictures:
+            seen = hidden_by(method, pictures, regions)
         return np.asarray(read(_scores(network, seen, chosen, setup.device)))
 
-    return Fitted(network, answer, rows, {"training pictures": len(rows)})
+    return Fitted(network, answer, rows, {"training pictures": len(rows), **faceless(bench)})
 
 
 def _adversarial(
@@ -337,14 +339,6 @@ def _settings(setup: Setup, method: Adversarial | None = None) -> Settings:
         critic_epochs=method.critic_epochs,
         joint_epochs=method.epochs,
     )
-
-
-def _hidden(method: Hide, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
-    if regions is None:
-        raise BadInput(
-            f"{method.name}: expected pictures whose regions are known, as those of faceworld or coco; leave it out"
-        )
-    return HiddenPictures(pictures, regions, method.region, method.how)
 
 
 def _normal(seed: int, row: int, size: int) -> Float[np.ndarray, " size"]:

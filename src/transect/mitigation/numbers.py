@@ -137,7 +137,8 @@ class MitigateNumbers:
     """Every figure of every mitigation that is finished; the first is the plain model.
 
     config: the request. finished: whether all mitigations are there. left_out: pictures and labels that cannot be used,
-    reason -> how many. dataset_leakage: λ_D of the true labels by attacker. protocol: of the audit by transects.
+    reason -> how many. split: where the pictures of a data set come from, empty for FaceWorld.
+    dataset_leakage: λ_D of the true labels by attacker. protocol: of the audit by transects.
     """
 
     title: str
@@ -149,6 +150,7 @@ class MitigateNumbers:
     classes: tuple[str, ...]
     pictures: Pictures
     left_out: Mapping[str, int]
+    split: str
     labels: tuple[LabelFrequency, ...]
     dataset_leakage: Mapping[str, Figure]
     mitigations: tuple[MitigationFigures, ...]

@@ -26,6 +26,7 @@ class Strict(BaseModel):
 class Data(Strict):
     """source: faceworld, or READER:PATH. train, check, test: pictures that train, that stop the training, that measure.
 
+    split: official takes them from a data set's official parts where it has them, drawn from all its pictures.
     labels: a question for each name; default: those of the test bed. protected: a question too.
     """
 
@@ -35,6 +36,7 @@ class Data(Strict):
     train: int = Field(default=3000, ge=2)
     check: int = Field(default=500, ge=2)
     test: int = Field(default=2000, ge=2)
+    split: Literal["official", "drawn"] = "official"
     protected: str = _PROTECTED
     labels: dict[str, str] = Field(default_factory=dict)
 
@@ -92,11 +94,15 @@ class Noise(_Mitigation):
 
 
 class Hide(_Mitigation):
-    """Blur or blackout of a region, in training and in use."""
+    """Blur or blackout of a region, in training and in use.
+
+    detector: of the faces of photographs; default: OpenCV's frontal cascade.
+    """
 
     kind: Literal["hide"]
     region: Literal["mask", "box", "face"]
     how: Literal["blur", "blackout"] = "blackout"
+    detector: str | None = None
 
 
 class Balanced(_Mitigation):

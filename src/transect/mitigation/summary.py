@@ -66,6 +66,7 @@ def summary(
         classes=bench.classes,
         pictures=Pictures(len(bench.train), len(bench.check), len(bench.test)),
         left_out=dict(bench.left_out),
+        split=bench.split,
         labels=_labels(bench),
         dataset_leakage=dict(leak),
         mitigations=tuple(_compared(row, rows) for row in rows),

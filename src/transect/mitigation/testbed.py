@@ -49,7 +49,7 @@ class Bench:
 
     classes: what the protected classes are called. regions: where what is on the pictures, where that is known.
     left_out: pictures and labels of a data set that cannot be used, reason -> how many. subjects: who is on each
-    picture of a data set; None where nobody is twice.
+    picture of a data set; None where nobody is twice. split: where a data set's rows come from, in words.
     """
 
     data: TaskData
@@ -61,6 +61,7 @@ class Bench:
     regions: Regions | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     subjects: Int[np.ndarray, " n"] | None = None
+    split: str = ""
 
     def on(self, pictures: Pixels) -> Bench:
         """The same tasks on other pictures of the same rows."""
@@ -100,24 +101,26 @@ def open_bench(
     protected: str,
     folder: Path,
     *,
+    official: bool = True,
     quiet: bool = False,
 ) -> Bench:
     """The bench of a source: `faceworld`, or READER:PATH of a labelled data set.
 
     counts: of train, check and test. Of FaceWorld they are the first rows, the next, and those after; of a data set
-    rows with an answer to every question, drawn by a fixed seed so that no subject is in two parts. labels: see
-    `questions_of`. folder: where pictures are kept. Raises BadInput where the source has too few pictures, or a class
-    lacks rows in a part.
+    rows with an answer to every question, drawn by a fixed seed so that no subject is in two parts. official: from its
+    official parts, where it has them. labels: see `questions_of`. folder: where pictures are kept.
+
+    Raises BadInput where the source has too few pictures, or a class lacks rows in a part.
     """
     opened: Any = open_source(source, size, population)
     if min(counts) < 2:
         raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
     labels = questions_of(labels, opened.attributes, protected)
     left: dict[str, int] = {}
-    subjects, regions = None, None
+    subjects, regions, split = None, None, ""
     if source != "faceworld":
-        opened, left = chosen_rows(opened, counts, (*labels.values(), protected))
-        subjects, regions = opened.subjects, opened.regions()
+        opened, left = chosen_rows(opened, counts, (*labels.values(), protected), official=official)
+        subjects, regions, split = opened.subjects, opened.regions(), opened.split
     n = sum(counts)
     latents = opened.sample(np.arange(n))
     table = opened.read(latents)
@@ -133,7 +136,7 @@ def open_bench(
     if isinstance(opened, DrawsMasks):
         regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
-    return Bench(data, train, check, test, called, protected, regions, left, subjects)
+    return Bench(data, train, check, test, called, protected, regions, left, subjects, split)
 
 
 def _codes(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:

@@ -82,17 +82,8 @@ class PerceivedAttribute:
         return tuple(f"[{ends[k]}, {ends[k + 1]}{']' if k == last else ')'}" for k in range(last + 1))
 
     def columns(self) -> list[Annotations]:
-        """The questions whose mean answers decide the group: itself, or "is it this level?" of levels in no order."""
-        if self.answers is None:
-            return []
-        if not self.attribute.nominal:
-            return [self.answers]
-        value = self.answers.value
-        known = np.isfinite(value)
-        return [
-            replace(self.answers, value=np.where(known, (value == k).astype(np.float64), np.nan))
-            for k in range(len(self.attribute.levels))
-        ]
+        """The questions whose mean answers decide the group, as `deciding` has them; none without single answers."""
+        return [] if self.answers is None else deciding(self.answers, self.attribute)
 
 
 @final
@@ -113,16 +104,9 @@ class PerceivedGroups:
         array([ 0,  1, -1])
         """
         if self.edges is None:
-            return self._most_common(means)
+            return most_common(means)
         values = means[:, 0]
         return np.where(np.isfinite(values), np.searchsorted(self.edges, values, side="right"), -1).astype(np.int64)
-
-    def _most_common(self, shares: Float[np.ndarray, "n l"]) -> Int[np.ndarray, " n"]:
-        known = np.isfinite(shares).all(axis=1)
-        filled = np.where(known[:, None], shares, 0.0)
-        most = filled.max(axis=1, keepdims=True)
-        alone = (filled > most - 1e-9).sum(axis=1) == 1
-        return np.where(known & alone, filled.argmax(axis=1), -1).astype(np.int64)
 
     def of_values(self, values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Each image's group from its value as `PerceivedAttribute` has it, -1 for none."""
@@ -130,6 +114,31 @@ class PerceivedGroups:
             return self.codes(values[:, None])
         whole = np.isin(values, range(len(self.names)))
         return np.where(whole, np.where(whole, values, 0.0), -1).astype(np.int64)
+
+
+def deciding(answers: Annotations, attribute: Attribute | None) -> list[Annotations]:
+    """The questions whose mean answers decide a value: itself, or "is it this level?" for levels in no order."""
+    if attribute is None or not attribute.nominal:
+        return [answers]
+    value = answers.value
+    known = np.isfinite(value)
+    return [
+        replace(answers, value=np.where(known, (value == k).astype(np.float64), np.nan))
+        for k in range(len(attribute.levels))
+    ]
+
+
+def most_common(shares: Float[np.ndarray, "n l"]) -> Int[np.ndarray, " n"]:
+    """The level with the largest share of each image's answers; -1 at a tie, and without answers.
+
+    >>> most_common(np.array([[0.2, 0.6, 0.2], [0.4, 0.4, 0.2], [np.nan, np.nan, np.nan]])).tolist()
+    [1, -1, -1]
+    """
+    known = np.isfinite(shares).all(axis=1)
+    filled = np.where(known[:, None], shares, 0.0)
+    most = filled.max(axis=1, keepdims=True)
+    alone = (filled > most - 1e-9).sum(axis=1) == 1
+    return np.where(known & alone, filled.argmax(axis=1), -1).astype(np.int64)
 
 
 def _middles(values: Sequence[float]) -> tuple[float, ...]:

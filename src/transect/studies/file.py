@@ -44,8 +44,8 @@ class Step(_Table):
     """One step: a command with its arguments and options, or a wait for ratings of the images of `of`.
 
     when: run only where this is true. if_used: run only where a later step refers to it. page: the step's page, where
-    it is not in the step's folder. raters: answers to each question about each image. questions: as `annotate serve`
-    takes them. files: texts that are written into the step's folder before it runs.
+    it is not in the step's folder. raters: answers to each question about each image. questions, photographs: as
+    `annotate serve` takes them. files: texts that are written into the step's folder before it runs.
     """
 
     name: StepName
@@ -61,6 +61,7 @@ class Step(_Table):
     of: str = ""
     raters: StrictInt | StrictStr = 1
     questions: tuple[str, ...] = ()
+    photographs: str = ""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Step:

@@ -16,11 +16,12 @@ from transect.studies.variables import REFERENCE, substituted
 @final
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait until each image of a run has this many answers to each question."""
+    """Wait until each image of a run has this many answers to each question. photographs: of an inversion, else ""."""
 
     run: Path
     raters: int
     questions: tuple[str, ...]
+    photographs: str = ""
 
 
 @final
@@ -104,7 +105,8 @@ def _planned(
     if not _true(put(step.when, real=True)):
         return Planned(step.name, step.does, folder, step.run, left_out=f"{step.when} is not set")
     if step.waits_for:
-        wait = Wait(Path(str(put(step.of, real=True))), _raters(put(step.raters, real=True)), _texts(step, put))
+        run, photographs = (str(put(text, real=True)) for text in (step.of, step.photographs))
+        wait = Wait(Path(run), _raters(put(step.raters, real=True)), _texts(step, put), photographs)
         return Planned(step.name, step.does, folder, refers=tuple(dict.fromkeys(refers)), wait=wait)
     words, symbolic = (
         commands.arguments(

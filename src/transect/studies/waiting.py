@@ -33,6 +33,7 @@ def waiting(step: Planned, wait: Wait) -> Waiting | None:
         missing = f"{counted(sum(ratings.missing.values()), 'more answer')} ({by_question})"
     run = shlex.quote(str(wait.run))
     asked = "".join(f" --questions {shlex.quote(name)}" for name in wait.questions)
+    asked += f" --photographs {shlex.quote(wait.photographs)}" if wait.photographs else ""
     lines = (
         f"transect annotate serve {run}{asked}",
         f"transect annotate invite {run} --raters {wait.raters}",

@@ -32,3 +32,13 @@ class BoxConvention:
         center = (face_boxes[:, 2:] + face_boxes[:, :2]) / 2 + size * np.array([self.center_dx, self.center_dy])
         half = size * np.array([self.width, self.height]) / 2
         return np.hstack([center - half, center + half])
+
+    def face_box(self, boxes: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, "n 4"]:
+        """The tight box [pixels] of the face around which the detector draws each box: undoes `expected_box`.
+
+        >>> BoxConvention(0.0, 0.25, 1.0, 0.5).face_box(np.array([[10.0, 20.0, 20.0, 30.0]]))
+        array([[10., 10., 20., 30.]])
+        """
+        size = (boxes[:, 2:] - boxes[:, :2]) / np.array([self.width, self.height])
+        center = (boxes[:, 2:] + boxes[:, :2]) / 2 - size * np.array([self.center_dx, self.center_dy])
+        return np.hstack([center - size / 2, center + size / 2])

@@ -10,6 +10,7 @@ from transect.analysis.sections import (
     adjustment,
     balance,
     interrogation,
+    other_raters,
     regrouped,
     seen_together,
     thresholds,
@@ -107,10 +108,46 @@ def test_right_answers_follow_the_raters():
     one = rated(
         judge="gender", said={"gender": said(np.tile([[0.4], [0.6]], (8, 3)))}, stated=Truth.parse("gender>=0.5")
     )
-    turned = regrouped.rejudged(one, np.tile([0.6, 0.4], 8))
+    turned = regrouped.rejudged(one, np.tile([0.6, 0.4], 8)[:, None])
     assert turned.truth.tolist() == [1.0, 0.0] * 8
     assert turned.errors.tolist() == [1.0, 0.0] * 8  # both are answered no
-    assert regrouped.rejudged(rated(), np.zeros(16)).truth.tolist() == rated().truth.tolist(), "no rater decides"
+    assert regrouped.rejudged(rated(), np.zeros((16, 1))).truth.tolist() == rated().truth.tolist(), "no rater decides"
+
+
+HAIR = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long"))
+
+
+def seen_hair(table):
+    """Whether the hair is a bun is what raters saw; the target says no to every image."""
+    hair = np.array(table, dtype=float)
+    truth = [{0: 0.0, 1: 1.0, 2: 0.0}[np.bincount(row.astype(int)).argmax()] for row in hair]
+    more = {"others": {"hair": HAIR}, "judge": "hair", "said": {"hair": said(hair)}, "truth_attribute": "hair"}
+    return rated(scores=np.tile(0.1, 16), truth=truth, stated=Truth.parse("hair==bun", {"hair": HAIR}), **more)
+
+
+def test_right_answers_of_levels_in_no_order_are_the_most_common_ones():
+    """Bald, bald and long have a mean of .67, which is no bun; at a tie there is no right answer."""
+    one = seen_hair(np.tile([[0, 0, 2], [1, 1, 0]], (8, 1)))
+    bald, bun, long = regrouped.judging(one)
+    assert [question.value[:6].tolist() for question in (bald, bun, long)] == [
+        [1, 1, 0, 0, 0, 1], [0, 0, 0, 1, 1, 0], [0, 0, 1, 0, 0, 0],
+    ]  # fmt: skip
+    turned = regrouped.rejudged(one, np.tile([[0.3, 0.5, 0.2], [0.4, 0.2, 0.4]], (8, 1)))
+    np.testing.assert_array_equal(turned.truth, [1.0, NAN] * 8)
+    np.testing.assert_array_equal(turned.errors, [1.0, NAN] * 8)
+    (row,) = other_raters._errors(one).rows
+    assert row[1] == 1.0  # without glasses bald, no bun and right; with glasses a bun, and wrong
+
+
+def test_raters_who_disagree_on_levels_in_no_order_widen_every_interval():
+    """Rater a always sees a bun, b never, c on every second image; where all agree nothing is added."""
+    groups = regrouped.grouping(seen_hair(np.tile([[1], [2]], (8, 3))), (GENDER,))
+    sure, reason = regrouped.added(seen_hair(np.tile([[1], [2]], (8, 3))), groups, lambda each: each.errors[None])
+    assert reason == ""
+    assert sure.variance.tolist() == [[0.0] * 4]
+    leaning = np.column_stack([np.ones(16), np.zeros(16), np.tile([1, 0], 8)])
+    unsure, _ = regrouped.added(seen_hair(leaning), groups, lambda each: each.errors[None])
+    assert unsure.variance[0, 0] > 0
 
 
 def test_rates_by_group_by_hand():

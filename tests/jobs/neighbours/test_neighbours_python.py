@@ -1,5 +1,6 @@
 """`transect.neighbours`: the same numbers from every kind of table, a page, and JSON that fits its schema."""
 
+import io
 import json
 
 import html5lib
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from arrow_streams import Stream
 from commands import printed
+from PIL import Image
 from published import fits
 
 import transect
@@ -56,6 +58,31 @@ def test_table_json_and_page(tmp_path):
     assert "6 ± 4" in page.read_text()
     assert json.loads((tmp_path / "page" / "neighbours.json").read_text()) == result.to_json()
     assert "<td>6 ± 4</td>" in result._repr_html_()
+
+
+def test_the_page_shows_the_nearest_images_of_a_few_by_each_distance(tmp_path):
+    """Lines 0 1 5 6 and 0 7 1 20: of image 0 the nearest are 1 2 3 at 1 5 6, and 2 1 3 at 1 7 20, in units of the first."""
+    color = Image.new("RGB", (8, 8), (200, 30, 30))
+    sink = io.BytesIO()
+    color.save(sink, "PNG")
+    table = {**COLUMNS, "picture": [sink.getvalue()] * 3 + [None]}
+    result = transect.neighbours({"near": NEAR, "far": FAR}, table, attributes=["age"], k=3, pictures="picture")
+    first = result.numbers.examples[0]
+    assert [example.row for example in result.numbers.examples] == [0, 1, 2, 3]
+    assert [[(image.row, image.ratio) for image in each.images] for each in first.nearest] == [
+        [(1, 1.0), (2, 5.0), (3, 6.0)],
+        [(2, 1.0), (1, 7.0), (3, 20.0)],
+    ]
+    pixels = np.asarray(Image.open(io.BytesIO(result.sheets[0])))
+    assert pixels.shape == (2 * 104 - 8, 4 * 104, 3)
+    assert pixels[50, 50].tolist() == [200, 30, 30]
+    assert pixels[50, 3 * 104 + 50].tolist() == [128, 128, 128]  # image 3 has no picture
+    page = result.report(tmp_path).read_text()
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert page.count("data:image/png") == 4
+    assert "row 2 (5.00)" in page
+    plain_page = transect.neighbours({"near": NEAR}, COLUMNS, attributes=["age"], k=1, queries=1).report(tmp_path)
+    assert "give --pictures COLUMN" in plain_page.read_text()
 
 
 def test_neighbours_refuses_missing_rows_and_unknown_attributes():

@@ -25,7 +25,7 @@ _Columns = Mapping[str, Float[np.ndarray, " n"]]
 @final
 @dataclass(frozen=True, slots=True)
 class Raters:
-    """Single answers behind columns, by column; judge: those that decide what is right, at most one."""
+    """Single answers behind columns, by column; judge: those that decide what is right, see `judging`."""
 
     answers: Mapping[str, Annotations]
     judge: Sequence[Annotations]
@@ -42,7 +42,7 @@ class Raters:
 
     def errors(self, answers: Answers, means: Float[np.ndarray, "n q"]) -> Float[np.ndarray, " n"]:
         """Errors, as these raters judge them where raters do."""
-        return rejudged(answers, means[:, -1]).errors if self.judge else answers.errors
+        return rejudged(answers, means[:, -len(self.judge) :]).errors if self.judge else answers.errors
 
 
 def of(answers: Answers, columns: _Columns) -> Raters | None:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.sections.answers import Answers, covariates, nominal, table, words
+from transect.analysis.sections.regrouped import right_answers
 from transect.effects.rater_uncertainty import (
     SOURCE,
     RaterUncertainty,
@@ -16,6 +17,7 @@ from transect.effects.rater_uncertainty import (
     raters_resampled,
 )
 from transect.effects.truth import Truth
+from transect.ratings.perceived_attributes import deciding
 from transect.reports.records import Section, Table
 
 RESAMPLES: Final = 300
@@ -108,13 +110,14 @@ def _errors(answers: Answers) -> Table | None:
     truth, annotations = answers.stated, answers.said.get(answers.truth_attribute)
     if truth is None or annotations is None or not answers.binary:
         return None
+    questions = deciding(annotations, answers.known.get(truth.attribute))
     rows = []
     for name, column in _settings(answers).items():
         levels = answers.design.levels[name]
         first, last = (np.isclose(column, levels[place]) for place in (0, -1))
         statistic = error_difference(answers.answers, lambda seen: _label(truth, seen, answers), first, last)
         uncertainty = raters_resampled(
-            statistic, [annotations], answers.subjects, resamples=RESAMPLES, seed=answers.design.seed
+            statistic, questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed
         )
         attribute = answers.attributes[name]
         rows.append(
@@ -123,6 +126,6 @@ def _errors(answers: Answers) -> Table | None:
     return table("Error rate where raters say what is right, differences", _heads("levels", "points"), rows)
 
 
-def _label(truth: Truth, seen: Float[np.ndarray, " n"], answers: Answers) -> Float[np.ndarray, " n"]:
-    rated, _ = truth.as_rated(seen, answers.known.get(truth.attribute))
+def _label(truth: Truth, seen: Float[np.ndarray, "n p"], answers: Answers) -> Float[np.ndarray, " n"]:
+    rated = right_answers(answers, truth, seen)
     return rated if len(rated) == len(seen) else np.full(len(seen), np.nan)

@@ -17,7 +17,8 @@ from transect.analysis.sections.answers import Answers, words
 from transect.analysis.sections.conditions import condition, renumbered
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.rater_uncertainty import AddedByRaters, added_by_raters
-from transect.ratings.perceived_attributes import PerceivedAttribute
+from transect.effects.truth import Truth
+from transect.ratings.perceived_attributes import PerceivedAttribute, deciding, most_common
 from transect.records import Annotations
 
 RESAMPLES: Final = 200
@@ -128,7 +129,7 @@ def added(answers: Answers, groups: Grouping, measured: Measured) -> tuple[Added
     k, m = len(groups.condition.groups), len(fixed)
 
     def statistic(means: _Means, _: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
-        values = measured(rejudged(answers, means[:, -1])) if judge else fixed
+        values = measured(rejudged(answers, means[:, -len(judge) :])) if judge else fixed
         return rates(groups.recode(means), values, k).ravel()
 
     more = added_by_raters(statistic, questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed)
@@ -136,22 +137,35 @@ def added(answers: Answers, groups: Grouping, measured: Measured) -> tuple[Added
 
 
 def judging(answers: Answers) -> list[Annotations]:
-    """Single answers that decide what is right; none where the truth is no rater's, or of levels in no order."""
+    """Questions whose mean answers decide what is right, as `deciding` has them; none where raters do not decide it."""
     if not answers.judge or answers.judge not in answers.said or not answers.binary:
         return []
-    attribute = answers.known.get(answers.judge)
-    return [] if attribute is not None and attribute.nominal else [answers.said[answers.judge]]
+    return deciding(answers.said[answers.judge], answers.known.get(answers.judge))
 
 
-def rejudged(answers: Answers, means: Float[np.ndarray, " n"]) -> Answers:
-    """The same answers where raters with these mean answers say what is right; images without a truth keep none."""
-    if answers.stated is None:
-        return answers
-    label, _ = answers.stated.as_rated(means, answers.known.get(answers.stated.attribute))
+def rejudged(answers: Answers, means: _Means) -> Answers:
+    """The same answers where raters with these mean answers to `judging` say what is right.
+
+    Images without a truth keep none.
+    """
+    label = np.empty(0) if answers.stated is None else right_answers(answers, answers.stated, means)
     if len(label) != len(means):
         return answers
     truth = np.where(np.isfinite(answers.truth), label, np.nan)
     return replace(answers, truth=truth, errors=np.abs(answers.answers - truth))
+
+
+def right_answers(answers: Answers, truth: Truth, means: _Means) -> Float[np.ndarray, " _"]:
+    """The truth by mean answers to the questions that decide it: 0 or 1, NaN for none; empty where it is a number.
+
+    Of levels in no order an image has the most common one, and none at a tie.
+    """
+    attribute = answers.known.get(truth.attribute)
+    values = means[:, 0]
+    if attribute is not None and attribute.nominal:
+        codes = most_common(means)
+        values = np.where(codes < 0, np.nan, codes)
+    return truth.as_rated(values, attribute)[0]
 
 
 def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str, str]) -> list[str]:

@@ -225,7 +225,7 @@ def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[
 
 def _annotation(row: Row, question: RaterQuestion, flipped: bool) -> dict[str, object]:
     """An annotation without `completed_by`, which the service accepts only for its users; the rater is in `meta`."""
-    level = 1 - row.value if flipped and row.value is not None else row.value
+    level = question.turned(row.value) if flipped and row.value is not None else row.value
     choices = [(question.name, CANNOT_TELL if level is None else question.levels[level].name)]
     if question.follow_up and row.detail is not None:
         choices.append((question.name + FOLLOW_UP, question.follow_up.levels[row.detail]))

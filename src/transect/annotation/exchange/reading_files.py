@@ -60,7 +60,7 @@ def _mturk(path: Path, project: Project) -> list[Incoming]:
         answers.append(
             Incoming(
                 where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
-                _worker(row.get("WorkerId"), key, where), _turned(level, row.get("Input.flipped") == "1"),
+                _worker(row.get("WorkerId"), key, where), _turned(question, level, row.get("Input.flipped") == "1"),
                 None if level is None else _detail_by_place(question, _chosen(row, "follow_up"), where),
                 seconds=float(seconds) if seconds else None,
             )
@@ -148,7 +148,7 @@ def _label_studio(path: Path, project: Project) -> list[Incoming]:
             answers.append(
                 Incoming(
                     where, str(data.get("study", "")), str(data["first"]), str(data.get("second", "")), question.name,
-                    _rater_of(annotation, key, where), _turned(level, bool(data.get("flipped"))),
+                    _rater_of(annotation, key, where), _turned(question, level, bool(data.get("flipped"))),
                     _detail(question, choices.get(question.name + FOLLOW_UP, ""), where),
                     seconds=annotation.get("lead_time"),
                 )
@@ -172,9 +172,9 @@ def _worker(worker: object, key: bytes, where: str) -> str:
     return anonymous(str(worker), key)
 
 
-def _turned(level: int | None, flipped: bool) -> int | None:
+def _turned(question: RaterQuestion, level: int | None, flipped: bool) -> int | None:
     """The level as of the pair's own order."""
-    return 1 - level if flipped and level is not None else level
+    return question.turned(level) if flipped and level is not None else level
 
 
 def _detail(question: RaterQuestion, text: str, where: str) -> int | None:

@@ -10,7 +10,7 @@ import typer
 
 from transect.console.common_options import Json
 from transect.errors import BadInput
-from transect.jobs.annotate.command import Address, Questions, Run, print_fields
+from transect.jobs.annotate.command import Address, Photographs, Questions, Run, print_fields
 
 
 def simulate(
@@ -30,6 +30,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the answers.")] = 0,
     database: Address = None,
     questions: Questions = None,
+    photographs: Photographs = None,
     json: Json = False,
 ) -> None:
     """Have simulated raters answer, from the attributes that images were made with, to try a protocol without people.
@@ -42,7 +43,7 @@ def simulate(
     from transect.annotation.simulated_answers import simulate as answer
 
     settings = SimulatedRaters(raters, noise, lapse, dict(map(_place, place or ())), seed)
-    with closing((project := open_project(run, database, tuple(questions or ()))).database):
+    with closing((project := open_project(run, database, tuple(questions or ()), photographs=photographs)).database):
         taken = answer(project, settings, time.time())
     counts = {"answers": taken.answers, "already_there": taken.duplicates, "simulated_raters": raters}
     print_fields({**counts, "left_out": dict(taken.left_out)}, json)

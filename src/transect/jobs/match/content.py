@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from transect.datasets import features as files
-from transect.datasets.parquet import encoded_of
+from transect.datasets.picture_column import PictureColumn
 from transect.designs.matching import propensity
 from transect.effects.balance import Balance, Cell, joint
-from transect.errors import BadInput
 from transect.jobs.match.figures import MOST_PAIRS, MOST_REFUSED, Card, Content, Joint
 from transect.jobs.match.methods import sides
 from transect.jobs.match.options import Request
@@ -23,12 +20,12 @@ from transect.jobs.match.sample import Prepared
 
 _JOINT = 3
 _WIDEST_OVERLAP = 1024
-_KINDS = "expected PNG or JPEG bytes, or the path of such a file"
 
 
 def content_of(result: MatchResult) -> Content:
     """The page's content. Raises BadInput for a cell of `options.pictures` that is not a picture."""
-    shown = _Pictures(result.request)
+    request, column = result.request, result.request.options.pictures
+    shown = None if column is None else PictureColumn(request.table, column, request.root)
     names = [_named(result.request, name) for name in result.numbers.groups]  # of more than two the base first
     return Content(
         numbers=result.numbers,
@@ -48,11 +45,11 @@ def _named(request: Request, group: str) -> str:
     return f"{request.treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
 
 
-def _pairs(result: MatchResult, shown: _Pictures) -> list[Card]:
+def _pairs(result: MatchResult, shown: PictureColumn | None) -> list[Card]:
     if "a" not in result.table.column_names:
         return []
     rows = _from_nearest_to_farthest(result.table, MOST_PAIRS).to_pylist()
-    return [Card(r["a"], r["b"], r["distance"], "", shown.of(r["a"]), shown.of(r["b"])) for r in rows]
+    return [Card(r["a"], r["b"], r["distance"], "", _picture(shown, r["a"]), _picture(shown, r["b"])) for r in rows]
 
 
 def _from_nearest_to_farthest(rows: pa.Table, most: int) -> pa.Table:
@@ -70,7 +67,7 @@ def _references(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]
     return {"Matched images": (treated, control)}
 
 
-def _refused(result: MatchResult, shown: _Pictures) -> list[Card]:
+def _refused(result: MatchResult, shown: PictureColumn | None) -> list[Card]:
     """Of each reason in turn the nearest refused pair; images without any control come last."""
     matching = result.matched.pairs or result.matched.sets
     if matching is None:
@@ -82,8 +79,8 @@ def _refused(result: MatchResult, shown: _Pictures) -> list[Card]:
     cards = []
     for row in (order[place] for place in chosen):
         other, distance = near.get(row, (None, np.nan))
-        picture = None if other is None else shown.of(other)
-        cards.append(Card(row, other, distance, refused[row], shown.of(row), picture))
+        picture = None if other is None else _picture(shown, other)
+        cards.append(Card(row, other, distance, refused[row], _picture(shown, row), picture))
     return cards
 
 
@@ -161,27 +158,5 @@ def _joint(
     return joint(columns, *before), joint(columns, *after)
 
 
-class _Pictures:
-    """Pictures of the table's rows, read when they are asked for."""
-
-    def __init__(self, request: Request) -> None:
-        column = request.options.pictures
-        self.folder = request.root
-        self.values = None if column is None else files.column(request.table, column, "picture")
-
-    def of(self, row: int) -> bytes | None:
-        """PNG or JPEG bytes; None without a column of pictures or where the row has none."""
-        cell = None if self.values is None else self.values[row].as_py()
-        cell = {"path": cell} if isinstance(cell, str) else cell
-        encoded = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
-        picture = encoded.read_bytes() if isinstance(encoded, Path) else encoded
-        if picture is None and isinstance(cell, dict) and cell.get("path"):
-            raise BadInput(
-                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
-                "paths start at the table's folder and stay in it"
-            )
-        if cell is not None and picture is None and not isinstance(cell, dict | bytes):
-            raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")
-        if picture is not None and not picture.startswith((b"\x89PNG", b"\xff\xd8")):
-            raise BadInput(f"picture of row {row}: {_KINDS}")
-        return picture
+def _picture(shown: PictureColumn | None, row: int) -> bytes | None:
+    return None if shown is None else shown.of(row)

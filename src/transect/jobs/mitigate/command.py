@@ -44,6 +44,8 @@ def _show(result: MitigateResult) -> None:
 
     table(*result.rows(), False)
     numbers = result.numbers
+    if numbers.split:
+        say(f"split: {numbers.split}")
     if any(numbers.left_out.values()):
         say("left out: " + "; ".join(f"{count} {reason}" for reason, count in numbers.left_out.items() if count))
     if numbers.protocol is None:

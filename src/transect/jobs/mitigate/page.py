@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 from markupsafe import Markup
 
+from transect.mitigation.found_faces import FACELESS
 from transect.mitigation.numbers import MitigateNumbers
 from transect.reports import builder
 from transect.reports.blocks import (
@@ -255,10 +256,13 @@ def _methods(doc: WrittenDocument) -> Iterator[Block]:
             ),
         )
     ]
+    if doc.value("/split"):
+        facts.append(("Split", doc.text("/split")))
     left = [reason for reason, count in doc.value("/left_out").items() if count]
     reasons = [Markup("{} {}").format(doc.number(f"/left_out/{reason}", "count"), reason) for reason in left]
     if reasons:
         facts.append(("Left out", Markup("; ").join(reasons)))
+    facts += [(f"{FACELESS}, {name}", doc.number(place, "count")) for name, place in _faceless(doc)]
     if not doc.value("/protocol"):
         needs = "none: it needs a generator that sets the appearance and nothing else, as FaceWorld does"
         facts.append(("Audit by transects", needs))
@@ -266,6 +270,13 @@ def _methods(doc: WrittenDocument) -> Iterator[Block]:
     attackers = Markup("fresh, cross-fitted on the pictures to measure on: {}").format(doc.listed("/config/attackers"))
     yield Facts([*facts, ("Seeds", seeds), ("Attackers", attackers)], methods=True)
     yield from works_cited(doc)
+
+
+def _faceless(doc: WrittenDocument) -> Iterator[tuple[str, str]]:
+    """Mitigations that hide faces by a detector, and the place of the number of pictures in which it finds none."""
+    for place in doc.places("/mitigations"):
+        if FACELESS in (doc.value(f"{place}/seeds") or [{"notes": {}}])[0]["notes"]:
+            yield str(doc.value(f"{place}/name")), f"{place}/seeds/0/notes/{FACELESS}"
 
 
 def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:

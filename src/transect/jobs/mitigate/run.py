@@ -175,6 +175,7 @@ class _Run:
             data.labels or QUESTIONS,
             data.protected or PROTECTED,
             out / "pictures",
+            official=data.split == "official",
         )
         self.protocol: Protocol | None = None
         if data.source == "faceworld" and config.audit.subjects:

@@ -36,6 +36,9 @@ def neighbours(
     queries: Annotated[
         int | None, typer.Option(help="Look up the neighbours of N random images instead of all.")
     ] = None,
+    pictures: Annotated[
+        str | None, typer.Option(help="Column of the table with pictures (bytes or paths) for the report.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
     json: Json = False,
@@ -56,6 +59,7 @@ def neighbours(
         second=second,
         second_threshold=second_threshold,
         queries=queries,
+        pictures=pictures,
         seed=seed,
     )
     page = None if report is None else result.report(report)

@@ -23,11 +23,39 @@ class DistanceErrors:
 
 @final
 @dataclass(frozen=True, slots=True)
+class NearImage:
+    """One of an image's neighbours: its row, and its distance divided by that of the nearest."""
+
+    row: int
+    ratio: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """An image's neighbours by one distance, from the nearest; none for an image without features."""
+
+    distance: str
+    images: tuple[NearImage, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An image, by its row, and its neighbours by each distance."""
+
+    row: int
+    nearest: tuple[Nearest, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class NeighboursNumbers:
     """Distances compared. images: rows of the table; queries: images whose neighbours were looked up; k: how many each.
 
     distances: in the order of the features, last `images at random`, the error of a distance that keeps nothing.
-    notes: how ids of features and table were compared where they are not the same texts.
+    notes: how ids of features and table were compared where they are not the same texts. examples: a few images and
+    their neighbours, drawn by the seed.
     """
 
     images: int
@@ -37,3 +65,4 @@ class NeighboursNumbers:
     source: str
     seconds: float
     notes: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
-from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, TextTable, summary
+from transect.reports.blocks import Answer, Block, Bullets, Page, Paragraph, Part, Picture, TextTable, summary
 
 if TYPE_CHECKING:
     from transect.jobs.neighbours.run import NeighboursResult
@@ -24,10 +26,26 @@ def page_of(result: NeighboursResult) -> Page:
     parts = (
         summary(Answer((result.headline(),)), *remarks),
         Part("errors", "Errors by distance", (TextTable("Errors by distance", headings, rows),)),
+        Part("nearest", "Nearest images by each distance", tuple(_examples(result))),
         Part("sources", "Source", (Bullets([result.numbers.source]),)),
     )
     question = "Which distance keeps each attribute and the identity among the nearest images?"
     return Page("What nearest images share", parts, question=question)
+
+
+def _examples(result: NeighboursResult) -> Iterator[Block]:
+    """A few images, drawn at random, and their neighbours: pictures where a column has them, and rows."""
+    words = "Distances are divided by that to the nearest image; rows are numbered from 0."
+    missing = "" if result.sheets else " To see the pictures, give --pictures COLUMN."
+    yield Paragraph(f"A few images, drawn by the seed, and those that each distance finds nearest. {words}{missing}")
+    for number, example in enumerate(result.numbers.examples):
+        if result.sheets:
+            names = ", then ".join(each.distance for each in example.nearest)
+            caption = (
+                f"Row {example.row} at the left, and its neighbours from the nearest on; from top to bottom {names}"
+            )
+            yield Picture(result.sheets[number], caption)
+        yield TextTable(f"Nearest images of row {example.row}", *table_of(example))
 
 
 def notes(result: NeighboursResult) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Literal, final, get_args
 
@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from transect.datasets import features as files
 from transect.datasets.features import FeaturesLike
+from transect.datasets.picture_column import PictureColumn
 from transect.designs.matching import in_metric, layered
 from transect.designs.matching.metrics import Layers
 from transect.effects.neighbours import NEIGHBOURS, SOURCE, Preserved, preserved
 from transect.errors import BadInput
-from transect.jobs.neighbours.numbers import DistanceErrors, NeighboursNumbers
+from transect.jobs.neighbours.examples import chosen as chosen_examples
+from transect.jobs.neighbours.examples import nearest, sheet
+from transect.jobs.neighbours.numbers import DistanceErrors, Example, Nearest, NeighboursNumbers
 from transect.runs.inputs import TableLike, as_names, as_table, choice
 from transect.runs.result import JobResult
 
@@ -35,9 +38,11 @@ Kind = Literal["continuous", "categorical"]
 @final
 @dataclass(frozen=True, slots=True)
 class NeighboursResult(JobResult[NeighboursNumbers]):
-    """Distances compared. table: a row per distance and attribute."""
+    """Distances compared. table: a row per distance and attribute. sheets: a PNG of each example's neighbours."""
 
     JOB: ClassVar[str] = "neighbours"
+
+    sheets: tuple[bytes, ...] = field(default=(), repr=False)
 
     @property
     def table(self) -> pa.Table:
@@ -79,6 +84,7 @@ def neighbours(
     second: FeaturesLike | None = None,
     second_threshold: float | None = None,
     queries: int | None = None,
+    pictures: str | None = None,
     seed: int = 0,
 ) -> NeighboursResult:
     """How much of each attribute and of identity a distance preserves among the nearest images.
@@ -88,7 +94,8 @@ def neighbours(
     columns that near images should share, by default all numeric ones. categorical: numeric attributes whose values are
     classes; texts, booleans and columns of two values are classes anyway. identity: column of people. k: nearest
     images. second, second_threshold: an embedding in which neighbours must also be nearer than this; adds a row for
-    each distance. queries: look up the neighbours of this many random images instead of all. seed: of random images.
+    each distance. queries: look up the neighbours of this many random images instead of all. pictures: column of
+    pictures, bytes or paths below the table's folder, for the report. seed: of random images and of examples.
 
     Returns NeighboursResult: for each distance each attribute's error among the nearest images, and its standard error.
     The last row is images at random, the error of a distance that keeps nothing. Source: Singh et al. 2021, Table 2.
@@ -127,19 +134,31 @@ def neighbours(
         )
         return DistanceErrors(name, lacking, tuple(cells))
 
+    shown: dict[int, list[Nearest]] = {row: [] for row in chosen_examples(chosen, rows.num_rows, seed)}
     distances = []
     for name, source in sources.items():
         role = "features" if isinstance(source, str | Path) else name
         values = _flat(source, role, rows, layers, notes)
         distances.append(errors(name, values, narrowed=False))
+        for row, near in shown.items():
+            near.append(nearest(name, values, row, k))
         if second is not None and not _same(second, source):
             distances.append(errors(f"{name}, {_label(second)} < {threshold:g}", values, narrowed=True))
     chance = np.random.default_rng(seed).permutation(rows.num_rows).astype(np.float64)[:, None]
     distances.append(errors(RANDOM, chance, narrowed=False))
     count = rows.num_rows if chosen is None else len(chosen)
     seconds = round(time.perf_counter() - started, 3)
-    numbers = NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds, tuple(notes))
-    return NeighboursResult(numbers)
+    examples = tuple(Example(row, tuple(near)) for row, near in shown.items())
+    numbers = NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds, tuple(notes), examples)
+    return NeighboursResult(numbers, _sheets(examples, rows, pictures, table))
+
+
+def _sheets(examples: Sequence[Example], rows: pa.Table, pictures: str | None, table: TableLike) -> tuple[bytes, ...]:
+    if pictures is None:
+        return ()
+    folder = Path(table).parent if isinstance(table, str | Path) else Path()
+    column = PictureColumn(rows, pictures, folder)
+    return tuple(sheet(example, column) for example in examples)
 
 
 def _check(
