@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,8 +21,9 @@ from transect.console.target_options import (
     Timeout,
 )
 from transect.errors import BadInput
-from transect.jobs.search.comparison import SearchComparison
-from transect.jobs.search.request import DEFAULT_ALPHA
+
+if TYPE_CHECKING:
+    from transect.jobs.search.comparison import SearchComparison
 
 
 def search(
@@ -160,6 +161,8 @@ def search(
 
 def _alpha(text: str | None, compare: str | None) -> float:
     """The weight of one search; that of a comparison is not used."""
+    from transect.jobs.search.request import DEFAULT_ALPHA
+
     weights = _numbers(text)
     if len(weights) > 1 and compare is None:
         raise BadInput(f"--alpha: expected one weight, got {text!r}; give several with --compare")
@@ -177,6 +180,8 @@ def _comparison(
     compare: str | None, alpha: str | None, repeats: int | None, goal: str | None, method: str
 ) -> SearchComparison | None:
     """What --compare asks for; None without it. Raises BadInput for options that do not belong together."""
+    from transect.jobs.search.comparison import SearchComparison
+
     if compare is None:
         if repeats is not None:
             raise BadInput("--repeats: expected --compare with it, got none; name the methods to compare")
