@@ -243,7 +243,7 @@ def test_chosen_models_hold_for_other_raters(monkeypatch):
         alone = models.MODELS[name].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
         (row,), (plain,) = rows(apart, title), rows(same, title)
         assert (plain["low"], plain["high"], plain["p"]) == pytest.approx(
-            (place(alone.low), place(alone.high), alone.p)
+            (float(place(alone.low)), float(place(alone.high)), alone.p)
         )
         assert row["low"] < plain["low"] < plain["high"] < row["high"]
         assert row["p"] > plain["p"]
