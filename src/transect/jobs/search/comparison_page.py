@@ -197,10 +197,12 @@ def _totals(doc: WrittenDocument) -> Iterator[Block]:
     headings = ("Search", "Weight of diversity", *spread, "Without an answer")
     yield TextTable("Failures of each search", headings, rows, numbers=range(1, 6))
     rows = [[doc.text(f"{at}/name"), *_spread(doc, f"{at}/apart")] for at in doc.places("/arms")]
+    yield Heading("Far apart")
     yield TextTable("Failures far apart", ("Search", *spread), rows, numbers=range(1, 4))
     compared = [at for at in doc.places("/arms") if doc.value(f"{at}/more_than_random") is not None]
     rows = [[doc.text(f"{at}/name"), *_spread(doc, f"{at}/more_than_random", signed=True)] for at in compared]
     if rows:
+        yield Heading("More than random points with the same seed")
         yield TextTable("Failures more than random points", ("Search", *spread), rows, numbers=range(1, 4))
     if doc.value("/arms/0/failures/reason"):
         yield Paragraph(f"A median without an interval: {doc.text('/arms/0/failures/reason')}.", "fine")
