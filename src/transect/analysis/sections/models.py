@@ -204,7 +204,7 @@ def _table(
     return table(model.title, heads, rows)
 
 
-def _raters(answers: Answers, columns: Columns) -> adjusted_raters.Raters | None:
+def _raters(answers: Answers, columns: Mapping[str, Float[np.ndarray, " n"]]) -> adjusted_raters.Raters | None:
     """The raters behind perceived columns or right answers; None where there are none of single answers."""
     raters, judge = adjusted_raters.of(answers, columns), judging(answers)
     return adjusted_raters.Raters({}, judge) if raters is None and judge else raters
