@@ -1,5 +1,6 @@
 """Shape checking on request: jaxtyping's annotations hold at run time. And: no property fails of a busy machine."""
 
+import functools
 import importlib.util
 import itertools
 import os
@@ -7,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
@@ -19,6 +21,9 @@ settings.load_profile("transect")
 
 # No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
 os.fsync = lambda _handle: None
+
+# Typer makes every command and option anew for each invocation.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
