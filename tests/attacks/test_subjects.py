@@ -6,7 +6,7 @@ import pytest
 from habits import habits, nulls_exceeded
 
 from transect.attacks import Settings, labelled
-from transect.attacks.attackers import Bayes, load
+from transect.attacks.attackers import Bayes, Mlp, load
 from transect.attacks.estimation import Plan
 from transect.attacks.records import Attack
 from transect.attacks.scoring import difference, leakage
@@ -21,6 +21,23 @@ def test_folds_hold_whole_subjects_and_classes_alike():
         people = set(data.subjects[fold.test].tolist())
         assert not people & set(data.subjects[fold.train].tolist())
         assert np.abs(np.bincount(data.protected[fold.test]) / 7 - 43 / 10).max() <= 1
+
+
+@pytest.mark.parametrize("attacker", [Bayes(), Mlp()])
+def test_a_learning_curve_draws_whole_people(attacker):
+    """Of 40 people 32 are learned from, 16 of each class; a quarter are 4 of each, with all of their 5 pictures."""
+    data = habits(seed=3, people=40, pictures=5)
+    plan = Plan.of(data, attacker, Settings(rounds=1))
+    for share, people in ((0.25, 4), (0.5, 8)):
+        for problem in plan.evidence(data.labels, share).rounds[0]:
+            drawn, pictures = np.unique(data.subjects[problem.train], return_counts=True)
+            assert pictures.tolist() == [5] * 2 * people
+            assert np.bincount(data.protected[problem.train]).tolist() == [5 * people] * 2
+            assert not set(drawn.tolist()) & set(data.subjects[problem.test].tolist())
+    few = Plan.of(data, Mlp(), Settings(rounds=1, train_per_class=20))
+    (problem, *_) = few.evidence(data.labels, 0.5).rounds[0]
+    assert np.bincount(data.protected[problem.train]).tolist() == [10, 10]  # half of 20, of 8 people of each class
+    assert len(np.unique(data.subjects[problem.train])) <= 16
 
 
 def test_the_null_moves_whole_subjects_and_keeps_the_classes_of_each_fold():

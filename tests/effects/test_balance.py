@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 from transect.designs.matching import make_sample
 from transect.designs.matching.coarsened import stratum_weights
 from transect.effects.balance import balance, effects, joint, verdict
+from transect.errors import BadInput
 
 I = np.arange(40)  # noqa: E741  (R's i below)
 TREATED = (I % 3 == 0).astype(float)
@@ -30,7 +31,7 @@ def test_before_matching_equals_matchit():
     sqrt((p1 (1 - p1) + p0 (1 - p0)) / 2) as the spread of a binary covariate, we the variances with n - 1 everywhere:
     for `young` the factor is sqrt of the ratio of the two.
     """
-    found = {one.covariate: one.before for one in balance(COVARIATES, A, B, (A, B))}
+    found = {one.covariate: one.before for one in balance(COVARIATES, A, B, (A, B), weights=np.ones(40))}
     for name, expected in {
         "age": (32.5, 36.0769230769, -0.39289697335, 1.097387682, 0.280219780220),
         "x": (4.0, 3.8846153846, 0.03904489542, 1.339377705, 0.065934065934),
@@ -83,7 +84,7 @@ def test_by_hand():
 def test_ks_equals_scipys(seed):
     rng = np.random.default_rng(seed)
     values = np.round(rng.normal(size=30), 1)
-    made = balance({"v": values}, np.arange(12), np.arange(12, 30), (np.arange(12), np.arange(12, 30)))[0]
+    made = balance({"v": values}, np.arange(12), np.arange(12, 30), (np.arange(12), np.arange(12, 24)))[0]
     assert made.before.ks == pytest.approx(ks_2samp(values[:12], values[12:]).statistic)
 
 
@@ -94,6 +95,32 @@ def test_missing_values_are_left_out_of_their_covariate_alone():
     assert np.isnan(v.after.smd)
     assert w.before.n == (2.0, 2.0)
     assert verdict([v, w]).startswith("not balanced: v (unknown), w (+")
+
+
+def test_several_b_of_an_a_share_its_weight():
+    """Two a, the first with three b: its b weigh a third each, the other's b 1. Row by row the first a counts thrice."""
+    old = {"old": np.array([1.0, 1, 1, 1, 1, 0])}
+    groups, pairs = (np.array([0, 5]), np.arange(1, 5)), (np.array([0, 0, 0, 5]), np.array([1, 2, 3, 4]))
+    side = balance(old, *groups, pairs)[0].after
+    assert (side.treated, side.control) == (0.5, 1.0)  # b: three of a third, and the fourth of 1
+    assert side.n == (2.0, 3.0)  # (1/2)^2 + 3 (1/6)^2 = 1/3
+    values = {"v": np.array([3.0, 0, 0, 9, 0, 1])}
+    side = balance(values, *groups, pairs)[0].after
+    assert (side.treated, side.control) == (2.0, pytest.approx(1.5))  # (3 + 1) / 2 and (9/3 + 0) / 2
+    cells = joint({"old": old["old"], "far": (values["v"] > 2).astype(float)}, *pairs, paired=True)
+    assert [(cell.treated, cell.control) for cell in cells] == [
+        (0.5, 0.0),
+        (0.0, 0.0),
+        (0.0, pytest.approx(5 / 6)),
+        (0.5, pytest.approx(1 / 6)),
+    ]
+    missing = {"v": np.array([3.0, 0, np.nan, 9, 0, 1])}
+    assert balance(missing, *groups, pairs)[0].after.control == pytest.approx(2.25)  # 9/2 and 0, as the outcome has it
+
+
+def test_groups_are_no_pairs():
+    with pytest.raises(BadInput, match="the a and the b of each pair, got 14 and 26; pass weights for groups"):
+        balance(COVARIATES, A, B, (A, B))
 
 
 def test_the_gate_names_the_farthest_first():

@@ -133,6 +133,19 @@ def test_a_level_chosen_by_every_answer_has_no_finite_strength():
     assert tied.strengths[1].estimate == pytest.approx(np.log(7))  # 3.5 of 4
 
 
+def test_answers_without_variance_have_no_interval():
+    """All ties order nothing. Graded answers that are all .7: ln(.7 / .3), and no answer shows how far another strays."""
+    four = [0] * 4, [1] * 4
+    people = [0, 0, 1, 1], ["a", "b", "a", "b"]
+    zero, tied = pair_ranking(*four, [0.5] * 4, *people).strengths
+    assert zero.reason == tied.reason == "all of 4 answers are ties, which order no levels"
+    assert np.isnan([zero.estimate, zero.low, tied.estimate, tied.low]).all()
+    graded = pair_ranking(*four, [0.7] * 4, *people).strengths[1]
+    assert graded.estimate == pytest.approx(np.log(0.7 / 0.3))
+    assert np.isnan([graded.low, graded.high]).all()
+    assert graded.reason == "4 answers that do not differ from what the strengths say"
+
+
 def test_levels_that_were_never_compared():
     ranking = pair_ranking([0, 0, 2, 2], [1, 1, 3, 3], [1, 0, 1, 0], [0, 1, 0, 1], list("aaaa"))
     assert "not all levels were compared" in ranking.strengths[3].reason

@@ -157,23 +157,29 @@ class Plan:
     ) -> Problem:
         """Equal classes are drawn for networks, on request, and for everything in the published protocol.
 
-        share: of the rows that are learned from otherwise, of each class.
+        share: of the rows that are learned from otherwise, of each class; of people where they repeat.
         """
         train, development, test = fold.train, fold.development, fold.test
-        published, keys = self.settings.published, self.data.keys
+        published, keys, subjects = self.settings.published, self.data.keys, self.data.subjects
+        if share < 1 and subjects is not None:
+            train = stratified_draw(train, protected, keys, seed, share, subjects)
         if published or self.attacker.is_random or self.settings.train_per_class:
             train = balanced_draw(train, protected, keys, seed, self._size(train, protected, share))
-        elif share < 1:
+        elif share < 1 and subjects is None:
             train = stratified_draw(train, protected, keys, seed, share)
         if published:
             development = balanced_draw(development, protected, keys, seed, self.settings.test_per_class)
             test = balanced_draw(test, protected, keys, seed, self.settings.test_per_class)
         kept = development if published else train[:0]
-        return Problem(evidence, protected, self.data.n_classes, train, test, kept, seed, self.data.subjects)
+        return Problem(evidence, protected, self.data.n_classes, train, test, kept, seed, subjects)
 
     def _size(self, rows: Int[np.ndarray, " m"], protected: Int[np.ndarray, " n"], share: float) -> int:
+        """Rows of each class; where people repeat, the share was drawn of them, and these are all of their rows."""
         smallest = int(np.bincount(protected[rows], minlength=self.data.n_classes).min())
-        return max(1, round(share * (self.settings.train_per_class or smallest)))
+        wanted = self.settings.train_per_class
+        if self.data.subjects is not None and share < 1:
+            return min(smallest, max(1, round(share * wanted))) if wanted else smallest
+        return max(1, round(share * (wanted or smallest)))
 
 
 def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> list[list[Attack]]:

@@ -73,22 +73,37 @@ def balanced_draw(
 
 
 def stratified_draw(
-    rows: Rows, protected: Int[np.ndarray, " n"], keys: UInt64[np.ndarray, " n"], seed: int, share: float
+    rows: Rows,
+    protected: Int[np.ndarray, " n"],
+    keys: UInt64[np.ndarray, " n"],
+    seed: int,
+    share: float,
+    subjects: UInt64[np.ndarray, " n"] | None = None,
 ) -> Rows:
     """The same share of the rows of each class, drawn without replacement; at least one of each.
+
+    With subjects, the share of the subjects of each class, each with all its rows: more rows of the same people teach
+    an attacker less than those of others. A subject with several classes counts as one of its most frequent class.
 
     >>> from transect.attacks.chance import item_keys
     >>> groups = np.array([0] * 8 + [1] * 2)
     >>> np.bincount(groups[stratified_draw(np.arange(10), groups, item_keys(range(10)), seed=0, share=0.5)]).tolist()
     [4, 1]
+    >>> people = item_keys("aaaabbbbcc")
+    >>> stratified_draw(np.arange(10), groups, item_keys(range(10)), 0, 0.5, people).tolist()[-2:]  # a or b, and c
+    [8, 9]
     """
-    order = rows[np.argsort(uniforms(keys[rows], _DRAW_SALT, seed), kind="stable")]
-    groups = [order[protected[order] == group] for group in np.unique(protected[rows])]
-    return (
-        np.sort(np.concatenate([members[: max(1, round(share * len(members)))] for members in groups]))
-        if groups
-        else rows
-    )
+    if not len(rows):
+        return rows
+    if subjects is None:
+        units, where, groups = keys[rows], np.arange(len(rows)), protected[rows]
+    else:
+        units, where = np.unique(subjects[rows], return_inverse=True)
+        groups = _most_frequent(where, protected[rows], len(units))
+    order = np.argsort(uniforms(units, _DRAW_SALT, seed), kind="stable")
+    members = [order[groups[order] == group] for group in np.unique(groups)]
+    chosen = np.concatenate([part[: max(1, round(share * len(part)))] for part in members])
+    return np.sort(rows[np.isin(where, chosen)])
 
 
 def subject_folds(
@@ -104,11 +119,17 @@ def subject_folds(
     True
     """
     units, where = np.unique(subjects, return_inverse=True)
+    groups = _most_frequent(where, protected, len(units))
+    return _dealt(groups, uniforms(units, _FOLD_SALT, seed), n_folds)[where]
+
+
+def _most_frequent(
+    where: Int[np.ndarray, " n"], protected: Int[np.ndarray, " n"], n_units: int
+) -> Int[np.ndarray, " u"]:
+    """The most frequent class of each unit's items; where: the unit of each."""
     n_classes = int(protected.max(initial=0)) + 1
-    counts = np.bincount(where * n_classes + protected, minlength=len(units) * n_classes)
-    return _dealt(counts.reshape(len(units), n_classes).argmax(axis=1), uniforms(units, _FOLD_SALT, seed), n_folds)[
-        where
-    ]
+    counts = np.bincount(where * n_classes + protected, minlength=n_units * n_classes)
+    return np.asarray(counts.reshape(n_units, n_classes).argmax(axis=1))
 
 
 def exchanged(

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from transect.effects.intervals import wilson
+from transect.errors import BadInput
 from transect.records import Effect
 
 GATE: Final = 0.1
@@ -70,12 +71,14 @@ def balance(
 ) -> list[Balance]:
     """Balance of each covariate between two groups of images, and between the matched ones among them.
 
-    treated, control: the groups before matching, as row numbers; matched: the a and the b of the pairs, a row as often
-    as it is in a pair. weights, [n]: weigh the matched rows (with all of both groups for weighting methods). A missing
-    value (NaN) leaves that image out for that covariate.
+    treated, control: the groups before matching, as row numbers; matched: the a and the b of each pair. Each a counts
+    once, and each of its b by one over their number, as in `pair_outcome`. weights, [n]: of the matched rows, which are
+    then no pairs (weighting methods). A missing value (NaN) leaves that image out for that covariate.
 
     Returns one Balance per covariate, in order. A covariate that does not vary in either group has SMD 0 where the
     means are equal, NaN otherwise. With no pair, after is NaN.
+
+    Raises BadInput where matched holds more of one side than of the other, and there are no weights.
 
     >>> young = {"young": np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])}
     >>> result = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
@@ -87,7 +90,11 @@ def balance(
     for name, values in covariates.items():
         spread = _spread(values[treated], values[control])
         before = _side(_known(values[treated]), _known(values[control]), spread)
-        after = [_known(values[rows], None if weights is None else weights[rows]) for rows in matched]
+        after = (
+            [_known(values[rows], weights[rows]) for rows in matched]
+            if weights is not None
+            else [_known(values, share) for share in _of_pairs(np.isfinite(values), *matched)]
+        )
         balances.append(Balance(name, before, _side(after[0], after[1], spread), name in names_used))
     return balances
 
@@ -161,11 +168,16 @@ class Cell:
 
 
 def joint(
-    covariates: Mapping[str, Float[np.ndarray, " n"]], a: Int[np.ndarray, " a"], b: Int[np.ndarray, " b"]
+    covariates: Mapping[str, Float[np.ndarray, " n"]],
+    a: Int[np.ndarray, " a"],
+    b: Int[np.ndarray, " b"],
+    *,
+    paired: bool = False,
 ) -> list[Cell]:
     """Joint distribution of binary covariates in two groups of rows (Singh et al. 2021, Fig. 6 and C1).
 
-    Rows with a missing value are left out. Shares of a group add up to 1; NaN where the group is empty.
+    paired: a and b are the images of pairs, weighted as in `balance`. Rows with a missing value are left out. Shares of
+    a group add up to 1; NaN where the group is empty.
 
     >>> cells = joint({"x": np.array([0.0, 1.0, 1.0])}, np.array([0, 1]), np.array([2]))
     >>> [(cell.levels, cell.treated, cell.control) for cell in cells]
@@ -173,18 +185,37 @@ def joint(
     """
     names = list(covariates)
     table = np.column_stack([covariates[name] for name in names])
-    groups = [rows[np.isfinite(table[rows]).all(axis=1)] for rows in (a, b)]
+    known = np.isfinite(table).all(axis=1)
+    counts = _of_pairs(known, a, b) if paired else [np.bincount(rows, minlength=len(known)) for rows in (a, b)]
+    weights = [np.where(known, count, 0) / max(float(count[known].sum()), 1) for count in counts]
     cells = []
     for levels in itertools.product((0, 1), repeat=len(names)):
-        counts = [int((table[rows] == levels).all(axis=1).sum()) for rows in groups]
-        share_a, share_b = (n / len(rows) if len(rows) else np.nan for n, rows in zip(counts, groups, strict=True))
-        ends_a, ends_b = (_wilson(n, len(rows)) for n, rows in zip(counts, groups, strict=True))
-        cells.append(Cell(dict(zip(names, levels, strict=True)), share_a, share_b, ends_a, ends_b))
+        sides = [_share(weight, (table == levels).all(axis=1)) for weight in weights]
+        cells.append(Cell(dict(zip(names, levels, strict=True)), sides[0][0], sides[1][0], sides[0][1], sides[1][1]))
     return cells
 
 
 _Weighted = tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]
 """Values and their weights, which sum to 1."""
+
+
+def _of_pairs(
+    known: Bool[np.ndarray, " n"], a: Int[np.ndarray, " a"], b: Int[np.ndarray, " b"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Weights of all images as a and as b: 1 for an a, and for each of its b with a value one over their number."""
+    if len(a) != len(b):
+        raise BadInput(f"expected the a and the b of each pair, got {len(a)} and {len(b)}; pass weights for groups")
+    as_a = (np.bincount(a, minlength=len(known)) > 0).astype(np.float64)
+    a, b = a[known[b]], b[known[b]]
+    share = 1 / np.bincount(a, minlength=len(known))[a]
+    return as_a, np.bincount(b, share, len(known))
+
+
+def _share(weight: Float[np.ndarray, " n"], inside: Bool[np.ndarray, " n"]) -> tuple[float, tuple[float, float]]:
+    """The weight inside, which is 1 for all, and Wilson's interval; NaN where nothing has a weight."""
+    n = _effective((weight, weight[weight > 0]))
+    share = float(weight[inside].sum()) if n else np.nan
+    return share, _wilson(round(share * n, 9) if n else 0, n)
 
 
 def _side(treated: _Weighted, control: _Weighted, spread: float) -> Side:

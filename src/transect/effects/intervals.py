@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 
 from transect.effects import bootstrap
 
@@ -221,6 +221,28 @@ def newcombe(
     low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
     high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     return np.asarray(low), np.asarray(high)
+
+
+def median_interval(
+    values: Float[np.ndarray, "n k"], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Interval of the median of each column, from one of its values to another, whatever the distribution.
+
+    The sign test inverted: of n values the c-th smallest to the c-th largest, with the largest c for which chance puts
+    fewer than c values on one side of the median in at most 1 - confidence of all cases. Scheffé and Tukey 1945.
+
+    Returns low and high; NaN where n is too small, below 6 values at 95 %.
+
+    >>> low, high = median_interval(np.array([[3.0], [9.0], [4.0], [4.0], [5.0], [60.0]]))
+    >>> low.tolist(), high.tolist()  # too small or too large with a chance of 2 / 2^6 = 3.1 %
+    ([3.0], [60.0])
+    """
+    n, ordered = len(values), np.sort(values, axis=0)
+    outside = 2 * bdtr(np.arange(n), n, 0.5)
+    c = int((outside <= 1 - confidence).sum())
+    if not c:
+        return np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
+    return ordered[c - 1], ordered[n - c]
 
 
 def mean_interval(

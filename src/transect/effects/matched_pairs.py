@@ -28,8 +28,9 @@ NO_PAIR: Final = "no pair has both outcomes"
 class PairOutcome:
     """Mean outcome of the a minus that of the b of pairs, NaN with a reason where it cannot be estimated.
 
-    n_pairs, n_missing: pairs (a with the mean of its b, where it has several) with and without both outcomes. bounds:
-    Rosenbaum's, None with no_bounds where they are not of pairs.
+    n_pairs, n_missing: pairs (a with the mean of its b, where it has several) with and without both outcomes.
+    is_binary: whether it is a difference of proportions. bounds: Rosenbaum's, None with no_bounds where they are not of
+    pairs.
     """
 
     estimate: float
@@ -51,6 +52,7 @@ def pair_outcome(
     a: Int[np.ndarray, " m"],
     b: Int[np.ndarray, " m"],
     *,
+    reach: float | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairOutcome:
@@ -58,7 +60,9 @@ def pair_outcome(
 
     values: the outcome of every image [n], NaN where it has none; a, b: the images of each pair, as `greedy` and
     `optimal` give them. A pair without both outcomes is left out and counted. An a that is in several pairs is
-    compared with the mean of its b, as one; Rosenbaum's bounds are then left out, which are of pairs.
+    compared with the mean of its b, as one; Rosenbaum's bounds are then left out, which are of pairs. reach: the
+    largest difference that a pair can have if the outcome is a proportion: 1 of 0 and 1, 2 of the change of two such
+    columns; 0 for a number. Default: 1 where all outcomes of the pairs are 0 or 1, else 0.
 
     Returns PairOutcome.
 
@@ -74,11 +78,14 @@ def pair_outcome(
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
     d, several = _differences(values, a, b)
     known = d[np.isfinite(d)]
-    binary = bool(np.isin(values[rows][np.isfinite(values[rows])], (0.0, 1.0)).all())
+    reach = proportion_reach(values[rows]) if reach is None else reach
     if not len(known):
         nothing = (np.nan,) * 4
-        return PairOutcome(*nothing, 0, len(d), binary, "", "", NO_PAIR, None, NO_PAIR)
-    bounds = mean_difference_interval(known[:, None], binary=binary, confidence=confidence, seed=seed)
+        return PairOutcome(*nothing, 0, len(d), reach > 0, "", "", NO_PAIR, None, NO_PAIR)
+    most = np.array([reach or 1.0])  # a change is the average of two differences, twice
+    bounds = mean_difference_interval(
+        known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=confidence, seed=seed
+    )
     p, tests = sign_flip(known[:, None], seed=seed)
     return PairOutcome(
         float(known.mean()),
@@ -87,13 +94,24 @@ def pair_outcome(
         float(p[0]),
         len(known),
         len(d) - len(known),
-        binary,
+        reach > 0,
         bounds.methods[0],
         tests[0],
         "" if bounds.methods[0] else "one pair, or differences that do not vary: no interval",
         None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - confidence),
         "bounds are of pairs, not of one image with several" if several else "",
     )
+
+
+def proportion_reach(values: Float[np.ndarray, " n"], before: Float[np.ndarray, " n"] | None = None) -> float:
+    """The `reach` of an outcome by its column: 1 of 0 and 1, 2 of its change since another such column, 0 of a number.
+
+    >>> proportion_reach(np.array([0.0, 1.0, np.nan])), proportion_reach(np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+    (1.0, 2.0)
+    """
+    columns = [values] if before is None else [values, before]
+    binary = all(np.isin(column[np.isfinite(column)], (0.0, 1.0)).all() for column in columns)
+    return float(len(columns)) if binary else 0.0
 
 
 def _differences(

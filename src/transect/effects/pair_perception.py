@@ -25,6 +25,7 @@ from transect.effects.intervals import wilson
 from transect.effects.likelihood import LOGIT, maximise
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.errors import BadInput
+from transect.runs.wording import counted
 
 BRADLEY_TERRY: Final = (
     "Bradley and Terry 1952, Rank analysis of incomplete block designs, doi:10.2307/2334029",
@@ -132,8 +133,8 @@ def perceived_difference(
     Intervals are Wilson's on the number of independent answers that would vary as much, with Student's quantile; where
     all answers are equal, on the number of subjects or of raters, whichever is smaller. They hold for other subjects
     and other raters. NaN with the reason for one rater, one subject, or one rater a subject; everything is NaN without
-    an answer. 95 % intervals covered 93 to 100 % in simulations with 3 to 8 raters whose log odds differed by a
-    standard deviation of 0 to 1, and 91 % of the time where it was 2 (`tests/statistical/test_pair_coverage.py`).
+    an answer. 95 % intervals covered 94 to 100 % in simulations with 10 and 40 subjects and 3 to 8 raters, whose log
+    odds differed by a standard deviation of 0 to 2 (`tests/statistical/test_pair_coverage.py`).
 
     Raises BadInput for lengths that differ, or a value beyond the scale.
 
@@ -178,9 +179,11 @@ def pair_ranking(
     them for a tie or a graded answer, NaN where the rater could not tell. subject, rater [r]: labels. levels: how many
     there are (default: those that occur). Every answer counts equally.
 
-    Intervals are Student's on the log odds, as `crossed_variance` has them. NaN with the reason where the likelihood
-    has no maximum: levels that were never compared, or that were chosen always or never. The shares of `compared` and
-    their intervals remain.
+    Intervals are Student's on the log odds, as `crossed_variance` has them; none where answers do not vary. NaN with
+    the reason where all answers are ties, and where the likelihood has no maximum: levels that were never compared, or
+    that were chosen always or never. The shares of `compared` and their intervals remain. 95 % intervals covered 93 to
+    100 % in simulations with 30 subjects and 3 or 8 raters, whose strengths of a level differed by a standard deviation
+    of 0 to 2 (`tests/statistical/test_pair_coverage.py`).
 
     Raises BadInput for lengths that differ, an answer beyond 0 and 1, or a level beyond `levels`.
 
@@ -274,15 +277,23 @@ def _strengths(
     ranked = [Bounded(0.0, 0.0, 0.0)]
     for place, estimate in enumerate(coefficients.tolist()):
         result = crossed_variance(*fit, np.eye(k - 1)[place], answers.subject, answers.rater)
-        half = np.nan if result.reason else float(stdtrit(result.freedom, (1 + confidence) / 2)) * result.variance**0.5
-        ranked.append(Bounded(estimate, estimate - half, estimate + half, result.reason))
+        reason = result.reason
+        if not reason and not result.variance > _ROUNDING / fit[2].sum():
+            reason = f"{counted(len(answers.value), 'answer')} that do not differ from what the strengths say"
+        half = np.nan if reason else float(stdtrit(result.freedom, (1 + confidence) / 2)) * result.variance**0.5
+        ranked.append(Bounded(estimate, estimate - half, estimate + half, reason))
     return tuple(ranked)
 
 
 def _unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: np.ndarray, k: int) -> str:
-    """Why the likelihood has no maximum; "" where it has. It has one if every level beat every other by some chain."""
+    """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one.
+
+    The likelihood has a maximum if every level beat every other by some chain.
+    """
     if not len(value):
         return UNANSWERED
+    if (value == 0.5).all():
+        return f"all of {counted(len(value), 'answer')} are ties, which order no levels"
     more, less = value > 0, value < 1
     beaten, by = np.concatenate([low[more], high[less]]), np.concatenate([high[more], low[less]])
     graph = csr_array((np.ones(len(by)), (beaten, by)), shape=(k, k))

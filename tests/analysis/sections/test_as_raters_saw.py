@@ -1,5 +1,7 @@
 """Errors counted by, cut at, adjusted for and set beside what raters saw, on tables that can be worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_answers import answers as answers_of
@@ -10,13 +12,16 @@ from transect.analysis.sections import (
     adjustment,
     balance,
     interrogation,
+    models,
     other_raters,
     regrouped,
     seen_together,
+    splits,
     thresholds,
 )
 from transect.effects.adjustment import balakrishnan
 from transect.effects.interrogation import Condition
+from transect.effects.likelihood import LOGIT, POISSON
 from transect.effects.truth import Truth
 from transect.ratings.perceived_attributes import PerceivedAttribute, PerceivedGroups
 from transect.records import Annotations, Attribute, Design, Question
@@ -258,6 +263,45 @@ def test_raters_add_to_a_coefficient_what_moves_it():
     same = adjusted_raters.Raters({"gender": said(np.tile(one.perceived["gender"][:, None], (1, 3)))}, [])
     assert (adjusted_raters.coefficients(one, columns, same, fit, {}).variance == 0).all()
     assert adjusted_raters.coefficients(one, columns, apart, fit, {}).variance.shape == (2,)
+
+
+def test_chosen_models_hold_for_other_raters(monkeypatch):
+    """Raters far apart widen every interval; raters who say the same leave those by subject; p is 5 % where it ends."""
+    monkeypatch.setattr(adjusted_raters, "RESAMPLES", 40)
+    one, _ = coefficients()
+    mean = one.perceived["gender"]
+    seen = {**one.seen, GENDER: perceived("gender", np.tile(mean[:, None], 3))}
+    alike = replace(one, seen=seen)
+    names = {"Least squares": "ols", "Logistic r": "logit", "Modified": "poisson", "Logistic GEE": "gee"}
+    apart, same = (checked(models.section(study, list(names.values()))) for study in (one, alike))
+    at = splits.splits(one, {"gender": mean}, {})["gender"]
+    for title, name in names.items():
+        place = np.exp if models.MODELS[name].ratio else np.asarray
+        alone = models.MODELS[name].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
+        (row,), (plain,) = rows(apart, title), rows(same, title)
+        assert (plain["low"], plain["high"], plain["p"]) == pytest.approx(
+            (float(place(alone.low)), float(place(alone.high)), alone.p)
+        )
+        assert row["low"] < plain["low"] < plain["high"] < row["high"]
+        assert row["p"] > plain["p"]
+        assert (row["p"] < 0.05) == (not row["low"] <= place(0.0) <= row["high"])
+    added = adjusted_raters.differences(one, {"gender": at}, adjusted_raters.of(one, {"gender": mean}))["gender"]
+    ols = models.MODELS["ols"].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
+    (row,) = rows(apart, "Least squares")
+    half = 4.30265 * np.sqrt(added.variance[1])  # Student's with 2 degrees of freedom, of three raters
+    assert row["high"] == pytest.approx(ols.estimate + np.hypot(ols.high - ols.estimate, half), rel=1e-4)
+    assert "intervals and p hold for other raters too" in apart["text"][1]
+    assert any("Cameron" in source for source in apart["sources"])
+    unknown = replace(one, seen={})
+    assert "Ratings are one value per image" in checked(models.section(unknown, ["ols"]))["warnings"][0]
+
+
+def test_what_raters_add_to_ratios_is_of_the_ratio_itself():
+    """Errors at 1 of 4 images of one side and 3 of 4 of the other: odds 1/3 and 3, a risk three times as high."""
+    wrong, side = np.array([1.0, 0, 0, 0, 1, 1, 0, 1]), np.repeat([0.0, 1.0], 4)
+    assert np.exp(adjusted_raters._log_ratio(LOGIT, wrong, side, [])) == pytest.approx([9.0])
+    assert np.exp(adjusted_raters._log_ratio(POISSON, wrong, side, [])) == pytest.approx([3.0])
+    assert np.isnan(adjusted_raters._log_ratio(LOGIT, side, side, [])).all()  # infinite
 
 
 def test_pairs_of_groups_that_differ_in_one_attribute():

@@ -88,6 +88,13 @@ def test_the_matrix_of_correlations_is_whole_and_symmetric():
     np.testing.assert_allclose([row[1:] for row in table["rows"]], expected, atol=1e-9)
     assert made["text"][1] == "Left out, since they do not vary or their levels have no order: glasses."
     assert "60 to 60 of them" in made["text"][0]
+    values["age"][9:] = NAN  # nine images have one
+    made = checked(correlated.section(observed(60, values=values)))
+    first, *others = made["tables"][0]["rows"]
+    assert first[1:] == [None] * 3
+    assert [row[1] for row in others] == [None] * 2
+    assert others[0][3] == pytest.approx(expected[1, 2])
+    assert made["text"][1].endswith("so few: 2 pairs, of 9 to 9 images.")
     assert correlated.section(observed(4, values={"age": [20, 30, 40, 50], "hair": [0, 1, 2, 0]})) is None
 
 

@@ -239,13 +239,20 @@ def test_balance():
     assert made["title"] == "Attributes by smile"
     # (55 - 25) / sqrt((50 + 50) / 2)
     assert rows(made, "Standardized")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
-    # covariance 7.5, SDs 1/2 and sqrt(250)
-    assert rows(made, "Correlations")[0]["observation"] == pytest.approx(3 / np.sqrt(10))
+    assert rows(made, "Correlations")[0]["observation"] is None
+    assert "Blank where fewer than 10 images have both attributes" in made["text"][1]
+    assert made["text"][1].endswith("so few: 1 pair, of 4 to 4 images.")
     (panel,) = made["figures"][0]["panels"]
     no, yes = panel["series"][0]["points"]
     assert (no["label"], no["value"], no["low"], no["high"], no["n"]) == ("no", 25.0, 22.5, 27.5, 2)
     assert (no["counts"], yes["counts"]) == ([1, 1, 0, 0], [0, 0, 1, 1])
     assert panel["edges"] == [15, 25, 40, 55, 65]  # half-way between values, half the smallest gap at the ends
+    ages = [20, 30, 50, 60] * 3
+    thrice = answers(Design({}, 12), answers=[0] * 12, values={"smile": [0, 0, 1, 1] * 3, "age": ages})
+    # covariance 7.5, SDs 1/2 and sqrt(250)
+    made = checked(balance.section([thrice]))
+    assert rows(made, "Correlations")[0]["observation"] == pytest.approx(3 / np.sqrt(10))
+    assert len(made["text"]) == 1
 
 
 def test_perceived_values():

@@ -78,6 +78,47 @@ def test_a_change_is_the_difference_of_differences():
     assert change.estimate == pytest.approx(result.numbers.outcomes[0].estimate - result.numbers.outcomes[1].estimate)
 
 
+def test_whether_a_change_is_one_of_shares_is_read_from_its_columns():
+    """No pair changes by -1 here, and a change of numbers may be 0 and 1 by chance; Tango's end is 2 z² / (20 + z²)."""
+    later = {
+        **TABLE,
+        "before": TABLE["error"][:],
+        "score": [3.0 + error for error in TABLE["error"]],
+        "three": [3.0] * N,
+    }
+    outcomes = ["error", "before", "score", "three"]
+    numbers = given(table=later, outcomes=outcomes, changes=[("error", "before"), ("score", "three")]).numbers
+    change, difference = numbers.outcomes[-2:]
+    assert (change.is_binary, difference.is_binary) == (True, False)
+    assert change.high == pytest.approx(2 * 3.8415 / 23.8415, abs=1e-4)  # twice what one column of 0 and 1 can differ
+    other = given(outcomes=["error", "before"], changes=[("before", "error")]).numbers.outcomes[-1]
+    assert other.is_binary  # half of the changes are -1
+
+
+def test_several_b_weigh_in_the_balance_as_in_the_outcome():
+    """Twelve b of the first a have age 49, its own: row by row a gap of 4.5 years is 12 of 13 times none."""
+    table = {**TABLE, "age": [49.0] * 12 + [30.0] * 8 + [49.0, 39.0] + [40.0] * 18}
+    pairs = {"a": [20] * 12 + [21], "b": [*range(12), 12]}
+    result = given(pairs, table, outcomes=["error"], covariates=["age"])
+    side = result.matched.balance[0].after
+    assert (side.treated, side.control, side.n) == (44.0, 39.5, (2.0, pytest.approx(4 / (1 + 1 / 12))))
+    assert abs(side.smd) > 0.1
+    assert result.numbers.verdict.startswith("not balanced")
+    ages = given(pairs, table, outcomes=["age"], covariates=["before"]).numbers.outcomes[0]
+    assert ages.estimate == side.treated - side.control  # the same weights
+
+
+def test_images_without_identity_are_people_of_their_own():
+    """Three pairs of images without a name are no person in three pairs; the page says how they count."""
+    names = ["" if row in (1, 2, 3) else None if row == 21 else person for row, person in enumerate(TABLE["person"])]
+    numbers = given(table={**TABLE, "person": names}, outcomes=["error"], identity="person").numbers
+    assert numbers.outcomes[0].n_pairs == 20
+    assert "4 images of the given pairs have no person: each counts as a person of its own" in numbers.notes[-1]
+    again = {**TABLE, "person": ["p1" if row in (1, 2) else name for row, name in enumerate(names)]}
+    with pytest.raises(BadInput, match="got a person in 2"):
+        given(table=again, outcomes=["error"], identity="person")
+
+
 GROUPS = ["a", "b", "c", "d", "e", "f", "g"]
 
 

@@ -56,6 +56,37 @@ def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
     fits(result)
 
 
+def test_recognizers_are_compared_on_the_images_that_all_embedded(files, tmp_path):
+    """One fails on the photographs that the other finds far apart: by itself, each has another gap than on the rest."""
+    table, fair = pq.read_table(files / "t.parquet").to_pydict(), np.load(files / "fair.npy")
+    lost = fair.copy()
+    lost[np.arange(60, 120, 3)] = np.nan  # the first photograph of each person of group b
+
+    def made(values, chosen=None):
+        rows = np.arange(len(fair)) if chosen is None else chosen
+        people = {name: [column[row] for row in rows] for name, column in table.items()}
+        return recognition(people, "who", "tone", embeddings=values[rows], thresholds=[4.0])
+
+    both = {"fair": made(fair), "lost": made(lost)}
+    result = compare(both)
+    rest = np.flatnonzero(np.isfinite(lost).all(axis=1))
+    alone = made(fair, rest).numbers.samples["all"].differences[0]
+    one, two = result.numbers.gaps
+    assert (one.estimate, one.low, one.p) == (two.estimate, two.low, two.p)
+    assert (one.estimate, one.low) == pytest.approx((alone.estimate, alone.low))
+    assert one.estimate != both["fair"].numbers.samples["all"].differences[0].estimate
+    assert (result.numbers.images, result.numbers.left_out, result.numbers.lost) == (100, 20, {"fair": 0, "lost": 20})
+    words = "on the same 100 images; 20 left out, which not every recognizer could use (fair 0, lost 20)"
+    assert words in result.report(tmp_path).read_text()
+    fits(result)
+    nobody = {"a": made(np.where(np.arange(120)[:, None] < 60, np.nan, fair)), "b": made(fair)}
+    withheld = compare(nobody).numbers.gaps
+    assert [gap.reason for gap in withheld] == ["no images of both groups that every recognizer embedded"] * 2
+    others = {**table, "who": table["who"][::-1]}
+    with pytest.raises(BadInput, match="other: expected a result of the same images and groups"):
+        compare({"fair": both["fair"], "other": recognition(others, "who", "tone", embeddings=fair, thresholds=[4.0])})
+
+
 def test_the_command_compares_and_keeps_each_page(files):
     given = [
         "recognition",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, final
 
 import numpy as np
@@ -14,11 +15,15 @@ from transect.analysis.sections.regrouped import judging, rejudged
 from transect.analysis.sections.splits import Split, half
 from transect.effects.adjustment import CoefficientTable
 from transect.effects.encoding import one_hot
+from transect.effects.generalized import SURE
+from transect.effects.likelihood import Family, maximise
 from transect.effects.logistic import penalised
 from transect.effects.rater_uncertainty import AddedByRaters, added_by_raters
 from transect.records import Annotations
 
 RESAMPLES: Final = 200
+_SLIGHT: Final = 1e-8
+"""Of a penalty that changes no estimate, but lets columns depend on each other."""
 _Columns = Mapping[str, Float[np.ndarray, " n"]]
 
 
@@ -79,14 +84,30 @@ def _middles(values: Float[np.ndarray, " n"]) -> tuple[float, ...]:
 
 def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -> dict[str, AddedByRaters]:
     """What raters add to the variance of each attribute's unadjusted difference, and of that by least squares."""
+    return _added(answers, parted, raters, _two)
 
+
+def log_ratios(
+    answers: Answers, parted: Mapping[str, Split], raters: Raters, family: Family
+) -> dict[str, AddedByRaters]:
+    """What raters add to the variance of each attribute's coefficient in a regression of errors of this family."""
+    return _added(answers, parted, raters, partial(_log_ratio, family))
+
+
+_Estimate = Callable[[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Sequence[Float[np.ndarray, " n"]]], list[float]]
+"""From errors, sides and what is held equal to as many estimates for every attribute."""
+
+
+def _added(
+    answers: Answers, parted: Mapping[str, Split], raters: Raters, estimate: _Estimate
+) -> dict[str, AddedByRaters]:
     def statistic(means: Float[np.ndarray, "n q"], _: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
         errors = raters.errors(answers, means)
         estimates: list[float] = []
         for name, split in parted.items():
             values = raters.columns({name: split.chosen}, means)[name]
             chosen = half(values, split.at) if name in raters.answers else split.chosen
-            estimates += _two(errors, chosen, list(raters.columns(split.others, means).values()))
+            estimates += estimate(errors, chosen, list(raters.columns(split.others, means).values()))
         return np.array(estimates)
 
     if not parted:
@@ -94,10 +115,27 @@ def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -
     whole = added_by_raters(
         statistic, raters.questions, answers.subjects, resamples=RESAMPLES, seed=answers.design.seed
     )
+    each = len(whole.variance) // len(parted)
     return {
-        name: AddedByRaters(whole.variance[2 * k : 2 * k + 2], whole.raters, whole.reason)
+        name: AddedByRaters(whole.variance[each * k : each * (k + 1)], whole.raters, whole.reason)
         for k, name in enumerate(parted)
     }
+
+
+def _log_ratio(
+    family: Family,
+    errors: Float[np.ndarray, " n"],
+    chosen: Float[np.ndarray, " n"],
+    others: Sequence[Float[np.ndarray, " n"]],
+) -> list[float]:
+    """The coefficient of `chosen`; NaN where a side is empty, errors do not vary, or it is infinite."""
+    x = np.column_stack([np.ones(len(errors)), chosen, *others])
+    known = np.isfinite(errors) & np.isfinite(x).all(axis=1)
+    x, y = x[known], errors[known]
+    if len(y) <= x.shape[1] or np.ptp(x[:, 1]) == 0 or np.ptp(y) == 0:
+        return [np.nan]
+    beta, _ = maximise(x, y, np.ones(len(y)), family, penalty=np.full(x.shape[1], _SLIGHT))
+    return [float(beta[1]) if np.abs(x @ beta).max() <= SURE else np.nan]
 
 
 def _two(

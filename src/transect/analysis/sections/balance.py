@@ -9,6 +9,7 @@ import numpy as np
 
 from transect.analysis.sections.answers import Answers, number, table, words
 from transect.analysis.sections.conditions import condition, texts
+from transect.analysis.sections.correlated import enough
 from transect.analysis.sections.violins import figures, panel
 from transect.effects.distributions import SOURCE, UNBALANCED, distributions, smd
 from transect.effects.perception import Correlations, correlations
@@ -29,12 +30,13 @@ def section(answer_sets: Sequence[Answers]) -> Section | None:
     by = _group_attribute(answer_sets)
     if by is None:
         return None
+    pairs, few = _pairs(answer_sets)
     return Section(
         key="balance",
         title=f"Attributes by {words(by)}",
-        text=[_TEXT.format(limit=UNBALANCED)],
+        text=[_TEXT.format(limit=UNBALANCED), *few],
         figures=_violins(answer_sets, by),
-        tables=[_differences(answer_sets, by), _pairs(answer_sets)],
+        tables=[_differences(answer_sets, by), pairs],
         sources=[_BALAKRISHNAN, SOURCE],
     )
 
@@ -110,9 +112,10 @@ def _smd(answers: Answers, by: str, name: str) -> float | None:
     return number(smd(answers.values[name][groups == chosen[0]], answers.values[name][groups == chosen[-1]]))
 
 
-def _pairs(answer_sets: Sequence[Answers]) -> Table:
-    """Correlations of pairs, a column per study, the strongest first."""
-    matrices = [(answers.study, correlations(answers.values)) for answers in answer_sets]
+def _pairs(answer_sets: Sequence[Answers]) -> tuple[Table, list[str]]:
+    """Correlations of pairs, a column per study, the strongest first; and what is blank in which study, and why."""
+    checked = [(answers.study, *enough(correlations(answers.values))) for answers in answer_sets]
+    matrices = [(study, matrix) for study, matrix, _ in checked]
     names = list(dict.fromkeys(name for _, matrix in matrices for name in matrix.names))
     found_pairs: list[tuple[str, list[float | None]]] = []
     for i, first in enumerate(names):
@@ -122,7 +125,8 @@ def _pairs(answer_sets: Sequence[Answers]) -> Table:
     found_pairs.sort(key=lambda pair: -max((abs(value) for value in pair[1] if value is not None), default=0.0))
     rows = [[name, *values] for name, values in found_pairs]
     heads = [("pair", "text"), *((study, "number") for study, _ in matrices)]
-    return table("Correlations of pairs of attributes", heads, rows)
+    blank = [f"Correlations of pairs, {study}: {line}" for study, _, lines in checked for line in lines]
+    return table("Correlations of pairs of attributes", heads, rows), blank
 
 
 def _correlation(matrix: Correlations, first: str, second: str) -> float | None:

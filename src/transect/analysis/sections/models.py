@@ -9,8 +9,11 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
+from transect.analysis.sections import adjusted_raters
 from transect.analysis.sections.answers import Answers, number, table, words
+from transect.analysis.sections.regrouped import judging
 from transect.analysis.sections.splits import Split, splits, whole
 from transect.effects.generalized import (
     FRACTIONAL_SOURCE,
@@ -21,8 +24,11 @@ from transect.effects.generalized import (
     logit,
     poisson,
 )
+from transect.effects.likelihood import LOGIT, POISSON, Family
 from transect.effects.linear import OLS_SOURCE, ols
 from transect.effects.perception import fractional_errors
+from transect.effects.rater_uncertainty import SOURCE as RATERS
+from transect.effects.rater_uncertainty import SQUARED, AddedByRaters
 from transect.effects.samples import Columns
 from transect.errors import UnknownName
 from transect.records import Effect
@@ -38,6 +44,17 @@ _FRACTIONAL: Final = (
     "The fractional logit is of |score − mean rating|, 0 to 1: an image on which raters disagree counts as "
     "half right either way. {n:,} of {of:,} images have both."
 )
+_RATERS: Final = (
+    "Perceived values, and right answers that raters state, are means of a few raters' answers: intervals and p hold "
+    "for other raters too, unless the note says otherwise. Those of the GEE are widened by what raters add to the "
+    "logistic regression. Noise in the means pulls a difference towards 0 and a ratio towards 1, which no interval "
+    "shows."
+)
+_THESE: Final = "interval and p hold for these raters alone, without the uncertainty of who was asked"
+_BY_IMAGE: Final = (
+    "Ratings are one value per image: intervals and p hold for these ratings, not for other raters; give single "
+    "answers with --ratings"
+)
 _SHARES: Final = "give single answers with --ratings (means, as with --perceived, suffice for two levels only)"
 _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
@@ -47,12 +64,17 @@ _BALAKRISHNAN: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class Model:
-    """fit: outcomes, columns, clusters to effects; ratio: whether an estimate is a logarithm, of what."""
+    """fit: outcomes, columns, clusters to effects; ratio: whether an estimate is a logarithm, of what.
+
+    family: of the fit that says what raters add; None for least squares. with_raters: whether that is known at all.
+    """
 
     title: str
     ratio: str
     fit: Callable[..., Sequence[Effect]]
     sources: tuple[str, ...]
+    family: Family | None = None
+    with_raters: bool = True
 
 
 def _gee(y: ArrayLike, x: Columns, clusters: ArrayLike) -> Sequence[Effect]:
@@ -61,11 +83,16 @@ def _gee(y: ArrayLike, x: Columns, clusters: ArrayLike) -> Sequence[Effect]:
 
 MODELS: Final[Mapping[str, Model]] = {
     "ols": Model("Least squares", "", ols, (OLS_SOURCE,)),
-    "logit": Model("Logistic regression", "odds ratio", logit, (LOGIT_SOURCE,)),
-    "poisson": Model("Modified Poisson regression", "risk ratio", poisson, (POISSON_SOURCE,)),
-    "gee": Model("Logistic GEE, exchangeable within subjects", "odds ratio", _gee, (GEE_SOURCE,)),
+    "logit": Model("Logistic regression", "odds ratio", logit, (LOGIT_SOURCE,), LOGIT),
+    "poisson": Model("Modified Poisson regression", "risk ratio", poisson, (POISSON_SOURCE,), POISSON),
+    "gee": Model("Logistic GEE, exchangeable within subjects", "odds ratio", _gee, (GEE_SOURCE,), LOGIT),
     "fractional": Model(
-        "Fractional logit of |score − mean rating|", "odds ratio", logit, (FRACTIONAL_SOURCE, _BALAKRISHNAN)
+        "Fractional logit of |score − mean rating|",
+        "odds ratio",
+        logit,
+        (FRACTIONAL_SOURCE, _BALAKRISHNAN),
+        LOGIT,
+        with_raters=False,
     ),
 }
 
@@ -85,7 +112,9 @@ def section(answers: Answers, models: Sequence[str]) -> Section:
     columns = {name: values for name, values in answers.adjusted.items() if name not in held}
     parted = splits(answers, columns, held)
     left = whole(answers, columns, parted)
-    text, warnings, tables = [_TEXT], [], []
+    raters = _raters(answers, columns)
+    text, warnings, tables = [_TEXT, *([_RATERS] if raters else [])], [], []
+    warnings += [_BY_IMAGE] if answers.perceived and raters is None else []
     for name in models:
         outcomes, reason = (answers.errors, "") if name != "fractional" else _fractions(answers)
         if reason:
@@ -93,7 +122,9 @@ def section(answers: Answers, models: Sequence[str]) -> Section:
             continue
         if name == "fractional":
             text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
-        tables.append(_table(answers, MODELS[name], outcomes, parted, left))
+        more, alone = _added(answers, MODELS[name], parted, raters)
+        warnings += [f"{MODELS[name].title}: {alone}"] if alone else []
+        tables.append(_table(answers, MODELS[name], outcomes, parted, left, more))
     return Section(
         key="models",
         study=answers.study,
@@ -102,7 +133,10 @@ def section(answers: Answers, models: Sequence[str]) -> Section:
         warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
         figures=[],
         tables=tables if parted else [],
-        sources=list(dict.fromkeys(source for name in models for source in MODELS[name].sources)),
+        sources=[
+            *dict.fromkeys(source for name in models for source in MODELS[name].sources),
+            *([RATERS, SQUARED] if raters else []),
+        ],
     )
 
 
@@ -146,7 +180,9 @@ def _table(
     outcomes: Float[np.ndarray, " n"],
     parted: Mapping[str, Split],
     left: Mapping[str, str],
+    more: Mapping[str, AddedByRaters],
 ) -> Table:
+    """more: what raters add to each attribute's estimate, NaN where it is not known; empty where none decides."""
     style = "number" if model.ratio else "points"
     heads = [
         ("attribute", "text"),
@@ -160,11 +196,56 @@ def _table(
     for name, split in parted.items():
         effect = model.fit(outcomes, {name: split.chosen, **split.others}, clusters=answers.subjects)[0]
         place = np.exp if model.ratio else np.asarray
-        ends = [number(float(place(end))) for end in (effect.estimate, effect.low, effect.high)]
+        low, high, p, note = _with_raters(effect, more.get(name))
+        ends = [number(float(place(end))) for end in (effect.estimate, low, high)]
         means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]
-        rows.append([words(name), split.told, *means, *ends, number(effect.p), effect.n_images, words(effect.reason)])
+        rows.append([words(name), split.told, *means, *ends, number(p), effect.n_images, note])
     rows += [[words(name), "", *[None] * 7, f"no two sides: {why}"] for name, why in left.items()]
     return table(model.title, heads, rows)
+
+
+def _raters(answers: Answers, columns: Mapping[str, Float[np.ndarray, " n"]]) -> adjusted_raters.Raters | None:
+    """The raters behind perceived columns or right answers; None where there are none of single answers."""
+    raters, judge = adjusted_raters.of(answers, columns), judging(answers)
+    return adjusted_raters.Raters({}, judge) if raters is None and judge else raters
+
+
+def _added(
+    answers: Answers, model: Model, parted: Mapping[str, Split], raters: adjusted_raters.Raters | None
+) -> tuple[dict[str, AddedByRaters], str]:
+    """What raters add to each attribute's estimate, and why that is not known; nothing where no rater decides."""
+    if raters is None or not parted:
+        return {}, ""
+    if not model.with_raters:
+        unknown = AddedByRaters(np.array([np.nan]), 0, "")
+        return dict.fromkeys(parted, unknown), _THESE
+    if model.family is None:
+        both = adjusted_raters.differences(answers, parted, raters)
+        more = {name: AddedByRaters(each.variance[1:], each.raters, each.reason) for name, each in both.items()}
+    else:
+        more = adjusted_raters.log_ratios(answers, parted, raters, model.family)
+    reason = next((each.reason for each in more.values() if each.reason), "")
+    return more, f"{_THESE}: {reason}" if reason else ""
+
+
+def _with_raters(effect: Effect, more: AddedByRaters | None) -> tuple[float, float, float, str]:
+    """Ends of the interval, p and note: for other raters too where their part is known.
+
+    p is of Student's t with one degree of freedom less than raters, scaled so that it is 5 % where the interval ends
+    at 0.
+    """
+    note = words(effect.reason)
+    if more is None or not np.isfinite(effect.low):
+        return effect.low, effect.high, effect.p, note
+    added = float(more.variance[0])
+    if not np.isfinite(added):
+        return effect.low, effect.high, effect.p, "; ".join(filter(None, [note, _THESE]))
+    if added == 0:
+        return effect.low, effect.high, effect.p, note
+    low, high = (float(end[0]) for end in more.widened([effect.estimate], [effect.low], [effect.high]))
+    half = effect.estimate - low if effect.estimate > 0 else high - effect.estimate
+    freedom = max(more.raters - 1, 1)
+    return low, high, float(2 * stdtr(freedom, -abs(effect.estimate) / half * stdtrit(freedom, 0.975))), note
 
 
 def _mean(values: Float[np.ndarray, " n"], rows: np.ndarray) -> float | None:

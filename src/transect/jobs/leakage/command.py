@@ -192,7 +192,8 @@ def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
         blocks.append((results.REPRESENTATION_HEADINGS, rows))
     if numbers.learning_curve:
         curves = results.curve_rows(numbers.learning_curve, numbers.model_learning_curve)
-        blocks.append((["training rows", "λ_D, %", "95 % interval", "λ_M, %", "95 % interval"], curves))
+        drawn = "training rows" if numbers.subjects is None else "subjects to learn from"
+        blocks.append(([drawn, "λ_D, %", "95 % interval", "λ_M, %", "95 % interval"], curves))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
         headings = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]

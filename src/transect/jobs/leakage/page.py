@@ -168,7 +168,7 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     yield DotPlot(caption, ticks, first)
     if rest:
         of_models = ", other formats of predictions" if doc.value("/comparisons") else ""
-        yield Folded(f"Labels with noise{of_models}, and fewer training rows", (DotPlot("", ticks, rest),), long=True)
+        yield Folded(f"Labels with noise{of_models}, and fewer {_drawn(doc)}", (DotPlot("", ticks, rest),), long=True)
 
 
 def _headline(content: Mapping[str, Any]) -> str:
@@ -186,6 +186,11 @@ def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[flo
     return svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
 
 
+def _drawn(doc: WrittenDocument) -> str:
+    """What the learning curve draws fewer of."""
+    return "training rows" if doc.value("/subjects") is None else "subjects to learn from"
+
+
 def _words(doc: WrittenDocument, place: str, kind: str) -> Markup:
     change = Markup(' <span class="change">{}</span>')
     if kind == "dataset":
@@ -194,9 +199,9 @@ def _words(doc: WrittenDocument, place: str, kind: str) -> Markup:
         f1 = doc.number(f"{place}/f1", "fixed")
         return Markup("Labels with noise, macro F₁ {} %{}").format(f1, change.format(doc.text(f"{place}/noise")))
     if kind == "share":
-        return Markup("Labels, {} % of the training rows").format(doc.number(f"{place}/share", "fixed", 0))
+        return Markup("Labels, {} % of the {}").format(doc.number(f"{place}/share", "fixed", 0), _drawn(doc))
     if kind == "model share":
-        return Markup("Predictions, {} % of the training rows").format(doc.number(f"{place}/share", "fixed", 0))
+        return Markup("Predictions, {} % of the {}").format(doc.number(f"{place}/share", "fixed", 0), _drawn(doc))
     pair = place.rsplit("/", 1)[0]
     source = Markup("{}; labels: {}").format(doc.text(f"{pair}/name"), doc.text(f"{pair}/noise"))
     words = "The model's predictions" if kind == "model" else "Labels with as many random errors"

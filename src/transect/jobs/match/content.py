@@ -110,7 +110,7 @@ def _overlap(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         log_odds = propensity.scores(sample).log_odds
     return {
         "before": (log_odds[sample.rows], log_odds[sample.columns]),
-        "after": (log_odds[result.matched.pairs.a], log_odds[result.matched.pairs.b]),
+        "after": (log_odds[np.unique(result.matched.pairs.a)], log_odds[np.unique(result.matched.pairs.b)]),
     }
 
 
@@ -155,7 +155,7 @@ def _joint(
     if len(ranked) < 2:
         return None
     columns = {name: prepared.covariates[name] for name, _ in ranked}
-    return joint(columns, *before), joint(columns, *after)
+    return joint(columns, *before), joint(columns, *after, paired=True)
 
 
 def _picture(shown: PictureColumn | None, row: int) -> bytes | None:

@@ -9,11 +9,12 @@ from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from transect.datasets import features as files
 from transect.datasets.ids import as_named
 from transect.designs.matching import Matching, Sample
+from transect.designs.matching.sample import absent
 from transect.designs.matching.search import distances
 from transect.designs.matching.several import Sets
 from transect.errors import BadInput
@@ -137,13 +138,38 @@ def _distance(
     return given.distance
 
 
+def unnamed(request: Request) -> Bool[np.ndarray, " n"]:
+    """Images that the column of identities names nobody for; none without such a column."""
+    if request.identity is None:
+        return np.zeros(request.table.num_rows, dtype=bool)
+    return absent(files.objects(request.table, request.identity, "identity"))
+
+
+def without_identity(request: Request, pairs: pa.Table) -> list[str]:
+    """A note on images of given pairs that have no identity; pairs: their rows as columns a and b."""
+    if request.options.pairs is None:
+        return []
+    rows = np.union1d(pairs["a"].to_numpy(), pairs["b"].to_numpy())
+    count = int(unnamed(request)[rows].sum())
+    if not count:
+        return []
+    have = "1 image of the given pairs has" if count == 1 else f"{count} images of the given pairs have"
+    return [
+        f"{have} no {request.identity}: each counts as a person of its own; if some show the same person, the intervals"
+        " are too narrow"
+    ]
+
+
 def _check_once(
     request: Request, sample: Sample, name: str, a: Int[np.ndarray, " m"], *others: Int[np.ndarray, " m"]
 ) -> None:
-    """With outcomes, refuse an image or person in several pairs, but as their a: such pairs are not independent."""
+    """With outcomes, refuse an image or person in several pairs, but as their a: such pairs are not independent.
+
+    An image without identity is a person of its own; `without_identity` says how many.
+    """
     if not request.outcomes:
         return
-    people = sample.identity
+    people = np.where(unnamed(request), len(sample) + np.arange(len(sample)), sample.identity)
     members = {(int(people[row]), int(anchor)) for rows in (a, *others) for row, anchor in zip(rows, a, strict=True)}
     person, times = Counter(person for person, _ in members).most_common(1)[0]
     used = Counter(row for rows in others for row in rows.tolist()).most_common(1)[0]

@@ -19,10 +19,10 @@ def matched_effects(page: Content) -> Iterator[Block]:
         return
     yield Heading("Outcomes within pairs")
     yield Paragraph(
-        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1 in percentage points. Two images of a "
-        f"pair may still differ in something hidden. Gamma 2 means: if the odds of being {treated} were up to twice "
-        "as large for one of two images that look the same here, p could be as large as shown. The “largest gamma” is "
-        "the one up to which the difference stays significant."
+        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1, and their changes, in percentage points. "
+        "Two images of a pair may still differ in something hidden. Gamma 2 means: if the odds of being "
+        f"{treated} were up to twice as large for one of two images that look the same here, p could be as large as "
+        "shown. The “largest gamma” is the one up to which the difference stays significant."
     )
     gammas = [f"p at {gamma}" for gamma in GAMMAS if gamma > 1]
     headings = ["outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas]

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.effects.multiplicity import holm
 from transect.errors import BadInput
 from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
+from transect.jobs.match.sample import Prepared
 from transect.runs.plain_json import loads
 
-Columns = Mapping[str, Float[np.ndarray, " n"]]
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 
@@ -31,26 +31,26 @@ class ExperimentEffect(Contrast):
 
 
 def matched_effects(
-    outcomes: Columns, covariates: Columns, pairs: Rows, experiment: Sequence[ExperimentEffect] = (), seed: int = 0
+    prepared: Prepared, pairs: Rows, experiment: Sequence[ExperimentEffect] = (), seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
     """For each outcome the difference within pairs, adjusted for the covariates, its bounds, and the experiment's.
 
     experiment: the effects of `read_experiment`; each is compared with the outcome of its name.
     """
-    return tuple(_matched(name, values, covariates, pairs, experiment, seed) for name, values in outcomes.items())
+    return tuple(_matched(name, prepared, pairs, experiment, seed) for name in prepared.outcomes)
 
 
 def effects_of_sets(
-    outcomes: Columns, covariates: Columns, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
+    prepared: Prepared, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
     """For each outcome, the base group against each other one within sets; p corrected over the groups (Holm).
 
     groups: the base first, in the order of the columns of rows.
     """
     effects: list[MatchedOutcome] = []
-    for name, values in outcomes.items():
+    for name in prepared.outcomes:
         each = [
-            replace(_matched(name, values, covariates, (rows[:, 0], rows[:, place]), (), seed), versus=group)
+            replace(_matched(name, prepared, (rows[:, 0], rows[:, place]), (), seed), versus=group)
             for place, group in enumerate(groups[1:], start=1)
         ]
         corrected = holm(np.array([effect.p for effect in each])).tolist()
@@ -89,14 +89,14 @@ def _effect(row: Mapping[str, Any]) -> ExperimentEffect:
 
 def _matched(
     name: str,
-    values: Float[np.ndarray, " n"],
-    covariates: Columns,
+    prepared: Prepared,
     pairs: Rows,
     experiment: Sequence[ExperimentEffect],
     seed: int,
 ) -> MatchedOutcome:
-    pair = pair_outcome(values, *pairs, seed=seed)
-    adjusted = adjusted_pair_outcome(values, covariates, *pairs)
+    values = prepared.outcomes[name]
+    pair = pair_outcome(values, *pairs, reach=prepared.reaches[name], seed=seed)
+    adjusted = adjusted_pair_outcome(values, prepared.covariates, *pairs)
     bounds = pair.bounds
     return MatchedOutcome(
         outcome=name,

@@ -17,6 +17,7 @@ from transect.designs.matching.metrics import Metric
 from transect.designs.matching.sample import MISSING
 from transect.effects.balance import verdict
 from transect.jobs.match.checks import check
+from transect.jobs.match.given import without_identity
 from transect.jobs.match.methods import Matched, matched
 from transect.jobs.match.notes import crowded_note
 from transect.jobs.match.numbers import CovariateBalance, MatchedOutcome, MatchNumbers
@@ -150,6 +151,7 @@ def _numbers(
     outcomes = _outcomes(request, prepared, result, experiment)
     adjusted = [(each.adjusted.covariates, each.adjusted.n_pairs) for each in outcomes]
     crowded = list(dict.fromkeys(note for counts in adjusted for note in crowded_note(*counts)))
+    notes = [*_equal_images(request, result), *without_identity(request, result.rows), *crowded]
     return MatchNumbers(
         treatment=request.treatment,
         groups=result.groups,
@@ -164,7 +166,7 @@ def _numbers(
         missing=len(missing),
         missing_rows=tuple(missing[:_MOST_LISTED]),
         refused=result.refused,
-        notes=(*prepared.notes, *filter(None, [prepared.apart]), *_equal_images(request, result), *crowded),
+        notes=(*prepared.notes, *filter(None, [prepared.apart]), *notes),
         verdict=verdict(result.balance, request.options.gate),
         balance=tuple(CovariateBalance.of(row) for row in result.balance),
         outcomes=outcomes,
@@ -180,11 +182,11 @@ def _outcomes(
 ) -> tuple[MatchedOutcome, ...]:
     if result.sets is not None:
         sets = result.sets
-        return effects_of_sets(prepared.outcomes, prepared.covariates, sets.groups, sets.rows, seed=request.seed)
+        return effects_of_sets(prepared, sets.groups, sets.rows, seed=request.seed)
     if result.pairs is None:
         return ()
     pairs = result.pairs.a, result.pairs.b
-    return matched_effects(prepared.outcomes, prepared.covariates, pairs, experiment, seed=request.seed)
+    return matched_effects(prepared, pairs, experiment, seed=request.seed)
 
 
 def _equal_images(request: Request, result: Matched) -> list[str]:

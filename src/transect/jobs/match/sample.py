@@ -22,6 +22,7 @@ from transect.designs.matching import (
 )
 from transect.designs.matching.metrics import Metric
 from transect.designs.matching.sample import absent
+from transect.effects.matched_pairs import proportion_reach
 from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput, UnknownName
 from transect.jobs.match.notes import (
@@ -45,7 +46,8 @@ class Prepared:
     names: of the feature columns, empty where they have none. covariates: whose balance is measured. groups: the names
     of control and treated, or of more groups; labels: [n], the group of each image where there are more than two.
     references: which images may be reference images, or None. used: covariates that the method sees. apart: where the
-    groups separate, if they do. outcomes: compared within pairs; no method sees them.
+    groups separate, if they do. outcomes: compared within pairs; no method sees them. reaches: of each outcome, see
+    `pair_outcome`.
     """
 
     sample: Sample
@@ -58,6 +60,7 @@ class Prepared:
     notes: tuple[str, ...]
     apart: str = ""
     outcomes: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    reaches: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def covariate_matrix(self) -> Float[np.ndarray, "n k"]:
@@ -103,7 +106,7 @@ def prepare(request: Request) -> Prepared:
         notes.insert(0, f"{columns} of the features {'was' if dropped == 1 else 'were'} dropped")
     seen = {*request.exact, *names} | ({*covariates} if request.method in USING_COVARIATES else set())
     used = tuple(name for name in covariates if name in seen)
-    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), apart, _outcomes(request))
+    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), apart, *_outcomes(request))
 
 
 def _notes(
@@ -262,8 +265,8 @@ def _covariates(request: Request) -> dict[str, Float[np.ndarray, " n"]]:
     return {name: files.numbers(request.table, name, "covariate") for name in names}
 
 
-def _outcomes(request: Request) -> dict[str, Float[np.ndarray, " n"]]:
-    """What is compared within pairs. Raises BadInput for a column that pairs are made by."""
+def _outcomes(request: Request) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, float]]:
+    """What is compared within pairs, and the reach of each. Raises BadInput for a column that pairs are made by."""
     pairing = {request.treatment, *request.options.columns, *request.exact, *request.covariates}
     for name in request.outcomes:
         if name in pairing:
@@ -271,8 +274,10 @@ def _outcomes(request: Request) -> dict[str, Float[np.ndarray, " n"]]:
                 f"--outcome {name}: expected a column that pairs are not made by; leave it out of the others"
             )
     columns = {name: files.numbers(request.table, name, "outcome") for name in request.outcomes}
+    reaches = {name: proportion_reach(values) for name, values in columns.items()}
     for after, before in request.options.changes:
         if after not in columns or before not in columns:
             raise BadInput(f"--change {after}={before}: expected two columns of --outcome, got others; name both there")
         columns[f"{after} minus {before}"] = columns[after] - columns[before]
-    return columns
+        reaches[f"{after} minus {before}"] = proportion_reach(columns[after], columns[before])
+    return columns, reaches

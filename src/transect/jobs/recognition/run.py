@@ -25,16 +25,15 @@ from transect.effects.recognition import (
     SOURCES,
     GroupErrors,
     comparable,
-    difference_of_means,
     differentials,
     verification,
 )
 from transect.errors import BadInput
 from transect.experiment.embedding import embedding_target
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
+from transect.jobs.recognition.common import Benchmark, differences_of
 from transect.jobs.recognition.embeddings import embed
 from transect.jobs.recognition.numbers import (
-    Difference,
     DifferentialNumbers,
     GroupNumbers,
     LeftOut,
@@ -94,13 +93,15 @@ class Request:
 @final
 @dataclass(frozen=True, slots=True)
 class RecognitionResult(JobResult[RecognitionNumbers]):
-    """Errors by group. errors: by sample (all, matched) those of each group, with their curves. embeddings: [n, d],
-    where a target made them (else None); ids: of the rows, where the table has them.
+    """Errors by group. errors: by sample (all, matched) those of each group, with their curves. benchmark: what they
+    were measured on. embeddings: [n, d], where a target made them (else None); ids: of the rows, where the table has
+    them.
     """
 
     JOB: ClassVar[str] = "recognition"
 
     errors: Mapping[str, list[GroupErrors]] = field(repr=False)
+    benchmark: Benchmark = field(repr=False)
     embeddings: Float[np.ndarray, "n d"] | None = field(default=None, repr=False)
     ids: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -250,10 +251,11 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
         sources=SOURCES,
         seconds=round(time.perf_counter() - started, 3),
     )
+    benchmark = Benchmark(embeddings, people, groups, usable, samples, metric)
     if request.target is None:
-        return RecognitionResult(numbers, errors)
+        return RecognitionResult(numbers, errors, benchmark)
     ids = files.ids_of(table)
-    return RecognitionResult(numbers, errors, embeddings, None if ids is None else tuple(map(str, ids)))
+    return RecognitionResult(numbers, errors, benchmark, embeddings, None if ids is None else tuple(map(str, ids)))
 
 
 def _name(request: Request) -> str:
@@ -367,7 +369,7 @@ def _sample(errors: list[GroupErrors], thresholds: Sequence[float], group: str) 
     unequal = differentials(errors, thresholds) if len(errors) > 1 else []
     return SampleNumbers(
         groups=tuple(GroupNumbers.of(part, thresholds) for part in errors),
-        differences=Difference.of_all([difference_of_means(part, errors[0], "", group) for part in errors[1:]]),
+        differences=differences_of(errors, group),
         differentials=tuple(map(DifferentialNumbers.of, unequal)),
     )
 

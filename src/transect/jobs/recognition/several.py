@@ -10,10 +10,12 @@ from typing import ClassVar, Final, final
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Bool
 
 from transect.effects.multiplicity import holm
 from transect.errors import BadInput
-from transect.jobs.recognition.numbers import Difference, SampleNumbers
+from transect.jobs.recognition.common import GroupDistances, distances_on, in_common
+from transect.jobs.recognition.numbers import Difference
 from transect.jobs.recognition.page import TITLES
 from transect.jobs.recognition.run import RecognitionResult
 from transect.reports import builder
@@ -25,6 +27,7 @@ from transect.reports.environment import decimals, probability
 from transect.runs.result import JobResult
 
 SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7"
+NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
 
 
 @final
@@ -54,11 +57,18 @@ class RecognizerGap:
 @final
 @dataclass(frozen=True, slots=True)
 class RecognizersNumbers:
-    """Recognizers side by side. gaps: by sample, gap and recognizer."""
+    """Recognizers side by side, on the same images. gaps: by sample, gap and recognizer.
+
+    images: those that every recognizer embedded and that have a person and a group; left_out: the other images of the
+    table; lost: by recognizer the images without a usable embedding, person or group.
+    """
 
     group: str
     recognizers: tuple[str, ...]
     gaps: tuple[RecognizerGap, ...]
+    images: int
+    left_out: int
+    lost: Mapping[str, int]
     source: str = SOURCE
 
 
@@ -83,7 +93,18 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
             higher = sum(gap.estimate > 0 for gap in known)
             sure = sum(gap.p_adjusted < 0.05 for gap in known)
             texts.append(f"{TITLES[sample]}, {name}: above 0 in {higher} of {len(known)}, {sure} with p below 0.05")
-        return "; ".join(texts)
+        return "; ".join([*texts, self.compared()])
+
+    def compared(self) -> str:
+        """On how many images."""
+        numbers = self.numbers
+        if not numbers.left_out:
+            return f"on the same {numbers.images:,} images"
+        lost = ", ".join(f"{name} {count:,}" for name, count in numbers.lost.items())
+        return (
+            f"on the same {numbers.images:,} images; {numbers.left_out:,} left out, which not every recognizer could "
+            f"use ({lost})"
+        )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """A row per recognizer, sample and gap."""
@@ -118,6 +139,9 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
 def compare(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
     """Results of `recognition` by the name of the recognizer, on the same images, identities and groups.
 
+    Every recognizer is measured on the images that all of them embedded; its own page shows all that it embedded. A
+    gap is NaN with the reason where no such images are left of a group.
+
     Raises BadInput for fewer than two, or for results of other images or groups.
 
     >>> from transect.jobs.recognition.run import recognition
@@ -130,21 +154,24 @@ def compare(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
     """
     if len(results) < 2:
         raise BadInput(f"recognizers: expected two or more, got {len(results)}")
-    first = next(iter(results.values())).numbers
-    for name, result in results.items():
-        other = result.numbers
-        if (other.group, other.images, other.samples.keys()) != (first.group, first.images, first.samples.keys()):
-            raise BadInput(f"{name}: expected a result of the same images and groups, got another; run it again")
-    gaps = [gap for sample in first.samples for gap in _gaps(results, sample)]
-    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps)))
+    first, rows = next(iter(results.values())).numbers, in_common(results)
+    gaps = [gap for sample in first.samples for gap in _gaps(results, sample, rows)]
+    lost = {name: int((~result.benchmark.usable).sum()) for name, result in results.items()}
+    counts = int(rows.sum()), int((~rows).sum())
+    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps), *counts, lost))
 
 
-def _gaps(results: Mapping[str, RecognitionResult], sample: str) -> list[RecognizerGap]:
+def _gaps(results: Mapping[str, RecognitionResult], sample: str, rows: Bool[np.ndarray, " n"]) -> list[RecognizerGap]:
     """By gap, then recognizer; p corrected over all of them."""
-    found = [
-        _gap(name, sample, difference, result.numbers.samples[sample])
-        for name, result in results.items()
-        for difference in result.numbers.samples[sample].differences
+    measured = {name: distances_on(result, sample, rows) for name, result in results.items()}
+    found = [_gap(name, sample, gap, numbers) for name, numbers in measured.items() for gap in numbers.differences]
+    known = {gap.gap for gap in found}
+    wanted = [gap.name for result in results.values() for gap in result.numbers.samples[sample].differences]
+    found += [
+        RecognizerGap(name, sample, gap, *(np.nan,) * 8, NOT_SHARED)
+        for gap in dict.fromkeys(wanted)
+        for name in results
+        if gap not in known
     ]
     corrected = holm(np.array([gap.p for gap in found], dtype=np.float64)).tolist()
     order = list(dict.fromkeys(gap.gap for gap in found))
@@ -152,8 +179,8 @@ def _gaps(results: Mapping[str, RecognitionResult], sample: str) -> list[Recogni
     return sorted(adjusted, key=lambda gap: order.index(gap.gap))
 
 
-def _gap(name: str, sample: str, gap: Difference, numbers: SampleNumbers) -> RecognizerGap:
-    means = {group.group: group.mean_distance for group in numbers.groups}
+def _gap(name: str, sample: str, gap: Difference, numbers: GroupDistances) -> RecognizerGap:
+    means = numbers.means
     both = next((means[a], means[b]) for a, b in permutations(means, 2) if f"{a} - {b}" == gap.name)
     scale = float(np.mean(both))
     return RecognizerGap(
@@ -170,8 +197,8 @@ def _page(result: RecognizersResult) -> Page:
         "is divided by the mean of the two groups' distances, taken as known, because recognizers measure in units of "
         "their own. "
         "Intervals are by identity; p is corrected over all recognizers and gaps of a sample (Holm). Recognizers "
-        "look at the same people, so that those that agree are no independent confirmation. Where a recognizer failed "
-        "on images, its rows rest on the other images."
+        "look at the same people, so that those that agree are no independent confirmation. All are measured on the "
+        "images that every recognizer embedded; the page of each shows all that it embedded itself."
     )
     return Page(
         f"Recognizers by {numbers.group}",

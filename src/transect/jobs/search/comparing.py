@@ -21,10 +21,10 @@ from transect.jobs.search.comparison import (
     Arm,
     ArmNumbers,
     ComparisonNumbers,
-    Mean,
+    Repeated,
     SearchComparison,
     curve_of,
-    mean_of,
+    repeated,
 )
 from transect.jobs.search.gallery import failure_pictures
 from transect.jobs.search.numbers import FailurePicture
@@ -47,7 +47,7 @@ PICTURES = 8
 @final
 @dataclass(frozen=True)
 class ComparisonResult(JobResult[ComparisonNumbers]):
-    """How many failures each search finds: `numbers` holds counts and curves with intervals over repeats.
+    """How many failures each search finds: `numbers` holds the counts and curves of all repeats.
 
     folder: a run folder per search and repeat, with `comparison.html` and `comparison.json`. pictures: failures of the
     first repeat of each search.
@@ -77,14 +77,15 @@ class ComparisonResult(JobResult[ComparisonNumbers]):
         best = max(self.numbers.arms, key=lambda arm: arm.failures.mean)
         asked = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
         each = f"{counted(self.numbers.budget, 'call')} each"
-        return f"{best.name} found most failures: {best.failures.mean:.4g} of {each}; {asked}, each asked about once"
+        mean = f"{best.failures.mean:.4g} of {each} on average"
+        return f"{best.name} found most failures: {mean}; {asked}, each asked about once"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Failures of each search, with intervals over repeats."""
+        """Failures of each search: the mean over repeats, and the fewest and the most."""
         rows = [
             (arm.name, _text(arm.failures), _text(arm.apart), _text(arm.more_than_random)) for arm in self.numbers.arms
         ]
-        return ("search", "failures", "far apart", "more than random"), rows
+        return ("search", "failures: mean (fewest to most)", "far apart", "more than random"), rows
 
 
 def compare_searches(
@@ -108,8 +109,8 @@ def compare_searches(
     resume, or with more repeats or weights to extend. The other arguments are those of `transect.search`, with the goal
     "failures".
 
-    Intervals are over repeats, 95 % each by itself: NaN with a reason for one repeat, or where all repeats agree.
-    Raises as `transect.search`, and as `SearchComparison`.
+    From six repeats on, medians over repeats have intervals, 95 % each by itself; with fewer they are NaN with the
+    reason. Raises as `transect.search`, and as `SearchComparison`.
 
     ```python
     compared = transect.compare_searches(model, truth="smile>0.5", vary=["skin_tone", "age"], budget=80)
@@ -229,28 +230,29 @@ def _numbers(
 
 
 def _arm(arm: Arm, histories: Sequence[History], random: Sequence[History] | None) -> ArmNumbers:
-    found, calls = [float(history.failed.sum()) for history in histories], len(histories[0])
+    found = [float(history.failed.sum()) for history in histories]
     more = None
     if random is not None and arm.method != "random":
         chance = [float(history.failed.sum()) for history in random]
-        more = mean_of([count - other for count, other in zip(found, chance, strict=True)], -calls, calls)
-    curve, low, high = curve_of(np.array([history.failed.cumsum() for history in histories], dtype=np.float64))
+        more = repeated([count - other for count, other in zip(found, chance, strict=True)])
+    curve, fewest, most = curve_of(np.array([history.failed.cumsum() for history in histories], dtype=np.float64))
     return ArmNumbers(
         name=arm.name,
         method=arm.method,
         alpha=arm.alpha,
         diversity=arm.diversity,
-        failures=mean_of(found, 0, calls),
-        apart=mean_of([float(len(apart(history.found, APART))) for history in histories], 0, calls),
+        failures=repeated(found),
+        apart=repeated([float(len(apart(history.found, APART))) for history in histories]),
         more_than_random=more,
         failed=sum(int(np.isnan(history.failures).sum()) for history in histories),
         curve=curve,
-        low=low,
-        high=high,
+        fewest=fewest,
+        most=most,
     )
 
 
-def _text(mean: Mean | None) -> str:
-    if mean is None:
+def _text(numbers: Repeated | None) -> str:
+    if numbers is None:
         return "-"
-    return f"{mean.mean:.4g}" + (f" [{mean.low:.3g}, {mean.high:.3g}]" if np.isfinite(mean.low) else "")
+    values = numbers.repeats
+    return f"{numbers.mean:.4g} ({min(values):g} to {max(values):g})"

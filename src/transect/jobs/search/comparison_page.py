@@ -25,7 +25,7 @@ from transect.reports.blocks import (
     TextTable,
     summary,
 )
-from transect.reports.document import WrittenDocument, finite
+from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
 from transect.reports.drawing.svg import PLOT_HEIGHT, Interval, Tick
@@ -76,7 +76,7 @@ def _answer(doc: WrittenDocument) -> Markup:
     best = f"/arms/{means.index(max(means))}"
     return Markup("<strong>{}</strong> found most: {} of {} were failures, in the mean over {}.").format(
         doc.text(f"{best}/name"),
-        _mean(doc, f"{best}/failures"),
+        doc.number(f"{best}/failures/mean"),
         doc.counted("/budget", "call"),
         doc.counted("/repeats", "repeat"),
     )
@@ -102,9 +102,10 @@ def _cautions(doc: WrittenDocument) -> Iterator[Block]:
     if behind := [at for at in doc.places("/arms") if _worse(doc.value(f"{at}/more_than_random"))]:
         names = Markup("; ").join(doc.text(f"{at}/name") for at in behind)
         yield Paragraph(
-            Markup("Fewer failures than random points, with an interval below 0: {}. Do not search with it.").format(
-                names
-            ),
+            Markup(
+                "Fewer failures than random points with the same seed, in most searches of this target with as many "
+                "calls (95% interval of the median difference below 0, each by itself): {}."
+            ).format(names),
             "notice",
         )
     if any(doc.value(f"{at}/alpha") is not None for at in doc.places("/arms")):
@@ -115,14 +116,15 @@ def _worse(more: dict[str, Any] | None) -> bool:
     return more is not None and more["high"] is not None and more["high"] < 0
 
 
-def _mean(doc: WrittenDocument, place: str, *, signed: bool = False) -> Markup:
-    return doc.interval(place, "mean", "plain", signed=signed)
+def _each(doc: WrittenDocument, place: str, *, signed: bool = False) -> Markup:
+    """The numbers of all repeats."""
+    return Markup(", ").join(doc.number(at, signed=signed) for at in doc.places(f"{place}/repeats"))
 
 
 def _curves(doc: WrittenDocument) -> Iterator[Block]:
     yield Paragraph(
-        "Mean failures after each call. Bands are 95% intervals over repeats, at each call by itself; there is none "
-        "where all repeats agree or with one repeat."
+        "Mean failures after each call. Bands reach from the repeat with the fewest to the one with the most failures "
+        "at each call; they are no confidence intervals."
     )
     arms = doc.value("/arms")
     others = [i for i, arm in enumerate(arms) if arm["alpha"] is None]
@@ -139,7 +141,7 @@ def _curves(doc: WrittenDocument) -> Iterator[Block]:
 
 def _curve(doc: WrittenDocument, chosen: Sequence[int], name: str, title: str) -> Iterator[Block]:
     arms = [doc.value(f"/arms/{i}") for i in chosen]
-    highest = [value for arm in arms for key in ("curve", "high") for value in finite(arm[key])]
+    highest = [value for arm in arms for value in arm["most"]]
     scale, calls = covering(highest), doc.value("/budget")
     up = [Tick(PLOT_HEIGHT * (1 - scale.fraction(at)), tick_text(scale, at, False), at) for at in scale.ticks]
     across = [Tick(100.0 * at, f"{round(calls * at)}", round(calls * at)) for at in (0.0, 0.5, 1.0)]
@@ -149,7 +151,7 @@ def _curve(doc: WrittenDocument, chosen: Sequence[int], name: str, title: str) -
     ]
     yield Heading(title)
     yield svg.legend([(doc.text(f"/arms/{i}/name"), number) for number, i in enumerate(chosen)])
-    words = "One line a search, its band the interval over repeats."
+    words = "One line a search, its band from the fewest to the most failures of any repeat."
     yield svg.plot(
         f"curve-{name}", f"Failures by calls, {title.lower()}", words, svg.joined(lines), up=up, across=across
     )
@@ -166,18 +168,14 @@ def _points(values: Sequence[float], scale: Scale) -> str:
 
 
 def _band(arm: dict[str, Any], scale: Scale) -> str:
-    """The band from the first call on that has an interval; calls without one in between take the line itself."""
-    ends: list[tuple[float, float, float]] = []
-    for n in _steps(len(arm["curve"])):
-        low, high = arm["low"][n - 1], arm["high"][n - 1]
-        if low is not None or ends:
-            at = arm["curve"][n - 1]
-            ends.append(
-                (100 * n / len(arm["curve"]), at if low is None else max(low, 0.0), at if high is None else high)
-            )
-    above = [(x, _down(high, scale)) for x, _, high in ends]
-    below = [(x, _down(low, scale)) for x, low, _ in reversed(ends)]
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in [*above, *below])
+    """From the fewest to the most failures of any repeat; none for one repeat."""
+    if len(arm["failures"]["repeats"]) < 2:
+        return ""
+    calls = len(arm["curve"])
+    above, below = (
+        [(100 * n / calls, _down(arm[end][n - 1], scale)) for n in _steps(calls)] for end in ("most", "fewest")
+    )
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in [*above, *reversed(below)])
 
 
 def _down(value: float, scale: Scale) -> float:
@@ -190,42 +188,55 @@ def _totals(doc: WrittenDocument) -> Iterator[Block]:
         [
             doc.text(f"{at}/name"),
             "–" if doc.value(f"{at}/diversity") is None else doc.number(f"{at}/diversity"),
-            _mean(doc, f"{at}/failures"),
-            _mean(doc, f"{at}/apart"),
-            "–" if doc.value(f"{at}/more_than_random") is None else _mean(doc, f"{at}/more_than_random", signed=True),
+            *_spread(doc, f"{at}/failures"),
             doc.number(f"{at}/failed", "count"),
         ]
         for at in doc.places("/arms")
     ]
-    headings = ("Search", "Weight of diversity", "Failures", "Far apart", "More than random", "Without an answer")
-    yield TextTable(
-        "Failures of each search, means over repeats with 95% intervals", headings, rows, numbers=range(1, 6)
-    )
-    reasons = {
-        entry["reason"] for arm in doc.value("/arms") for entry in (arm["failures"], arm["apart"]) if entry["reason"]
-    }
-    if reasons:
-        yield Paragraph(f"A mean without an interval: {' or '.join(sorted(reasons))}.", "fine")
+    spread = ("Mean", "Median (95% interval)", "Each repeat")
+    headings = ("Search", "Weight of diversity", *spread, "Without an answer")
+    yield TextTable("Failures of each search", headings, rows, numbers=range(1, 6))
+    rows = [[doc.text(f"{at}/name"), *_spread(doc, f"{at}/apart")] for at in doc.places("/arms")]
+    yield Heading("Far apart")
+    yield TextTable("Failures far apart", ("Search", *spread), rows, numbers=range(1, 4))
+    compared = [at for at in doc.places("/arms") if doc.value(f"{at}/more_than_random") is not None]
+    rows = [[doc.text(f"{at}/name"), *_spread(doc, f"{at}/more_than_random", signed=True)] for at in compared]
+    if rows:
+        yield Heading("More than random points with the same seed")
+        yield TextTable("Failures more than random points", ("Search", *spread), rows, numbers=range(1, 4))
+    if doc.value("/arms/0/failures/reason"):
+        yield Paragraph(f"A median without an interval: {doc.text('/arms/0/failures/reason')}.", "fine")
     yield Paragraph(
-        "The difference to random points compares the same seeds, and each interval stands by itself: with many "
-        "weights, the best of them looks better than it is.",
+        "Seeds decide what a search comes upon. A mean over a few repeats has no interval: where some searches find a "
+        "region of failures and others do not, no repeat may show it. The interval of the median says what half of all "
+        "seeds find. The difference to random points compares the same seeds, and each interval stands by itself: with "
+        "many weights, the best of them looks better than it is.",
         "fine",
     )
 
 
+def _spread(doc: WrittenDocument, place: str, *, signed: bool = False) -> tuple[Markup, Markup, Markup]:
+    """Mean, median with its interval, and the number of each repeat."""
+    return (
+        doc.number(f"{place}/mean", signed=signed),
+        doc.interval(place, "median", "plain", signed=signed),
+        _each(doc, place, signed=signed),
+    )
+
+
 def _dots(doc: WrittenDocument) -> DotPlot:
+    """The mean of each search, on a line from the fewest to the most failures of any repeat."""
     entries = [doc.value(f"{at}/failures") for at in doc.places("/arms")]
-    scale = covering(finite([entry[key] for entry in entries for key in ("mean", "high")]))
+    scale = covering([value for entry in entries for value in entry["repeats"]])
     grid = [(100 * scale.fraction(at), at) for at in scale.ticks]
     rows = []
     for number, (at, entry) in enumerate(zip(doc.places("/arms"), entries, strict=True)):
-        low, high = entry["low"], entry["high"]
-        ends = (None, None) if low is None else (100 * scale.fraction(max(low, 0.0)), 100 * scale.fraction(high))
+        ends = (100 * scale.fraction(end(entry["repeats"])) for end in (min, max))
         mark = Interval(100 * scale.fraction(entry["mean"]), *ends)
         drawing = svg.track(f"arm-{number}", doc.text(f"{at}/name"), "", grid, [mark])
-        rows.append(Row(doc.text(f"{at}/name"), drawing, _mean(doc, f"{at}/failures")))
+        rows.append(Row(doc.text(f"{at}/name"), drawing, doc.number(f"{at}/failures/mean")))
     ticks = [Tick(at, tick_text(scale, value, False), value) for at, value in grid]
-    return DotPlot("Failures of each search", ticks, rows, "failures")
+    return DotPlot("Failures of each search: mean, from the fewest to the most of any repeat", ticks, rows, "failures")
 
 
 def _pictures(doc: WrittenDocument, pictures: Sequence[Sequence[FailurePicture]]) -> Iterator[Block]:
@@ -236,7 +247,6 @@ def _pictures(doc: WrittenDocument, pictures: Sequence[Sequence[FailurePicture]]
 
 
 def _methods(doc: WrittenDocument) -> Facts:
-    methods = sorted({doc.value(f"{at}/failures/method") for at in doc.places("/arms")} - {""})
     ranges = [
         Markup("{} {} to {}").format(doc.text(f"{at}/name"), doc.number(f"{at}/low"), doc.number(f"{at}/high"))
         for at in doc.places("/space")
@@ -246,8 +256,9 @@ def _methods(doc: WrittenDocument) -> Facts:
             ("A failure", doc.text("/outcome")),
             (
                 "Intervals",
-                f"{'; '.join(methods) or 'none'}, for 95%. They are too narrow where only some repeats find a region "
-                "of failures: give more repeats, and look at the gap between the best and the worst",
+                "of the median over seeds, 95%, from one repeat's number to another's (the sign test inverted; Scheffé "
+                "and Tukey 1945), from six repeats on. They hold whatever the target, and are of other seeds on this "
+                "target",
             ),
             ("Seeds", Markup("{} and those after it, one a repeat").format(doc.number("/seed", "name"))),
             ("Searched space", Markup("; ").join(ranges)),
