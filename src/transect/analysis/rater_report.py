@@ -18,6 +18,7 @@ from transect.analysis.sections import deviations, galleries, pairs, raters, see
 from transect.analysis.sections.raters import Excluded, Rated, rated_of
 from transect.analysis.sections.seen_along import Shown
 from transect.annotation.agreement.numbers import PairFigures
+from transect.annotation.simulated import simulated_count
 from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
@@ -171,14 +172,14 @@ def _asked(
     """One question's answers as a table, without known ones, repeats and excluded raters."""
     from transect.annotation.reading import matrix
 
-    made = matrix(study_rows, question.name)
+    given = matrix(study_rows, question.name)
     values = np.asarray(question.values if scale == "attribute" else question.places)
-    table = np.full((len(ids), len(made.raters)), np.nan)
+    table = np.full((len(ids), len(given.raters)), np.nan)
     row = {image: place for place, image in enumerate(ids)}
-    if len(made.units):
-        levels = np.where(np.isfinite(made.ratings), made.ratings, 0).astype(int)
-        ratings = np.where(np.isfinite(made.ratings), values[levels], np.nan)
-        table[[row[first] for _, first, _ in made.units]] = ratings
+    if len(given.units):
+        levels = np.where(np.isfinite(given.ratings), given.ratings, 0).astype(int)
+        ratings = np.where(np.isfinite(given.ratings), values[levels], np.nan)
+        table[[row[first] for _, first, _ in given.units]] = ratings
     answers = _answers([level.name for level in question.levels], values)
     return Rated(
         name=question.name,
@@ -188,6 +189,10 @@ def _asked(
         levels=tuple(answers.values()),
         attribute=_about(run, question.attribute, question.name),
         text=question.text,
+        simulated=sum(
+            simulated_count([rater]) * int(number)
+            for rater, number in zip(given.raters, np.isfinite(given.ratings).sum(axis=0), strict=True)
+        ),
         unsure=sum(row.value is None and not row.excluded for row in study_rows if row.question == question.name),
     )
 
@@ -255,10 +260,13 @@ def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
         np.any([np.isfinite(r.ratings).any(axis=1) for r in study.rated], axis=0) for study in answered if study.rated
     ]
     about_pairs = {"answers about pairs": sum(each.answers for each in asked)} if asked else {}
+    simulated = sum(table.simulated for table in tables) + sum(each.simulated for each in asked)
+    of_simulated = {"answers of simulated raters": simulated} if simulated else {}
     return {
         "raters of one question, at most": None if unknown else max(people + [each.raters for each in asked]),
         "answers": sum(int(np.isfinite(table.ratings).sum()) for table in tables),
         **about_pairs,
+        **of_simulated,
         "images rated": sum(int(images.sum()) for images in rated),
         "questions": len({table.name for table in tables} | {each.question for each in asked}),
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),

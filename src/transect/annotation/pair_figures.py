@@ -13,6 +13,7 @@ from transect.annotation.pictures import Picture
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
+from transect.annotation.simulated import simulated_count
 from transect.effects.identity_pairs import ALL, SameRow, same_shares
 from transect.effects.pair_perception import Bounded, pair_ranking, perceived_difference
 from transect.runs.wording import counted
@@ -64,7 +65,7 @@ def _figures(
         reason = NO_VALUES
     return PairFigures(
         study, question.name, question.text, question.attribute, len(set(rater)), len(mine), low, high, difference,
-        ranking, tuple(source.levels) if ranking else (), same, reason,
+        ranking, tuple(source.levels) if ranking else (), same, reason, simulated_count(rater),
     )  # fmt: skip
 
 

@@ -20,11 +20,9 @@ from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import rows
 from transect.annotation.schema import items
-from transect.annotation.simulated import Psychometric, answers, seed_of
+from transect.annotation.simulated import NAME, Psychometric, answers, seed_of
 from transect.errors import BadInput, UnknownName
 
-NAME: Final = "simulated"
-"""Simulated raters are simulated-001, simulated-002 and so on."""
 _APART: Final = 0.15
 """Standard deviation, between images, of the places of a question that images hold no truth of."""
 

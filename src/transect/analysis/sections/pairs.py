@@ -8,6 +8,7 @@ from typing import Final
 
 from transect.analysis.sections.answers import point, table, words
 from transect.annotation.agreement.numbers import PairFigures
+from transect.annotation.simulated import notice
 from transect.effects.identity_pairs import SOURCE as SINGH
 from transect.effects.pair_perception import BRADLEY_TERRY, SOURCES, Bounded, PairRanking, PerceivedDifference
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -41,12 +42,20 @@ def sections(study: str, figures: Sequence[PairFigures]) -> list[Section]:
             study=study,
             title=f"What raters saw in pairs of {words(study)}",
             text=texts,
-            warnings=[f"No figure for {words(each.question)}: {each.reason}" for each in figures if each.reason],
+            warnings=_warnings(figures),
             figures=[figure for each in figures if each.ranking for figure in _drawn(each, each.ranking)],
             tables=list(_tables(figures)),
             sources=sources,
         )
     ]
+
+
+def _warnings(figures: Sequence[PairFigures]) -> list[str]:
+    missing = [f"No figure for {words(each.question)}: {each.reason}" for each in figures if each.reason]
+    simulated = [
+        f"{words(each.question)}: {notice(each.simulated, each.answers)}" for each in figures if each.simulated
+    ]
+    return missing + simulated
 
 
 def _texts(figures: Sequence[PairFigures]) -> tuple[list[str], list[str]]:

@@ -149,7 +149,9 @@ class AnnotationProject(Result):
             raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
         entries = {
             study.name: StudyValidation.of(
-                validation.of_generator(study, condition, quality, gates), study.audited.spec.generator.facts
+                validation.of_generator(study, condition, quality, gates),
+                study.audited.spec.generator.facts,
+                validation.simulated_answers(study, condition, quality),
             )
             for study in studies
         }
@@ -202,7 +204,12 @@ class AnnotationProject(Result):
         studies = self.studies(scale)
         page = rater_report.page(studies, rules, self.run.name)
         validated = [
-            validation.section(study.name, validation.of_generator(study), study.run.attributes)
+            validation.section(
+                study.name,
+                validation.of_generator(study),
+                study.run.attributes,
+                validation.simulated_answers(study),
+            )
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
             if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}
         ]
@@ -256,7 +263,8 @@ class AgreementResult(JobResult[Agreement]):
     def headline(self) -> str:
         """Answers, questions, and Krippendorff's alpha of the first question."""
         first = self.numbers.questions[0]
-        return f"{self.numbers.answers} answers; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
+        simulated = f" ({self.numbers.simulated} of simulated raters)" if self.numbers.simulated else ""
+        return f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per question."""
