@@ -92,7 +92,7 @@ class FolderResult(Result):
         likely = "" if picked["shrunken"] is None else f"likely {signed(picked['shrunken'])}, "
         return (
             f"the largest of {selection['of']}: {effect['name']}, {likely}measured {signed(effect['estimate'])} "
-            f"({100 * selection['confidence']:.3g}% interval {signed(picked['low'])} to {signed(picked['high'])})"
+            f"({100 * selection['confidence']:.3g} % interval {signed(picked['low'])} to {signed(picked['high'])})"
         )
 
     def warning_lines(self) -> Sequence[str]:
