@@ -12,7 +12,7 @@ import transect
 
 JOBS = (
     "audit", "plan", "render", "search", "compare_searches", "match", "neighbours", "recognition", "leakage", "mitigate",
-    "encode", "invert",
+    "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
     "audit_cost", "study",
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from transect.errors import BadInput
 from transect.runs.plain_json import dumps
 from transect.runs.wording import counted
 from transect.texts import say
+
+if TYPE_CHECKING:
+    from transect.datasets import LabelledImages
 
 _COLUMN: Final = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=(?!=))?(?P<truth>.+)")
 _TAKEN: Final = ("id", "subject", "image")
@@ -43,10 +46,10 @@ def table(
     suffix = out.suffix.lower()
     if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
         raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
-    found = open_dataset(dataset, image_size=size)
-    rows = rows_of(found, column or [attribute.name for attribute in found.attributes])
+    images = open_dataset(dataset, image_size=size)
+    rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
     if pictures:
-        rows = rows.append_column("image", pa.array(_encoded(found), pa.binary()))
+        rows = rows.append_column("image", pa.array(_encoded(images), pa.binary()))
     if suffix == ".csv":
         write_atomically(out, csv_of(rows))
     else:
@@ -54,20 +57,20 @@ def table(
     facts = {
         "out": str(out),
         "images": rows.num_rows,
-        "subjects": len(set(found.subjects)),
+        "subjects": len(set(images.subjects)),
         "columns": rows.column_names,
     }
     say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(rows.column_names)}")
 
 
-def rows_of(found: Any, columns: Sequence[str]) -> pa.Table:
+def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
     """The rows of a data set: id, subject, and the columns named. Levels by name where there are more than two.
 
     Raises BadInput for a name twice or one that is taken, UnknownName for an attribute that there is not.
     """
     from transect.effects.truth import Truth
 
-    attributes = {attribute.name: attribute for attribute in found.attributes}
+    attributes = {attribute.name: attribute for attribute in images.attributes}
     named: dict[str, Any] = {}
     for text in columns:
         match = _COLUMN.fullmatch(text)
@@ -77,14 +80,10 @@ def rows_of(found: Any, columns: Sequence[str]) -> pa.Table:
         name = match["name"] or truth.attribute
         if name in named or name in _TAKEN:
             raise BadInput(f"--column {text}: expected a name that no other column has, got {name}; write NAME={text}")
-        values = truth.of(found.values)
+        values = truth.of(images.values)
         levels = () if truth.comparison else attributes[truth.attribute].levels
-        named[name] = _levels(values, levels) if len(levels) > 2 else _numbers(values)
-    return pa.table({"id": list(found.ids), "subject": list(found.subjects), **named})
-
-
-def _levels(values: np.ndarray, levels: Sequence[str]) -> pa.Array:
-    return pa.array([None if value != value else levels[int(value)] for value in values], pa.string())
+        named[name] = images.level_names(truth.attribute) if len(levels) > 2 else _numbers(values)
+    return pa.table({"id": list(images.ids), "subject": list(images.subjects), **named})
 
 
 def _numbers(values: np.ndarray) -> pa.Array:
@@ -94,7 +93,7 @@ def _numbers(values: np.ndarray) -> pa.Array:
     return pa.array(values, from_pandas=True).cast(pa.int64()) if whole else pa.array(values, from_pandas=True)
 
 
-def _encoded(found: Any) -> list[bytes]:
+def _encoded(images: LabelledImages) -> list[bytes]:
     from transect.runs.png import packed, png
 
-    return [packed(png(found.pixels([row])[0])) for row in range(len(found))]
+    return [packed(png(images.pixels([row])[0])) for row in range(len(images))]

@@ -367,7 +367,9 @@ def _sample(errors: list[GroupErrors], thresholds: Sequence[float], group: str) 
     unequal = differentials(errors, thresholds) if len(errors) > 1 else []
     return SampleNumbers(
         groups=tuple(GroupNumbers.of(part, thresholds) for part in errors),
-        differences=Difference.of_all([difference_of_means(part, errors[0], "", group) for part in errors[1:]]),
+        differences=Difference.of_all(
+            {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}, errors[0].group
+        ),
         differentials=tuple(map(DifferentialNumbers.of, unequal)),
     )
 
