@@ -49,8 +49,8 @@ def ratings_of(run: Path, each: int) -> Ratings | None:
         missing[question] += 0 if done else max(each - answers, 0)
     if any(missing.values()) and each > asked:
         raise BadInput(
-            f"{run}: expected questions that ask for {each} answers, got {asked}; wait for {asked}, "
-            "or state [plan] ratings in a questions file"
+            f"{run}: expected questions that ask for {each} answers to each item, got {asked}; wait for {asked} "
+            f"(raters = {asked}), or write ratings = {each} below [plan] in a questions file"
         )
     return Ratings(sum(answers for _, answers, _ in counted), missing)
 

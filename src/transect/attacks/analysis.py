@@ -314,7 +314,7 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         f1=draft.f1,
         mean_average_precision=_precision(draft),
         comparisons=comparisons,
-        model_curve=(*learned, (1.0, headline.model)) if learned and headline is not None else (),
+        model_curve=(*learned, (1.0, headline.model_leakage)) if learned and headline is not None else (),
         contributions=contributed(draft.plan, draft.pairs, attacks),
         counted=counted,
         counted_by=counted_by,

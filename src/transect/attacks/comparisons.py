@@ -47,8 +47,8 @@ class Comparison:
 
     name: str
     noise: str
-    model: Estimate
-    dataset: Estimate
+    model_leakage: Estimate
+    dataset_leakage: Estimate
     amplification: Estimate
 
 
@@ -87,7 +87,7 @@ def compared(plan: Plan, pairs: Sequence[Pair], attacks: Mapping[object, list[At
         for i, pair in enumerate(pairs)
         if pair.requests is not None
     }
-    models = {comparison.name: comparison.model for comparison in measured.values()}
+    models = {comparison.name: comparison.model_leakage for comparison in measured.values()}
     comparisons = []
     for i, pair in enumerate(pairs):
         model, none = models["scores" if pair.name == "published" else pair.name], unmeasured(pair.reason)
