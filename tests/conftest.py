@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import os
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,9 @@ _hook = install_import_hook("transect", "shape_checker.check")
 # Time says what else a machine does, not what the code does: speed is measured in benchmarks/.
 settings.register_profile("transect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transect")
+
+# No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
+os.fsync = lambda _handle: None
 
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]

@@ -24,10 +24,14 @@ def test_p_values_are_those_of_all_flips(steps):
     assert flip_power._exact(np.array([steps]), CELLS)[0] == pytest.approx(p_of_all_flips(steps), abs=1e-9)
 
 
-@given(steps=st.lists(st.floats(-3, 3), min_size=2, max_size=7))
-def test_p_values_of_scores_are_those_of_all_flips(steps):
-    tables = np.repeat([steps], flip_power.TABLES, axis=0)
-    assert flip_power._all_flips(tables)[0] == pytest.approx(p_of_all_flips(steps), abs=1e-9)
+@pytest.mark.parametrize(("n", "alpha"), [(4, 0.3), (6, 0.05), (7, 0.1)])
+def test_scores_are_rejected_where_all_flips_reject_them(n, alpha, monkeypatch):
+    monkeypatch.setattr(flip_power, "TABLES", 40)
+    low, high = flip_power._critical_shifts.__wrapped__(n, int(alpha * 2 ** (n - 1)))
+    tables = np.random.default_rng(2).standard_normal((flip_power.MOST_FLIPPED, 40))[:n].T
+    for shift in (0.0, 0.1, 0.4, 0.8, 1.5, 3.0):
+        rejected = [p_of_all_flips(table + shift) <= alpha for table in tables]
+        assert ((shift < low) | (shift > high)).tolist() == rejected
 
 
 def test_the_normal_approximation_of_large_sums_is_near_the_exact_p():

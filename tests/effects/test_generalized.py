@@ -3,10 +3,12 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.special import expit
 
 from transect.effects import gee_logit, logit, poisson
 from transect.effects.likelihood import separation
+from transect.effects.regression import independent
 from transect.errors import BadInput
 
 MANY_SUBJECTS = 300  # from 50 equally telling ones errors are those of statsmodels, below bias-reduced
@@ -150,6 +152,27 @@ def test_separation_is_found_exactly_where_the_likelihood_has_no_maximum(seed, n
         assert not found.overlapping.all()
     if not found.infinite:
         assert not told.any()
+
+
+@pytest.mark.parametrize("ceiling", [1.0, None])
+@pytest.mark.parametrize("seed", range(20))
+def test_infinite_coefficients_are_those_that_a_linear_program_can_move(seed, ceiling):
+    """Oracle: the largest and the least coefficient over all separating directions, a linear program each."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(5, 20)), int(rng.integers(1, 6))
+    x = np.column_stack([np.ones(n), rng.integers(0, 3, (n, k)).astype(float)])
+    y = (rng.random(n) < 0.2) * rng.choice([0.5, 1.0], n)
+    x = x[:, independent(x)]
+    full, fixed = y == ceiling, (y > 0) & (y != ceiling)
+    falls = np.where(full[:, None], -x, x)
+    extremes = [
+        linprog(sign * np.eye(x.shape[1])[j], falls, np.zeros(n), falls[fixed], np.zeros(fixed.sum()), (-1, 1)).x[j]
+        for j in range(x.shape[1])
+        for sign in (1, -1)
+    ]
+    moves = (np.abs(extremes).reshape(-1, 2) > 1e-7).any(axis=1)
+    names = tuple(map(str, range(x.shape[1])))
+    assert separation(x, y, names, ceiling).infinite == tuple(np.array(names)[moves])
 
 
 def test_errors_of_few_subjects_are_bias_reduced_by_the_full_matrices():

@@ -82,17 +82,32 @@ def mean_power(shift: float, n: int, alpha: float) -> float:
     if 2.0 ** (1 - n) > alpha:
         return 0.0
     if n <= MOST_FLIPPED:
-        differences = np.random.default_rng(2).standard_normal((MOST_FLIPPED, TABLES))[:n].T + shift
-        return float((_all_flips(differences) <= alpha + _TIE).mean())
+        low, high = _critical_shifts(n, int((alpha + _TIE) * 2 ** (n - 1)))
+        return float(((shift < low) | (shift > high)).mean())
     limit, center = float(stdtrit(n - 1, 1 - alpha / 2)), shift * math.sqrt(n)
     return float(nct.sf(limit, n - 1, center) + nct.cdf(-limit, n - 1, center))
 
 
-def _all_flips(differences: Float[np.ndarray, "t n"]) -> Float[np.ndarray, " t"]:
-    signs = _signs(differences.shape[1])
-    observed = np.abs(differences.sum(axis=1)) - _TIE
-    parts = zip(np.split(differences, TABLES // _AT_ONCE), np.split(observed, TABLES // _AT_ONCE), strict=True)
-    return np.concatenate([(np.abs(rows @ signs) >= least[:, None]).mean(axis=1) for rows, least in parts])
+@cache
+def _critical_shifts(n: int, allowed: int) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+    """For each table of n normal differences, the shifts below and above which the test rejects.
+
+    allowed: of the 2^(n-1) pairs of opposite flips, how many may have a sum as large as the observed one.
+
+    With a shift s the observed sum is o + s n and a flipped one f + s k, where k is the sum of the signs: the flipped
+    sum is as large between the two shifts at which both have one size.
+    """
+    signs = _signs(n)[:, 1:]  # without the observed one, which is always as large
+    totals = signs.sum(axis=0)
+    tables = np.random.default_rng(2).standard_normal((MOST_FLIPPED, TABLES))[:n].T
+    low, high = np.empty(TABLES), np.empty(TABLES)
+    for start in range(0, TABLES, _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        flipped, observed = tables[rows] @ signs, tables[rows].sum(axis=1)[:, None]
+        same, opposite = (flipped - observed) / (n - totals), (-flipped - observed) / (n + totals)
+        low[rows] = np.partition(np.minimum(same, opposite), allowed - 1, axis=1)[:, allowed - 1]
+        high[rows] = np.partition(np.maximum(same, opposite), -allowed, axis=1)[:, -allowed]
+    return low, high
 
 
 @cache

@@ -26,6 +26,7 @@ SEPARATION_SOURCE: Final = (
 _STEP: Final = 1e-10
 _MOST_STEPS: Final = 200
 _INFINITE: Final = 1e-7
+_LEVEL: Final = 1e-10
 
 
 @final
@@ -131,7 +132,7 @@ def separation(
     open_rows = np.ones(len(pattern), dtype=bool)
     while (separated := _separated(falls, open_rows, fixed)).any():
         open_rows &= ~separated
-    infinite = np.zeros(len(determined), dtype=bool) if open_rows.all() else _recession(falls, fixed)
+    infinite = np.zeros(len(determined), dtype=bool) if open_rows.all() else _unbounded(falls[open_rows])
     return Separation(
         tuple(names[column] for column, moves in zip(determined, infinite, strict=True) if moves),
         open_rows[place.reshape(-1)],
@@ -146,15 +147,15 @@ def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> n
     return np.asarray(open_rows & (falls @ direction < -_INFINITE))
 
 
-def _recession(falls: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """Which coordinates differ from 0 in some direction b with falls @ b <= 0, and = 0 where fixed."""
-    moves = np.zeros(falls.shape[1], dtype=bool)
-    for place in range(len(moves)):
-        for sign in (1.0, -1.0):
-            objective = np.zeros(len(moves))
-            objective[place] = sign
-            moves[place] |= bool(np.abs(_program(objective, falls[~fixed], falls[fixed])[place]) > _INFINITE)
-    return moves
+def _unbounded(overlapping: np.ndarray) -> Bool[np.ndarray, " k"]:
+    """Which coordinates differ from 0 in some separating direction, from the patterns that overlap.
+
+    Every separating direction is level on the patterns that overlap. One of them, b, falls strictly on all others, so
+    that b plus a small multiple of any direction that is level on the overlapping ones separates too.
+    """
+    _, sizes, directions = np.linalg.svd(np.linalg.qr(overlapping, mode="r"))
+    level = directions[int((sizes > _LEVEL * sizes.max(initial=0.0)).sum()) :]
+    return np.asarray(np.abs(level).max(axis=0, initial=0.0) > _INFINITE)
 
 
 def _program(objective: np.ndarray, falls: np.ndarray, level: np.ndarray) -> Float[np.ndarray, " k"]:

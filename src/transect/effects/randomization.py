@@ -31,6 +31,7 @@ _SIGNS_AT_ONCE = 1 << 22
 _SHUFFLED_AT_ONCE = 1 << 16  # a block of shuffles stays in a core's cache; the stream of draws is the same
 _TIE = 1e-9
 _WORTH_MOVING = 2
+_FEW = 8
 
 
 def sign_flip(
@@ -84,7 +85,7 @@ def lattice(d: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:
     sizes = sizes[sizes > _TIE * sizes[-1]]  # what is left of a cancelled sum is 0
     if len(sizes) > LARGEST_DENOMINATOR:
         return None
-    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+    for denominator in _denominators(sizes[:_FEW]):
         step = sizes[0] / denominator
         multiples = sizes / step
         if np.all(np.abs(multiples - np.round(multiples)) <= _TIE * np.maximum(multiples, 1)):
@@ -92,6 +93,13 @@ def lattice(d: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:
             additions = float(np.abs(steps).sum()) * np.count_nonzero(steps)
             return steps.astype(np.int64) if additions <= MOST_ADDITIONS else None
     return None
+
+
+def _denominators(sizes: Float[np.ndarray, " k"]) -> Int[np.ndarray, " d"]:
+    """Those for which these few sizes look like multiples: of scores in general none, before all sizes are tried."""
+    denominators = np.arange(1, LARGEST_DENOMINATOR + 1)
+    multiples = np.outer(denominators, sizes / sizes[0])
+    return denominators[(np.abs(multiples - np.round(multiples)) <= 2 * _TIE * np.maximum(multiples, 1)).all(axis=1)]
 
 
 def exact_sign_flip(steps: Int[np.ndarray, " n"]) -> float:

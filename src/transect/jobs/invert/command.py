@@ -10,7 +10,6 @@ import typer
 from transect.console.common_options import Device, Json
 from transect.console.results import show
 from transect.errors import BadInput
-from transect.runs.inputs import parse_numbers
 
 
 def invert(
@@ -91,6 +90,7 @@ def invert(
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
     from transect.jobs.invert.sweep import invert_sweep
+    from transect.runs.inputs import parse_numbers
 
     options = InvertOptions(
         distance=distance, weights=weights, heads=heads, pixel_weight=pixel_weight, encoder_samples=encoder_samples,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,9 +22,9 @@ from transect.console.target_options import (
     Timeout,
 )
 from transect.errors import BadInput
-from transect.jobs.search.comparison import SearchComparison
-from transect.jobs.search.request import ALPHA_WANTS, DEFAULT_ALPHA
-from transect.runs.inputs import parse_numbers
+
+if TYPE_CHECKING:
+    from transect.jobs.search.comparison import SearchComparison
 
 _WEIGHTS = "0,0.2,0.6,1"
 
@@ -165,6 +165,8 @@ def search(
 
 def _check_weights(alpha: str | None, alpha_weighs: str, methods: Sequence[str]) -> None:
     """Raises BadInput for settings of mcduff2019 without this method."""
+    from transect.jobs.search.request import ALPHA_WANTS
+
     given = {"--alpha": alpha is not None, "--alpha-weighs": alpha_weighs != "diversity"}
     if "mcduff2019" in [method.strip() for method in methods]:
         return
@@ -174,6 +176,9 @@ def _check_weights(alpha: str | None, alpha_weighs: str, methods: Sequence[str])
 
 def _alpha(text: str | None, compare: str | None) -> float:
     """The weight of one search; that of a comparison is not used."""
+    from transect.jobs.search.request import DEFAULT_ALPHA
+    from transect.runs.inputs import parse_numbers
+
     weights = parse_numbers(text, "--alpha", _WEIGHTS)
     if len(weights) > 1 and compare is None:
         raise BadInput(f"--alpha: expected one weight, got {text!r}; give several with --compare")
@@ -184,6 +189,9 @@ def _comparison(
     compare: str | None, alpha: str | None, repeats: int | None, goal: str | None, method: str
 ) -> SearchComparison | None:
     """What --compare asks for; None without it. Raises BadInput for options that do not belong together."""
+    from transect.jobs.search.comparison import SearchComparison
+    from transect.runs.inputs import parse_numbers
+
     if compare is None:
         if repeats is not None:
             raise BadInput("--repeats: expected --compare with it, got none; name the methods to compare")
