@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from transect.datasets import LabelledImages
 
 _COLUMN: Final = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=(?!=))?(?P<truth>.+)")
-_TAKEN: Final = ("id", "subject", "image")
+_PICTURE: Final = "image"
+_TAKEN: Final = ("id", "subject", _PICTURE)
+_AT_ONCE: Final = 64
+"""Pictures in memory at a time."""
 
 
 def table(
@@ -41,26 +44,27 @@ def table(
     """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
     from transect.datasets import open_dataset
     from transect.runs.csv_files import csv_of
-    from transect.runs.folder import write_atomically, write_table
+    from transect.runs.folder import write_atomically, write_batches, write_table
 
     suffix = out.suffix.lower()
     if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
         raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
     images = open_dataset(dataset, image_size=size)
     rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
-    if pictures:
-        rows = rows.append_column("image", pa.array(_encoded(images), pa.binary()))
     if suffix == ".csv":
         write_atomically(out, csv_of(rows))
+    elif pictures:
+        schema = rows.schema.append(pa.field(_PICTURE, pa.binary()))
+        write_batches(out, schema, _with_pictures(images, rows))
     else:
         write_table(out, rows)
-    facts = {
+    facts: dict[str, Any] = {
         "out": str(out),
         "images": rows.num_rows,
         "subjects": len(set(images.subjects)),
-        "columns": rows.column_names,
+        "columns": [*rows.column_names, *([_PICTURE] if pictures else [])],
     }
-    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(rows.column_names)}")
+    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(facts['columns'])}")
 
 
 def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
@@ -93,7 +97,11 @@ def _numbers(values: np.ndarray) -> pa.Array:
     return pa.array(values, from_pandas=True).cast(pa.int64()) if whole else pa.array(values, from_pandas=True)
 
 
-def _encoded(images: LabelledImages) -> list[bytes]:
+def _with_pictures(images: LabelledImages, rows: pa.Table) -> Iterator[pa.Table]:
+    """The rows with the picture of each, a few at a time."""
     from transect.runs.png import packed, png
 
-    return [packed(png(images.pixels([row])[0])) for row in range(len(images))]
+    for start in range(0, len(images), _AT_ONCE):
+        some = rows.slice(start, _AT_ONCE)
+        pictures = [packed(png(images.pixels([start + row])[0])) for row in range(len(some))]
+        yield some.append_column(_PICTURE, pa.array(pictures, pa.binary()))
