@@ -83,9 +83,9 @@ def from_project(project: Project, scale: str = "attribute") -> list[RatedStudy]
             _asked(run, ids, mine, question, scale) for question in project.questionnaire.question if not question.pairs
         ]
         rated = tuple(rated for rated in questions if np.isfinite(rated.ratings).any())
-        seen = tuple(each for each in about_pairs if each.study == place)
+        figures = tuple(each for each in about_pairs if each.study == place)
         name = run.spec.name if run is not None else place or "the images"
-        studies.append(RatedStudy(run, name, place, ids, people, rated, _excluded(mine), seen))
+        studies.append(RatedStudy(run, name, place, ids, people, rated, _excluded(mine), figures))
     return studies
 
 
@@ -253,22 +253,22 @@ def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
     """Counts over all studies; None where it is not known."""
     tables = [rated for study in answered for rated in study.rated]
     people = [int(np.isfinite(rated.ratings).any(axis=0).sum()) for rated in tables]
-    asked = [each for study in answered for each in study.pairs]
+    about = [each for study in answered for each in study.pairs]
     out = [study.excluded for study in answered]
     unknown = any(rated.anonymous for rated in tables)
     rated = [
         np.any([np.isfinite(r.ratings).any(axis=1) for r in study.rated], axis=0) for study in answered if study.rated
     ]
-    about_pairs = {"answers about pairs": sum(each.answers for each in asked)} if asked else {}
-    simulated = sum(table.simulated for table in tables) + sum(each.simulated for each in asked)
+    about_pairs = {"answers about pairs": sum(each.answers for each in about)} if about else {}
+    simulated = sum(table.simulated for table in tables) + sum(each.simulated for each in about)
     of_simulated = {"answers of simulated raters": simulated} if simulated else {}
     return {
-        "raters of one question, at most": None if unknown else max(people + [each.raters for each in asked]),
+        "raters of one question, at most": None if unknown else max(people + [each.raters for each in about]),
         "answers": sum(int(np.isfinite(table.ratings).sum()) for table in tables),
         **about_pairs,
         **of_simulated,
         "images rated": sum(int(images.sum()) for images in rated),
-        "questions": len({table.name for table in tables} | {each.question for each in asked}),
+        "questions": len({table.name for table in tables} | {each.question for each in about}),
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),
         "answers left out": None if any(e.answers is None for e in out) else sum(e.answers or 0 for e in out),
     }
@@ -288,8 +288,8 @@ def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Ru
     """Rules stored with the study, except the new ones, with the ratings that its report judges them on."""
     if study.run is None:
         return []
-    seen = study.run.seen
-    judged = {**seen.people, **seen.columns}
+    kept = study.run.seen
+    judged = {**kept.people, **kept.columns}
     stored = [rule for each in ratings.stored_rules(study.run.folder.path).values() for rule in each]
     return [(rule, judged[rule.attribute]) for rule in stored if rule.attribute in judged and rule not in new_rules]
 

@@ -102,11 +102,12 @@ def _lines(each: PairFigures) -> Iterator[str]:
     if each.reason:
         yield f"{name}: no figure about pairs: {each.reason}"
     if each.difference is not None:
-        seen = each.difference
+        difference = each.difference
         yield (
-            f"{name}: a difference is seen in {shown(seen.share, percent=True)} of answers; mean difference "
-            f"{shown(seen.size)} on a scale from {each.low:g} to {each.high:g}; {seen.pairs} pairs of {seen.subjects} "
-            f"subjects, {seen.raters} raters, {seen.answers} answers, {seen.unanswered} could not tell"
+            f"{name}: a difference is seen in {shown(difference.share, percent=True)} of answers; mean difference "
+            f"{shown(difference.size)} on a scale from {each.low:g} to {each.high:g}; {difference.pairs} pairs of "
+            f"{difference.subjects} subjects, {difference.raters} raters, {difference.answers} answers, "
+            f"{difference.unanswered} could not tell"
         )
     if each.ranking is not None:
         ranking = each.ranking

@@ -148,10 +148,10 @@ class Photographs:
         return dict(zip(self.images.ids, self.images.values[attribute].tolist(), strict=True))
 
     def _index(self) -> list[Shown]:
-        seen: dict[int, int] = {}
+        cells: dict[int, int] = {}
         shown = []
         for row, (name, person) in enumerate(zip(self.images.ids, self.images.subjects, strict=True)):
-            cell = seen[person] = seen.get(person, -1) + 1
+            cell = cells[person] = cells.get(person, -1) + 1
             encoded = self.images.pictures.encoded(row)
             content = encoded.read_bytes() if isinstance(encoded, Path) else encoded
             shown.append(Shown(name, person, cell, person, digest_of(content, str(self.images.crop).encode()), row, 0))

@@ -271,8 +271,8 @@ def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence
         for number, pair in enumerate(draft.pairs):
             requests |= {(model, number, side): request for side, request in enumerate(pair.requests or ())}
         if draft.pairs and draft.model is not None:
-            seen = draft.model.outputs.seen(plan.attacker)
-            requests |= {(model, "share", share): draft.plan.evidence(seen, share) for share in shares}
+            evidence = draft.model.outputs.seen(plan.attacker)
+            requests |= {(model, "share", share): draft.plan.evidence(evidence, share) for share in shares}
     return requests
 
 

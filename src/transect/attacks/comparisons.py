@@ -65,15 +65,15 @@ def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[Pair
     return pairs
 
 
-def dealt(plan: Plan, seen: Evidence) -> Request:
+def dealt(plan: Plan, evidence: Evidence) -> Request:
     """Attacks on the same evidence, dealt out among items with the same label: it says what the label says."""
     rounds = range(plan.n_rounds(noisy=True))
-    return plan.copies([chance_errors(plan.data, seen, plan.settings.seed + r) for r in rounds])
+    return plan.copies([chance_errors(plan.data, evidence, plan.settings.seed + r) for r in rounds])
 
 
-def _pair(plan: Plan, name: str, noise: str, model: Request, seen: Evidence, f1: float) -> Pair:
+def _pair(plan: Plan, name: str, noise: str, model: Request, evidence: Evidence, f1: float) -> Pair:
     if noise == DEALT:
-        return Pair(name, noise, (model, dealt(plan, seen)))
+        return Pair(name, noise, (model, dealt(plan, evidence)))
     if reason := unreachable((plan,), noise, f1):
         return Pair(name, noise, None, reason)
     rate = solve_rate(noise, f1, plan.data.labels, plan.scored)

@@ -93,14 +93,20 @@ def _differences(figures: Sequence[tuple[PairFigures, PerceivedDifference]]) -> 
     heads += [("mean difference", "number"), *_INTERVAL, ("pairs", "count"), ("subjects", "count"), ("raters", "count")]
     heads += [("answers", "count"), ("cannot tell", "count"), ("note", "text")]
     rows = [
-        [words(each.question), *_ends(seen.share), *_ends(seen.size), *_counts(seen), seen.size.reason]
-        for each, seen in figures
+        [
+            words(each.question),
+            *_ends(difference.share),
+            *_ends(difference.size),
+            *_counts(difference),
+            difference.size.reason,
+        ]
+        for each, difference in figures
     ]
     return table("Perceived differences", heads, rows)
 
 
-def _counts(seen: PerceivedDifference) -> list[int]:
-    return [seen.pairs, seen.subjects, seen.raters, seen.answers, seen.unanswered]
+def _counts(difference: PerceivedDifference) -> list[int]:
+    return [difference.pairs, difference.subjects, difference.raters, difference.answers, difference.unanswered]
 
 
 def _rankings(each: PairFigures, ranking: PairRanking) -> Iterator[Table]:

@@ -63,8 +63,8 @@ def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) ->
 
     >>> from transect import generators
     >>> view = generators.load("faceworld-latent", image_size=32)
-    >>> made = from_truth(view, view.sample([1, 2]), ["age", "smile>0.5"])
-    >>> dict(made.kinds)
+    >>> labels = from_truth(view, view.sample([1, 2]), ["age", "smile>0.5"])
+    >>> dict(labels.kinds)
     {'age': 'continuous', 'smile': 'binary'}
     """
     if not isinstance(generator, KnowsTruth):

@@ -76,10 +76,17 @@ class InvertResult(CodesResult[InversionNumbers]):
         return rows_of_run(Path(self.numbers.out))
 
 
-def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps: int, distance: str, start: str,
-               notes: tuple[str, ...] = ()) -> (
-    InversionNumbers
-):  # fmt: skip
+def numbers_of(
+    table: pa.Table,
+    *,
+    out: Path,
+    space: str,
+    penalty: float,
+    steps: int,
+    distance: str,
+    start: str,
+    notes: tuple[str, ...] = (),
+) -> InversionNumbers:
     """The summary of a run's rows."""
     failed, first = failed_ids(table)
     return InversionNumbers(

@@ -132,17 +132,17 @@ def sets(request: Request, sample: Sample, labels: tuple[str, ...]) -> Sets | No
     others = sorted({*labels} - {base, ""})
     if (group[given.a] != base).any():
         raise BadInput(f"{given.name}: expected images of {base} in column a, got others; name another --base")
-    found: dict[int, dict[str, tuple[int, float]]] = {}
+    members_of: dict[int, dict[str, tuple[int, float]]] = {}
     distance = _distance(request, sample, given, given.a, given.b)
     for a, b, far in zip(given.a.tolist(), given.b.tolist(), distance.tolist(), strict=True):
-        members = found.setdefault(a, {})
+        members = members_of.setdefault(a, {})
         if members.setdefault(str(group[b]), (b, far)) != (b, far) or group[b] in (base, ""):
             raise BadInput(f"{given.name}: expected one image of each of {', '.join(others)} with row {a}, got row {b}")
-    whole = {a: members for a, members in found.items() if len(members) == len(others)}
-    refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in found}
+    whole = {a: members for a, members in members_of.items() if len(members) == len(others)}
+    refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in members_of}
     refused |= {
         a: _NO_IMAGE.format(next(name for name in others if name not in members))
-        for a, members in found.items()
+        for a, members in members_of.items()
         if a not in whole
     }
     if not whole:

@@ -176,10 +176,10 @@ def _predictions(
 ) -> Predictions:
     table, limits = _answers_table(search), search.limits
 
-    def ask(asked: pa.Table) -> pa.Table:
-        pixels = columns.images_of(asked)
+    def ask(pictures: pa.Table) -> pa.Table:
+        pixels = columns.images_of(pictures)
         answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        return columns.predictions_table(asked["id"].to_pylist(), answers)
+        return columns.predictions_table(pictures["id"].to_pylist(), answers)
 
     if not folder.has_part(table, part):
         folder.write_part(table, part, ask(images) if shared is None else shared.answered(images, ask))

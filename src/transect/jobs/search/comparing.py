@@ -76,9 +76,9 @@ class ComparisonResult(JobResult[ComparisonNumbers]):
     def headline(self) -> str:
         """The search that found most failures, and what was asked."""
         best = max(self.numbers.arms, key=lambda arm: arm.failures.mean)
-        asked = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
+        answers = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
         each = f"{counted(self.numbers.budget, 'call')} each"
-        return f"{best.name} found most failures: {best.failures.mean:.4g} of {each}; {asked}, each asked about once"
+        return f"{best.name} found most failures: {best.failures.mean:.4g} of {each}; {answers}, each asked about once"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Failures of each search, with intervals over repeats."""
@@ -205,8 +205,8 @@ def _trial(search: Search, out: Path, shared: SharedAnswers, progress: Progress)
         history, parts = conduct(search, folder, budget, progress, shared)
         digests = (folder.read_part("images", part)["sha256"].to_pylist() for part in range(parts))
         pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part), PICTURES)
-        asked = frozenset(digest for part in digests for digest in part)
-        return _Trial(history, asked, paid(folder, parts), tuple(pictures))
+        different = frozenset(digest for part in digests for digest in part)
+        return _Trial(history, different, paid(folder, parts), tuple(pictures))
 
 
 def _numbers(
