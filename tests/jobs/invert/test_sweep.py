@@ -76,6 +76,9 @@ class Faces:
     def __init__(self, first, second):
         self.reasons, self.seen = {first.tobytes(): NO_FACE, second.tobytes(): "out of memory"}, 0
 
+    def describe(self):
+        return {"kind": "colors"}  # the same target, however often it was asked
+
     def predict(self, images):
         self.seen += len(images)
         reasons = tuple(self.reasons.get(image.tobytes(), "") for image in images.pixels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -40,38 +40,45 @@ class FaceDistances:
     failed: int
 
 
-def face_target(face: TargetLike) -> Target:
-    """The target of faces. Raises BadInput for one without embeddings."""
-    target = embedding_target(face, None)
-    if Task(target.task) is not Task.EMBEDDING:
-        raise BadInput(f"--face-distance {target.name}: expected a target with embeddings, got {target.task}")
-    return target
+@final
+@dataclass(frozen=True, slots=True)
+class FaceNetwork:
+    """A target that embeds faces. facts: its description from before it was asked, since a target can keep counts."""
 
+    target: Target
+    facts: dict[str, Any]
 
-def face_distances(inversion: Inversion, table: pa.Table, target: Target, out: Path) -> FaceDistances:
-    """The distances of one inversion. table: its rows; out: the sweep's folder, which keeps the embeddings.
+    @classmethod
+    def of(cls, face: TargetLike) -> FaceNetwork:
+        """The network of a spec or object. Raises BadInput for a target without embeddings."""
+        from transect.targets.description import describe
 
-    Raises FolderOfAnotherSpec for a folder of another target of that name, and Interrupted.
-    """
-    images = table["image"]
+        target = embedding_target(face, None)
+        if Task(target.task) is not Task.EMBEDDING:
+            raise BadInput(f"--face-distance {target.name}: expected a target with embeddings, got {target.task}")
+        return cls(target, describe(target))
 
-    def reconstructions(rows: range) -> UInt8[np.ndarray, "m h w 3"]:
-        return np.stack([pixels_of_png(images[row].as_py()) for row in rows])
+    def distances(self, inversion: Inversion, table: pa.Table, out: Path) -> FaceDistances:
+        """The distances of one inversion. table: its rows; out: the sweep's folder, which keeps the embeddings.
 
-    name = f"predictions/penalty-{inversion.search.penalty:g}"
-    with RunFolder(out / f"faces-{slug(target.name)}", _spec(inversion, target)) as folder:
-        original = _answers(folder, "predictions/originals", inversion, target, inversion.pictures.pixels)
-        rendered = _answers(folder, name, inversion, target, reconstructions)
-    return _compared(original, rendered, [bool(why) for why in table["failure"].to_pylist()])
+        Raises FolderOfAnotherSpec for a folder of another target of that name, and Interrupted.
+        """
+        images = table["image"]
 
+        def reconstructions(rows: range) -> UInt8[np.ndarray, "m h w 3"]:
+            return np.stack([pixels_of_png(images[row].as_py()) for row in rows])
 
-def _spec(inversion: Inversion, target: Target) -> dict[str, object]:
-    """What the answers depend on, λ apart."""
-    from transect.targets.description import describe
+        name = f"predictions/penalty-{inversion.search.penalty:g}"
+        with RunFolder(out / f"faces-{slug(self.target.name)}", self._spec(inversion)) as folder:
+            original = _answers(folder, "predictions/originals", inversion, self.target, inversion.pictures.pixels)
+            rendered = _answers(folder, name, inversion, self.target, reconstructions)
+        return _compared(original, rendered, [bool(why) for why in table["failure"].to_pylist()])
 
-    spec = inversion.spec()
-    search = {name: value for name, value in asdict(inversion.search).items() if name != "penalty"}
-    return {**spec, "kind": "faces of inversions", "search": search, "target": describe(target), "timeout": _TIMEOUT}
+    def _spec(self, inversion: Inversion) -> dict[str, object]:
+        """What the answers depend on, λ apart."""
+        search = {name: value for name, value in asdict(inversion.search).items() if name != "penalty"}
+        kind = "faces of inversions"
+        return {**inversion.spec(), "kind": kind, "search": search, "target": self.facts, "timeout": _TIMEOUT}
 
 
 def _answers(

@@ -18,9 +18,9 @@ from markupsafe import Markup, escape
 from transect.effects.intervals import mean_interval
 from transect.errors import BadInput
 from transect.experiment import costs
-from transect.jobs.invert.face_distances import face_distances, face_target
+from transect.jobs.invert.face_distances import FaceNetwork
 from transect.jobs.invert.run import Inversion, InvertOptions, plan, run
-from transect.protocols import Generator, Target, TargetLike
+from transect.protocols import Generator, TargetLike
 from transect.records import Images
 from transect.reports import builder
 from transect.reports.blocks import Answer, Page, Paragraph, Part, Plot, Plots, TextTable, summary
@@ -163,28 +163,30 @@ def invert_sweep(
     )  # fmt: skip
     for value in chosen:
         inversion.with_penalty(value)  # one that does not fit is refused before any work
-    target = None if face is None else face_target(face)
+    network = None if face is None else FaceNetwork.of(face)
     rows = []
     try:
         for value in chosen:
             if not quiet:
                 say(f"λ = {value:g}", error=True)
             inversion = inversion.with_penalty(value)  # of the last one, which has the encoder fitted
-            rows.append(_row(inversion, target, Path(out), quiet))
+            rows.append(_row(inversion, network, Path(out), quiet))
     finally:
-        if target is not None and isinstance(face, str):
-            costs.close([target])
-    numbers = SweepNumbers(str(out), len(inversion.pictures), "" if target is None else target.name, tuple(rows))
+        if network is not None and isinstance(face, str):
+            costs.close([network.target])
+    numbers = SweepNumbers(
+        str(out), len(inversion.pictures), "" if network is None else network.target.name, tuple(rows)
+    )
     write_json(Path(out) / "sweep.json", numbers, indent=1)
     return SweepResult(numbers)
 
 
-def _row(inversion: Inversion, target: Target | None, out: Path, quiet: bool) -> SweepRow:
+def _row(inversion: Inversion, network: FaceNetwork | None, out: Path, quiet: bool) -> SweepRow:
     penalty = inversion.search.penalty
     table = run(inversion, out / f"penalty-{penalty:g}", quiet=quiet).table
     names = ("perceptual", "pixels", "restriction", "identity_distance")
     means = {name: SweepMean.of(table[name].to_numpy()) for name in names}
-    faces = None if target is None else face_distances(inversion, table, target, out)
+    faces = None if network is None else network.distances(inversion, table, out)
     return SweepRow(
         penalty=penalty,
         failed=sum(bool(why) for why in table["failure"].to_pylist()),
