@@ -25,10 +25,11 @@ demo: $(VENV)/demo.stamp   ## audit two stock detectors on rendered faces and wr
 	$(BIN)/transect demo --out $(OUT)
 
 test: $(VENV)/test.stamp   ## the default test suite
-	$(PYTEST)
+	CHECK_SHAPES=1 $(PYTEST) src tests/support
+	$(PYTEST) tests
 
 slow: $(VENV)/test.stamp   ## the long statistical tests
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow tests
 
 # The oldest versions that pyproject.toml allows, but for PyTorch, whose releases are gigabytes each. Old versions
 # of one library warn of new ones of another, which is no fault of ours.
@@ -44,7 +45,7 @@ $(LOWEST)/stamp: pyproject.toml
 	@touch $@
 
 lowest: $(LOWEST)/stamp    ## the tests of what libraries do, with the oldest versions of them
-	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -n auto --dist worksteal -p no:cacheprovider \
+	CHECK_SHAPES=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -n auto --dist worksteal -p no:cacheprovider \
 		-W default::DeprecationWarning -W default::FutureWarning -W default::ResourceWarning \
 		-W default::pytest.PytestUnraisableExceptionWarning $(LOWEST_TESTS)
 

@@ -1,5 +1,6 @@
-"""Shape checking across the suite: jaxtyping's annotations hold at run time. And: no property fails of a busy machine."""
+"""Shape checking on request: jaxtyping's annotations hold at run time. And: no property fails of a busy machine."""
 
+import functools
 import importlib.util
 import itertools
 import os
@@ -7,10 +8,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-_hook = install_import_hook("transect", "shape_checker.check")
+# Checking every call takes as long as the tests: it is on for the examples of all docstrings and for `make lowest`.
+_hook = install_import_hook("transect", "shape_checker.check") if os.environ.get("CHECK_SHAPES") else None
 
 # Time says what else a machine does, not what the code does: speed is measured in benchmarks/.
 settings.register_profile("transect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,6 +21,9 @@ settings.load_profile("transect")
 
 # No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
 os.fsync = lambda _handle: None
+
+# Typer makes every command and option anew for each invocation.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]

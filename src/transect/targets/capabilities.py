@@ -75,7 +75,7 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
     if isinstance(target, DescribesItself):
         yield from description_faults(target)
     if members.get("metered") and not isinstance(target, Metered):
-        yield "metered", "quote and made of a target that counts its calls", "none"
+        yield "metered", "quote and calls_made of a target that counts its calls", "none"
     elif isinstance(target, Metered):
         yield from _price_faults(target)
     if isinstance(target, CountsCalls) and not isinstance(counts := target.call_counts(), CallCounts | None):

@@ -182,7 +182,7 @@ class Metered(Counting):
         calls = sum(self.file)
         return Quote(self.name, images, images, images / 100, "USD", calls_spent=calls, money_spent=calls / 100)
 
-    def made(self):
+    def calls_made(self):
         return self.seen, self.seen / 100
 
     def predict(self, images):

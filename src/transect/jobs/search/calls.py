@@ -49,9 +49,8 @@ def pixels_of(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
     return columns.images_of(folder.read_part("images", part)).pixels
 
 
-def progress_label(search: Search, folder: RunFolder, history: History) -> str:
+def progress_label(search: Search, history: History, calls: int, money: float) -> str:
     """The progress line: failures, calls paid, and the region that looks best until now."""
-    calls, money = paid(folder, len(history) // search.batch + 1)
     spent = f", {money:.9g} spent" if money else f", {counted(calls, 'call')} paid" if calls else ""
     best = best_rule(search.space, history)
     return f"search: {counted(int(history.failed.sum()), 'failure')}{spent}{f', best region {best}' if best else ''}"
@@ -59,9 +58,13 @@ def progress_label(search: Search, folder: RunFolder, history: History) -> str:
 
 def paid(folder: RunFolder, parts: int) -> tuple[int, float]:
     """Calls and money of all batches, of every program that took part."""
-    rows = [folder.read_part("calls", part) for part in range(parts) if folder.has_part("calls", part)]
-    calls = sum(int(batch["paid_calls"][0].as_py()) for batch in rows)
-    return calls, round(sum(float(batch["paid"][0].as_py()) for batch in rows), 9)
+    batches = [_paid_for(folder, part) for part in range(parts) if folder.has_part("calls", part)]
+    return sum(calls for calls, _ in batches), round(sum(money for _, money in batches), 9)
+
+
+def _paid_for(folder: RunFolder, part: int) -> tuple[int, float]:
+    rows = folder.read_part("calls", part)
+    return int(rows["paid_calls"][0].as_py()), float(rows["paid"][0].as_py())
 
 
 def conduct(
@@ -72,10 +75,13 @@ def conduct(
     Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
     """
     history, part, before = History.empty(len(search.space.attributes)), 0, progress.done
+    calls, money = 0, 0.0
     while len(history) < search.budget:
         history = next_batch(search, folder, part, history, budget, shared)
         if shared is None:
-            progress.label = progress_label(search, folder, history)
+            more, cost = _paid_for(folder, part)
+            calls, money = calls + more, money + cost
+            progress.label = progress_label(search, history, calls, round(money, 9))
         progress.advance(before + len(history) - progress.done)
         part += 1
     return history, part
