@@ -87,7 +87,7 @@ class Answers:
 
 
 QUOTE = Quote("brightness", images=3, calls=3, cost=0.1, currency="USD")
-PAID = {"metered": True, "quote": lambda *_: QUOTE, "made": lambda _: (0, 0.0)}
+PAID = {"metered": True, "quote": lambda *_: QUOTE, "calls_made": lambda _: (0, 0.0)}
 
 
 def target(**members):
@@ -114,9 +114,9 @@ def test_a_target_passes_with_all_optional_members():
         ({"describe": lambda _: {"model": object()}}, "describe: expected plain values"),
         ({"close": True}, "close: expected a method"),
         ({"metered": 1}, "metered: expected True or False"),
-        ({"metered": True}, "metered: expected quote and made"),
+        ({"metered": True}, "metered: expected quote and calls_made"),
         ({**PAID, "quote": lambda *_: 3}, "quote: expected a transect.records.Quote"),
-        ({**PAID, "made": lambda _: 3}, "made: expected calls and cost"),
+        ({**PAID, "calls_made": lambda _: 3}, "calls_made: expected calls and cost"),
         ({"on_round": 3, "asked_again": lambda _: None}, "on_round: expected a function"),
         ({"on_round": None}, "on_round: expected asked_again"),
         ({"on_round": None, "asked_again": lambda _: {"rounds": []}}, "asked_again: expected None or a mapping"),

@@ -9,7 +9,7 @@ from report_reader import plain_text
 from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.summary import asked, family_words, found, notice, summarize
+from transect.reports.summary import family_words, finding, notice, question, summarize
 
 
 def document(results):
@@ -19,7 +19,7 @@ def document(results):
 def sentence(index=0, **changes):
     results = make_results()
     results["effects"][index] |= changes
-    return plain_text(found(document(results), index))
+    return plain_text(finding(document(results), index))
 
 
 def test_a_rise():
@@ -93,7 +93,7 @@ def sentence_of_outcome(outcome, unit):
         "high": 0.38,
         "p_adjusted": 0.001,
     }
-    return plain_text(found(document(results), 0))
+    return plain_text(finding(document(results), 0))
 
 
 def test_association_is_never_told_as_a_cause():
@@ -108,7 +108,7 @@ def test_association_is_never_told_as_a_cause():
 
 
 def test_the_summary_states_the_question():
-    texts = [plain_text(asked(document(make_results()), study)) for study in (0, 1)]
+    texts = [plain_text(question(document(make_results()), study)) for study in (0, 1)]
     assert texts[0] == (
         "Study faces: 4,500 images of 150 rendered subjects, each at every combination of skin tone, light level and "
         f"glasses, were shown to {CASCADE} and dlib:hog-face. On 12 of 4,500 images dlib:hog-face gave no valid answer."
@@ -177,5 +177,5 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     assert "The effects listed were selected as the largest of 9 comparisons" in plain_text(summary.tested)
     results["selection"]["of"] = 3
     whole = summarize(document(results))
-    assert plain_text(whole.found[0]).endswith("by 20 points (95 % interval 10 to 30).")
+    assert plain_text(whole.findings[0]).endswith("by 20 points (95 % interval 10 to 30).")
     assert "were picked" not in plain_text(whole.tested)

@@ -13,7 +13,7 @@ from transect.runs.capabilities import description_faults
 from transect.targets.boxes import BoxConvention
 
 _ROUNDS: Final = ("rounds", "every", "distances")
-_METHODS: Final = ("describe", "quote", "made", "call_counts", "asked_again", "ready", "stop", "close")
+_METHODS: Final = ("describe", "quote", "calls_made", "call_counts", "asked_again", "ready", "stop", "close")
 
 Fault = tuple[str, str, str]
 """A clause, what it expects, and what the plug-in has."""
@@ -96,7 +96,7 @@ def _price_faults(target: Metered) -> Iterator[Fault]:
     if not (isinstance(quote, Quote) and quote.metered and _number(quote.calls) and _number(quote.cost)):
         yield "quote", "a transect.records.Quote of a metered target, calls and cost as numbers", repr(quote)[:60]
     if not (isinstance(spent, tuple) and len(spent) == 2 and all(_number(value) for value in spent)):
-        yield "made", "calls and cost, two numbers", repr(spent)[:60]
+        yield "calls_made", "calls and cost, two numbers", repr(spent)[:60]
 
 
 def _number(value: object) -> bool:

@@ -18,7 +18,7 @@ def test_the_contract_of_the_json():
     said, made = json.loads(done.stdout), plan(0.05, 0.1, power=0.9)
     assert (said["subjects"], said["images"], said["calls"]) == (made.subjects, made.images, made.calls)
     assert said["images_saved"] == made.unpaired_images - made.images > 0
-    assert "images that the transect saves" in run("plan", "--effect", "0.05", "--base", "0.1").stdout
+    assert "images saved against one image per subject" in run("plan", "--effect", "0.05", "--base", "0.1").stdout
 
 
 @pytest.mark.parametrize(
