@@ -12,7 +12,7 @@ import transect
 
 JOBS = (
     "audit", "plan", "render", "search", "compare_searches", "match", "neighbours", "recognition", "leakage", "mitigate",
-    "encode", "invert",
+    "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
     "audit_cost", "study",
 )  # fmt: skip
@@ -106,12 +106,16 @@ near = transect.neighbours({"latents": np.eye(2)}, table, attributes=["age"], k=
 error: float = near.numbers.distances[0].attributes[0].error
 recognized = transect.recognition(table, "who", "glasses", embeddings=np.eye(2), quiet=True)
 misses: float = recognized.numbers.samples["all"].groups[0].rates[0].fnmr
+compared = transect.compare_recognizers({"one": recognized, "two": recognized})
+relative: float = compared.numbers.gaps[0].relative
 leaked = transect.leakage(table, "glasses", ["age"], options=LeakageOptions(rounds=2))
 leakage: float | None = leaked.numbers.dataset_leakage.estimate
 mitigated = transect.mitigate({"mitigations": []}, "runs/m", quiet=True)
 kind: str = mitigated.numbers.mitigations[0].kind
 inverted = transect.invert(pixels, "reference", "runs/i", steps=4, options=InvertOptions(batch=2))
 failed: int = inverted.numbers.failed
+swept = transect.invert_sweep(pixels, "reference", "runs/s", [0.0, 0.1], quiet=True)
+likeness: float = swept.numbers.rows[0].perceptual.mean
 directions = transect.fit_directions("faceworld", people, ["age"], options=DirectionsOptions(labelled_by="people"))
 quality: float = directions.write("age.safetensors").numbers.attributes[0].quality
 gan = transect.train_gan(pixels, "runs/g", images=16, options=GanOptions(batch=8))
@@ -129,8 +133,8 @@ protocol = transect.study("wang2019", profile="small", variables={"rounds": 1}, 
 done: bool = protocol.numbers.steps[0].state == "finished" and not protocol.waiting
 
 for result in (
-    audited, cost, opened, again, planned, rendered, searched, matched, near, recognized, leaked, mitigated, inverted,
-    directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
+    audited, cost, opened, again, planned, rendered, searched, matched, near, recognized, compared, leaked,
+    mitigated, inverted, swept, directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
 ):  # fmt: skip
     as_table: pa.Table = result.table
     page: Path = result.report("pages")

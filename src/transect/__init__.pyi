@@ -19,6 +19,7 @@ from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
+from .jobs.invert.sweep import invert_sweep as invert_sweep
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
@@ -29,6 +30,7 @@ from .jobs.neighbours.run import neighbours as neighbours
 from .jobs.plan.run import plan as plan
 from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
 from .jobs.recognition.run import recognition as recognition
+from .jobs.recognition.several import compare_recognizers as compare_recognizers
 from .jobs.render.run import render as render
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report

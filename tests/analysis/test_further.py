@@ -119,7 +119,7 @@ def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, m
     assert ends == [pytest.approx((effect.low, effect.high), nan_ok=True) for effect in effects]
     page = parse(made.page.read_text())
     assert number_faults(page, made.results) == []
-    assert "98.9% interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
+    assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
 def test_shares_of_variance_are_those_of_the_cells(folder, results):

@@ -48,7 +48,7 @@ def test_raters_without_noise_answer_the_level_nearest_to_the_truth(run):
 
 
 def test_a_second_call_adds_nothing_and_another_number_only_the_new_raters(run):
-    words = ("--questions", "paper", "--place", "fakeness=0.2")
+    words = ("--questions", "paper", "--answer-mean", "fakeness=0.2")
     first, rows = answers(run, "--raters", "2", *words, database="again")
     assert first["answers"] == len(rows) == 12 * 8 * 2
     second, same = answers(run, "--raters", "2", *words, database="again")
@@ -62,8 +62,8 @@ def test_a_second_call_adds_nothing_and_another_number_only_the_new_raters(run):
     assert all(by_key[key(row)] == row["level"] for row in rows)  # whatever the number of raters
 
 
-def test_answers_without_a_truth_lie_around_their_place(run):
-    _, rows = answers(run, "--questions", "paper", "--place", "fakeness=0.25", "--raters", "5", database="place")
+def test_answers_without_a_truth_lie_around_their_mean(run):
+    _, rows = answers(run, "--questions", "paper", "--answer-mean", "fakeness=0.25", "--raters", "5", database="place")
     places = [row["level"] / 4 for row in rows if row["question"] == "fakeness"]
     # 12 images, spread .15: standard error .043 between images, and rounding to fifths.
     assert np.mean(places) == pytest.approx(0.25, abs=0.15)
@@ -73,7 +73,7 @@ def test_pairs_are_answered_with_their_follow_up(tmp_path):
     folder = str(tmp_path / "pairs")
     printed("render", "--data-set", "--subjects", "3", "--size", "32", "--vary", "yaw=-8,8", "--out", folder)
     place = "same_person=0.3"
-    printed("annotate", "simulate", folder, "--questions", "pairs", "--place", place, "--raters", "2")
+    printed("annotate", "simulate", folder, "--questions", "pairs", "--answer-mean", place, "--raters", "2")
     out = str(tmp_path / "answers.parquet")
     printed("annotate", "export", folder, "--out", out)
     rows = pq.read_table(out).to_pylist()
@@ -85,10 +85,10 @@ def test_pairs_are_answered_with_their_follow_up(tmp_path):
     ("words", "message"),
     [
         (("--raters", "0"), "--raters: expected 1 or more, got 0"),
-        (("--place", "fakeness"), "--place fakeness: expected NAME=PLACE"),
-        (("--place", "fakeness=2"), "--place fakeness: expected a place from 0 to 1, got 2"),
+        (("--answer-mean", "fakeness"), "--answer-mean fakeness: expected NAME=MEAN"),
+        (("--answer-mean", "fakeness=2"), "--answer-mean fakeness: expected a mean from 0 to 1, got 2"),
         (("--lapse", "2"), "a lapse of 0 to 1"),
-        (("--place", "fake=0.5"), "unknown question 'fake': did you mean fakeness"),
+        (("--answer-mean", "fake=0.5"), "unknown question 'fake': did you mean fakeness"),
     ],
 )
 def test_what_does_not_fit_is_refused(run, words, message):

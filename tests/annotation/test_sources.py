@@ -54,6 +54,19 @@ def invert(folder, names, batch=3, failed=()):
     return folder
 
 
+def test_the_images_of_an_encoding_are_rated(tmp_path):
+    """`transect encode` stores 64 images a part, and its record names no batch."""
+    names = [f"{number:02}.png" for number in range(66)]
+    spec = {"kind": "encoding", "images": {"count": len(names)}, "generator": {"name": "g"}}
+    with RunFolder(tmp_path / "encoded", spec) as run:
+        for part, ids in enumerate((names[:64], names[64:])):
+            columns = {"id": ids, "failure": [""] * len(ids), "image": pa.array([png(1)] * len(ids), pa.binary())}
+            run.write_part("inversions", part, pa.table(columns))
+    project = opened(tmp_path / "encoded", (write_questions(tmp_path / "q.toml"),))
+    assert [picture.id for picture in project.pictures.all] == names
+    project.database.close()
+
+
 def opened(place, questions=(), **options):
     from transect.annotation.project import open_project
 

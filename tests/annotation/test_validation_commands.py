@@ -18,6 +18,7 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import validation
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.run import same_person
+from transect.ratings import gates as required
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,47 @@ def test_conditions_are_judged_by_majority(judged):
     assert "every gate is met" in again.stdout
     with pytest.raises(BadInput, match="expected images validated by raters, got none"):
         validation.require(judged / "annotations")
+
+
+def test_simulated_raters_are_counted_and_pass_no_gate(judged, tmp_path):
+    """Two people and one simulated rater agree about all six images, so that every gate is met, but for the latter."""
+    database = str(tmp_path / "simulated.sqlite")
+    project = open_project(judged, database, ("quality",))
+    take_in(
+        project,
+        [
+            Incoming("test", "", image, "", question, rater, k % 2 if question == "condition" else 4)
+            for k, image in enumerate(finished_run.read(judged).images["id"].to_pylist())
+            for question in ("condition", "quality")
+            for rater in ("ada", "ben", "simulated-001")
+        ],
+        1.0,
+    )
+    project.database.close()
+    before = (judged / validation.FILE).read_text() if (judged / validation.FILE).exists() else None
+    gates = ["--min-images", "3", "--quality-margin", "5", "--database", database]
+    done = CliRunner().invoke(annotate, ["validate", str(judged), *gates])
+    assert "every gate is met" in done.stdout
+    assert "12 answers of simulated raters, which say nothing about people: no gate" in done.stdout
+    assert json.loads((judged / validation.FILE).read_text())["audit"]["simulated"] == 12
+    message = "expected answers of people, got 12 of simulated raters; have people rate the images"
+    with pytest.raises(BadInput, match=message):
+        validation.require(judged)
+    with pytest.raises(BadInput, match=f"--require-validation .*: {message}"):
+        required.attach(judged, required.read(judged / validation.FILE))
+    if before is not None:
+        (judged / validation.FILE).write_text(before)
+    done = CliRunner().invoke(annotate, ["agreement", str(judged), "--database", database])
+    assert done.stdout.startswith("12 of 36 answers are of simulated raters, which say nothing about people"), (
+        done.output
+    )
+    out = str(tmp_path / "page")
+    CliRunner().invoke(annotate, ["report", str(judged), "--database", database, "--out", out])
+    content = json.loads((tmp_path / "page" / "annotate.json").read_text())
+    assert content["facts"]["answers of simulated raters"] == 12
+    notices = [text for section in content["sections"] for text in section["warnings"] if "simulated" in text]
+    assert len(notices) == 3, "of each question, and of the validation"
+    assert "condition: 6 of 18 answers are of simulated raters, which say nothing about people" in notices
 
 
 def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, tmp_path):

@@ -104,7 +104,7 @@ def test_answers_on_the_test_split_alone():
     answered = planted(n=8000, split=False).take(rows_)
     found = analyse(data, Logistic(), outputs=model_outputs(answered, scores[rows_]), answered=answered)
     assert found.dataset.n == len(rows_)
-    assert found.headline.model.n == len(rows_)
+    assert found.headline.model_leakage.n == len(rows_)
     assert found.headline.amplification.low > 5
 
 
@@ -150,8 +150,8 @@ def test_a_model_worse_than_any_noise_still_has_its_leakage():
     kinds = {(c.name, c.noise): c for c in found.comparisons}
     assert next(iter(kinds)) == ("published", "flips")
     assert kinds["published", "flips"].amplification.reason.startswith("the model's F1, ")
-    assert np.isnan(kinds["hard", "frequency"].dataset.estimate)
-    assert kinds["published", "flips"].model == kinds["scores", "dealt out within labels"].model
+    assert np.isnan(kinds["hard", "frequency"].dataset_leakage.estimate)
+    assert kinds["published", "flips"].model_leakage == kinds["scores", "dealt out within labels"].model_leakage
     assert np.isfinite(found.headline.amplification.estimate)
     assert found.levels[0].leakage.reason.endswith("the least that noise (frequency) leaves")
     written = plain(numbers(found))
@@ -166,18 +166,18 @@ def test_the_published_difference_is_that_of_the_published_figures():
     said = model_outputs(data, np.random.default_rng(0).permutation(data.labels.category))
     drawn = Settings(published=True, rounds=6, permutations=0, test_per_class=40)
     hard = analyse(data, Bayes(), outputs=said, noise="frequency", settings=drawn).comparisons
-    for found in (comparison for comparison in hard if not comparison.dataset.reason):
-        apart = found.model.estimate - found.dataset.estimate
+    for found in (comparison for comparison in hard if not comparison.dataset_leakage.reason):
+        apart = found.model_leakage.estimate - found.dataset_leakage.estimate
         assert found.amplification.estimate == pytest.approx(apart, abs=1e-9)
-        assert min(found.model.estimate, found.dataset.estimate) >= 50
-    assert hard[0].dataset.rounds == 6
+        assert min(found.model_leakage.estimate, found.dataset_leakage.estimate) >= 50
+    assert hard[0].dataset_leakage.rounds == 6
 
 
 def test_where_no_label_occurs_the_model_still_leaks_and_says_why_there_is_no_f1():
     data = labelled(np.zeros((400, 2), dtype=int), np.arange(400) % 2)
     said = model_outputs(data, np.stack([np.arange(400) % 2, np.zeros(400)], axis=1))
     found = analyse(data, Logistic(), outputs=said, settings=Settings(permutations=0))
-    assert found.headline.model.estimate == 100
+    assert found.headline.model_leakage.estimate == 100
     assert found.levels[0].leakage.reason.startswith("no label occurs in the scored rows")
     printed = plain(numbers(found))
     assert (printed["model_f1"], printed["at_accuracy"][0]["f1"]) == (None, None)

@@ -5,7 +5,8 @@ import json
 import pytest
 import replicas
 
-from transect.datasets.label_tables import NO_GENDER, is_label_table, label_table
+from transect.datasets import is_dataset
+from transect.datasets.label_tables import NO_GENDER, label_table
 from transect.errors import BadInput
 
 
@@ -54,9 +55,9 @@ def test_other_readers_give_their_labels_as_words(tmp_path):
 def test_a_file_whose_name_has_a_colon_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "coco:labels.csv").write_text("a\n1\n")
-    assert not is_label_table("coco:labels.csv")
-    assert is_label_table("imsitu:data?split=train")
-    assert not is_label_table("C:labels.csv")
+    assert not is_dataset("coco:labels.csv")
+    assert is_dataset("imsitu:data?split=train")
+    assert not is_dataset("C:labels.csv")
 
 
 def test_leakage_from_coco_and_imsitu_needs_no_column(tmp_path):

@@ -27,19 +27,19 @@ def test_a_rise():
     text = sentence(estimate=0.3149, low=0.2401, high=0.3799, p_adjusted=0.001)
     assert text == (
         f"Going from skin tone 1 to 10 (Monk scale) raises the miss rate of {CASCADE} "
-        "by 31 points (95% interval 24 to 38)."
+        "by 31 points (95 % interval 24 to 38)."
     )
 
 
 def test_a_fall_is_told_as_a_positive_size_with_its_interval_turned():
     text = sentence(estimate=-0.3149, low=-0.3799, high=-0.2401, p_adjusted=0.001)
-    assert text.endswith("by 31 points (95% interval 24 to 38).")
+    assert text.endswith("by 31 points (95 % interval 24 to 38).")
     assert " lowers the miss rate" in text
 
 
 def test_a_narrow_interval_is_told_with_a_decimal():
     assert sentence(estimate=0.0214, low=0.0101, high=0.0349, p_adjusted=0.01).endswith(
-        "by 2.1 points (95% interval 1.0 to 3.5)."
+        "by 2.1 points (95 % interval 1.0 to 3.5)."
     )
 
 
@@ -47,7 +47,7 @@ def test_an_effect_that_chance_can_explain():
     text = sentence(estimate=0.02, low=-0.011, high=0.051, p_adjusted=0.3)
     assert "changes the miss rate" in text
     assert text.endswith(
-        "by +2 points (95% interval −1 to 5), which after correction "
+        "by +2 points (95 % interval −1 to 5), which after correction "
         "for multiple tests is not statistically different from zero (adjusted p 0.300)."
     )
 
@@ -78,8 +78,8 @@ def test_a_slope_and_a_level_that_is_not_in_the_design():
 
 def test_other_units():
     assert "the mean loss" in sentence_of_outcome("loss", "nats")
-    assert sentence_of_outcome("loss", "nats").endswith("by 0.315 nats (95% interval 0.24 to 0.38).")
-    assert sentence_of_outcome("score", "score").endswith("by 0.315 (95% interval 0.24 to 0.38).")
+    assert sentence_of_outcome("loss", "nats").endswith("by 0.315 nats (95 % interval 0.24 to 0.38).")
+    assert sentence_of_outcome("score", "score").endswith("by 0.315 (95 % interval 0.24 to 0.38).")
 
 
 def sentence_of_outcome(outcome, unit):
@@ -100,7 +100,7 @@ def test_association_is_never_told_as_a_cause():
     text = sentence(basis="observational", estimate=0.3, low=0.2, high=0.4, p_adjusted=0.001)
     assert text == (
         f"Where skin tone is 10 instead of 1 (Monk scale), the miss rate of {CASCADE} is higher by 30 points "
-        "(95% interval 20 to 40): an association."
+        "(95 % interval 20 to 40): an association."
     )
     text = sentence(basis="observational", estimate=-0.3, low=-0.4, high=0.1, p_adjusted=0.5)
     assert "differs by −30 points" in text
@@ -125,7 +125,7 @@ def test_how_many_tests():
     text = plain_text(family_words(document(results)))
     # 19 effects, one of them without estimate; five with an adjusted p of at most 0.05
     assert text == (
-        "5 of 18 tests are significant at the 5% level after correction for multiple tests (Holm method). "
+        "5 of 18 tests are significant at the 5 % level after correction for multiple tests (Holm method). "
         "The list above has the largest of them; the effects of each study are complete. "
         "Not estimable: 1 of the effects, for the reasons under Exclusions."
     )
@@ -171,11 +171,11 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
     summary = summarize(document(results))
     texts = [plain_text(sentence) for sentence in summary.findings]
-    assert texts[0].endswith("by 20 points (likely 15; 98.3% interval 8 to 32).")
-    assert texts[1].endswith("by 20 points (98.3% interval 8 to 32).")
-    assert texts[2].endswith("by 20 points (95% interval 10 to 30).")
+    assert texts[0].endswith("by 20 points (likely 15; 98.3 % interval 8 to 32).")
+    assert texts[1].endswith("by 20 points (98.3 % interval 8 to 32).")
+    assert texts[2].endswith("by 20 points (95 % interval 10 to 30).")
     assert "The effects listed were selected as the largest of 9 comparisons" in plain_text(summary.tested)
     results["selection"]["of"] = 3
     whole = summarize(document(results))
-    assert plain_text(whole.findings[0]).endswith("by 20 points (95% interval 10 to 30).")
+    assert plain_text(whole.findings[0]).endswith("by 20 points (95 % interval 10 to 30).")
     assert "were picked" not in plain_text(whole.tested)

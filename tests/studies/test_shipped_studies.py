@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import transect
-from transect.studies.file import SHIPPED, read_study
+from transect.studies import SHIPPED
+from transect.studies.file import read_study
 from transect.studies.ledger import answer_of
 
 PAPERS = {  # the numbers that each paper states

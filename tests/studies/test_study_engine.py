@@ -299,8 +299,9 @@ def test_more_answers_than_the_questions_ask_for_would_never_come(study_file):
     study_file(HEAD + SAMPLE + RATE.replace("raters = 2", "raters = 3"))
     assert study().returncode == 4
     assert run_here("annotate", "invite", "out/01-sample", "--questions", "q.toml").returncode == 0
-    assert "expected questions that ask for 3 answers, got 2; wait for 2" in refused_here(
-        "study", "s.toml", "--out", "out"
+    assert (
+        "expected questions that ask for 3 answers to each item, got 2; wait for 2 (raters = 2), or write ratings = 3"
+        in refused_here("study", "s.toml", "--out", "out")
     )
 
 
@@ -308,6 +309,7 @@ CASES = {
     'run = "rendr"': "step sheet: unknown command 'rendr': did you mean render",
     'run = "directions"': "step sheet: unknown command 'directions': did you mean directions fit or directions show",
     'run = "study"': 'step sheet: run: expected a command other than "study"',
+    'run = "annotate serve"': 'step sheet: run: expected a command that ends, got "annotate serve"',
     'run = "render"\nsubjcts = 3': "s.toml, line 14: step 1.subjcts: unknown key",
 }
 OPTIONS = {

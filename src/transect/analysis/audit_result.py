@@ -79,9 +79,9 @@ class FolderResult(Result):
         significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
         count = f"{significant} of {len(effects)} effects significant after correction"
         largest = [self._largest(effects[index]) for index in self.results["largest"][:1]]
-        found = "; ".join([count, *largest])
+        result = "; ".join([count, *largest])
         warnings = self.warning_lines()
-        return ". ".join([found, *warnings]) if warnings else found
+        return ". ".join([result, *warnings]) if warnings else result
 
     def _largest(self, effect: Mapping[str, Any]) -> str:
         """The largest effect; where it was picked of several, with what may be said of it after the choice."""
@@ -92,7 +92,7 @@ class FolderResult(Result):
         likely = "" if picked["shrunken"] is None else f"likely {signed(picked['shrunken'])}, "
         return (
             f"the largest of {selection['of']}: {effect['name']}, {likely}measured {signed(effect['estimate'])} "
-            f"({100 * selection['confidence']:.3g}% interval {signed(picked['low'])} to {signed(picked['high'])})"
+            f"({100 * selection['confidence']:.3g} % interval {signed(picked['low'])} to {signed(picked['high'])})"
         )
 
     def warning_lines(self) -> Sequence[str]:

@@ -18,6 +18,7 @@ from transect.analysis.sections import deviations, galleries, pairs, raters, see
 from transect.analysis.sections.raters import Excluded, Rated, rated_of
 from transect.analysis.sections.seen_along import Shown
 from transect.annotation.agreement.numbers import PairFigures
+from transect.annotation.simulated import simulated_count
 from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
@@ -82,9 +83,9 @@ def from_project(project: Project, scale: str = "attribute") -> list[RatedStudy]
             _asked(run, ids, mine, question, scale) for question in project.questionnaire.question if not question.pairs
         ]
         rated = tuple(rated for rated in questions if np.isfinite(rated.ratings).any())
-        seen = tuple(each for each in about_pairs if each.study == place)
+        figures = tuple(each for each in about_pairs if each.study == place)
         name = run.spec.name if run is not None else place or "the images"
-        studies.append(RatedStudy(run, name, place, ids, people, rated, _excluded(mine), seen))
+        studies.append(RatedStudy(run, name, place, ids, people, rated, _excluded(mine), figures))
     return studies
 
 
@@ -171,14 +172,14 @@ def _asked(
     """One question's answers as a table, without known ones, repeats and excluded raters."""
     from transect.annotation.reading import matrix
 
-    made = matrix(study_rows, question.name)
+    given = matrix(study_rows, question.name)
     values = np.asarray(question.values if scale == "attribute" else question.places)
-    table = np.full((len(ids), len(made.raters)), np.nan)
+    table = np.full((len(ids), len(given.raters)), np.nan)
     row = {image: place for place, image in enumerate(ids)}
-    if len(made.units):
-        levels = np.where(np.isfinite(made.ratings), made.ratings, 0).astype(int)
-        ratings = np.where(np.isfinite(made.ratings), values[levels], np.nan)
-        table[[row[first] for _, first, _ in made.units]] = ratings
+    if len(given.units):
+        levels = np.where(np.isfinite(given.ratings), given.ratings, 0).astype(int)
+        ratings = np.where(np.isfinite(given.ratings), values[levels], np.nan)
+        table[[row[first] for _, first, _ in given.units]] = ratings
     answers = _answers([level.name for level in question.levels], values)
     return Rated(
         name=question.name,
@@ -188,6 +189,10 @@ def _asked(
         levels=tuple(answers.values()),
         attribute=_about(run, question.attribute, question.name),
         text=question.text,
+        simulated=sum(
+            simulated_count([rater]) * int(number)
+            for rater, number in zip(given.raters, np.isfinite(given.ratings).sum(axis=0), strict=True)
+        ),
         unsure=sum(row.value is None and not row.excluded for row in study_rows if row.question == question.name),
     )
 
@@ -248,19 +253,22 @@ def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
     """Counts over all studies; None where it is not known."""
     tables = [rated for study in answered for rated in study.rated]
     people = [int(np.isfinite(rated.ratings).any(axis=0).sum()) for rated in tables]
-    asked = [each for study in answered for each in study.pairs]
+    about = [each for study in answered for each in study.pairs]
     out = [study.excluded for study in answered]
     unknown = any(rated.anonymous for rated in tables)
     rated = [
         np.any([np.isfinite(r.ratings).any(axis=1) for r in study.rated], axis=0) for study in answered if study.rated
     ]
-    about_pairs = {"answers about pairs": sum(each.answers for each in asked)} if asked else {}
+    about_pairs = {"answers about pairs": sum(each.answers for each in about)} if about else {}
+    simulated = sum(table.simulated for table in tables) + sum(each.simulated for each in about)
+    of_simulated = {"answers of simulated raters": simulated} if simulated else {}
     return {
-        "raters of one question, at most": None if unknown else max(people + [each.raters for each in asked]),
+        "raters of one question, at most": None if unknown else max(people + [each.raters for each in about]),
         "answers": sum(int(np.isfinite(table.ratings).sum()) for table in tables),
         **about_pairs,
+        **of_simulated,
         "images rated": sum(int(images.sum()) for images in rated),
-        "questions": len({table.name for table in tables} | {each.question for each in asked}),
+        "questions": len({table.name for table in tables} | {each.question for each in about}),
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),
         "answers left out": None if any(e.answers is None for e in out) else sum(e.answers or 0 for e in out),
     }
@@ -280,8 +288,8 @@ def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Ru
     """Rules stored with the study, except the new ones, with the ratings that its report judges them on."""
     if study.run is None:
         return []
-    seen = study.run.seen
-    judged = {**seen.people, **seen.columns}
+    kept = study.run.seen
+    judged = {**kept.people, **kept.columns}
     stored = [rule for each in ratings.stored_rules(study.run.folder.path).values() for rule in each]
     return [(rule, judged[rule.attribute]) for rule in stored if rule.attribute in judged and rule not in new_rules]
 

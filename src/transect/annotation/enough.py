@@ -40,17 +40,17 @@ def ratings_of(run: Path, each: int) -> Ratings | None:
         return None
     try:
         counted = _counts(project)
-        asked = project.questionnaire.plan.ratings
+        wanted = project.questionnaire.plan.ratings
     finally:
         project.database.close()
     names = [question.name for question in project.questionnaire.question]
     missing = dict.fromkeys(names, 0)
     for question, answers, done in counted:
         missing[question] += 0 if done else max(each - answers, 0)
-    if any(missing.values()) and each > asked:
+    if any(missing.values()) and each > wanted:
         raise BadInput(
-            f"{run}: expected questions that ask for {each} answers, got {asked}; wait for {asked}, "
-            "or state [plan] ratings in a questions file"
+            f"{run}: expected questions that ask for {each} answers to each item, got {wanted}; wait for {wanted} "
+            f"(raters = {wanted}), or write ratings = {each} below [plan] in a questions file"
         )
     return Ratings(sum(answers for _, answers, _ in counted), missing)
 

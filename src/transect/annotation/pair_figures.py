@@ -13,6 +13,7 @@ from transect.annotation.pictures import Picture
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
+from transect.annotation.simulated import simulated_count
 from transect.effects.identity_pairs import ALL, SameRow, same_shares
 from transect.effects.pair_perception import Bounded, pair_ranking, perceived_difference
 from transect.runs.wording import counted
@@ -64,7 +65,7 @@ def _figures(
         reason = NO_VALUES
     return PairFigures(
         study, question.name, question.text, question.attribute, len(set(rater)), len(mine), low, high, difference,
-        ranking, tuple(source.levels) if ranking else (), same, reason,
+        ranking, tuple(source.levels) if ranking else (), same, reason, simulated_count(rater),
     )  # fmt: skip
 
 
@@ -101,11 +102,12 @@ def _lines(each: PairFigures) -> Iterator[str]:
     if each.reason:
         yield f"{name}: no figure about pairs: {each.reason}"
     if each.difference is not None:
-        seen = each.difference
+        difference = each.difference
         yield (
-            f"{name}: a difference is seen in {shown(seen.share, percent=True)} of answers; mean difference "
-            f"{shown(seen.size)} on a scale from {each.low:g} to {each.high:g}; {seen.pairs} pairs of {seen.subjects} "
-            f"subjects, {seen.raters} raters, {seen.answers} answers, {seen.unanswered} could not tell"
+            f"{name}: a difference is seen in {shown(difference.share, percent=True)} of answers; mean difference "
+            f"{shown(difference.size)} on a scale from {each.low:g} to {each.high:g}; {difference.pairs} pairs of "
+            f"{difference.subjects} subjects, {difference.raters} raters, {difference.answers} answers, "
+            f"{difference.unanswered} could not tell"
         )
     if each.ranking is not None:
         ranking = each.ranking

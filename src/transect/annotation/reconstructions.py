@@ -14,12 +14,11 @@ from transect.annotation.sources import DIGITS, KnownPair, Photographs, Shown, d
 from transect.datasets import LabelledImages
 from transect.datasets.ids import as_named
 from transect.errors import BadInput
+from transect.inversion.rows import TABLE, parts_of
 from transect.runs.folder import FinishedRun
 from transect.runs.picture_files import pixels_of_png
 from transect.runs.png import png
 
-INVERSION: Final = "inversion"
-TABLE: Final = "inversions"
 REAL, FAKE, DUPLICATE = "real", "fake", "dup"
 _PHOTOGRAPH, _CROP = "@photograph", "@crop"
 _CUT: Final = 20
@@ -28,7 +27,7 @@ _CUT: Final = 20
 
 @final
 class Reconstructions:
-    """The reconstructions of an inversion, under the ids that it has; failed ones are left out.
+    """The reconstructions of an inversion or encoding, under the ids that it has; failed ones are left out.
 
     photographs: what was inverted. Their ids are compared as `datasets.ids` does; a photograph is then the image
     "ID@photograph", and a small crop of it "ID@crop", which is shown only in pairs. Who is on each is the data set's
@@ -38,8 +37,7 @@ class Reconstructions:
 
     def __init__(self, run: FinishedRun, photographs: LabelledImages | None = None) -> None:
         self.run, self.identity, self.levels = run, run.spec_hash, ()
-        count, batch = run.record["images"]["count"], run.record["batch"]
-        self._parts = -(-count // batch)
+        count, self._parts = run.record["images"]["count"], parts_of(run)
         if not run.has_all(TABLE, self._parts):
             run.read_table(TABLE, self._parts)  # says what is missing
         listed = [each for part in range(self._parts) for each in self._index(part)]

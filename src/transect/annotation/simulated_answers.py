@@ -20,37 +20,35 @@ from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import rows
 from transect.annotation.schema import items
-from transect.annotation.simulated import Psychometric, answers, seed_of
+from transect.annotation.simulated import NAME, Psychometric, answers, seed_of
 from transect.errors import BadInput, UnknownName
 
-NAME: Final = "simulated"
-"""Simulated raters are simulated-001, simulated-002 and so on."""
 _APART: Final = 0.15
-"""Standard deviation, between images, of the places of a question that images hold no truth of."""
+"""Standard deviation, between images, of the means of a question that images hold no truth of."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class SimulatedRaters:
-    """How many raters there are, and how they answer. noise, places: on a scale from 0, the lowest level, to 1.
+    """How many raters there are, and how they answer. noise, means: on a scale from 0, the lowest level, to 1.
 
-    places: of questions about no attribute of the images, such as fakeness, where answers lie on average. Raises
-    BadInput for less than one rater, noise below 0, or a lapse or place outside 0 to 1.
+    means: of the answers to questions about no attribute of the images, such as fakeness. Raises BadInput for less than
+    one rater, noise below 0, or a lapse or mean outside 0 to 1.
     """
 
     raters: int = 5
     noise: float = 0.1
     lapse: float = 0.02
-    places: Mapping[str, float] | None = None
+    means: Mapping[str, float] | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.raters < 1:
             raise BadInput(f"--raters: expected 1 or more, got {self.raters}")
         Psychometric((0.5,), self.noise, self.lapse)
-        for name, place in (self.places or {}).items():
-            if not 0 <= place <= 1:
-                raise BadInput(f"--place {name}: expected a place from 0 to 1, got {place:g}; change it")
+        for name, mean in (self.means or {}).items():
+            if not 0 <= mean <= 1:
+                raise BadInput(f"--answer-mean {name}: expected a mean from 0 to 1, got {mean:g}; change it")
 
 
 class _Item(NamedTuple):
@@ -62,10 +60,10 @@ class _Item(NamedTuple):
 def simulate(project: Project, settings: SimulatedRaters, now: float) -> Imported:
     """Have simulated raters answer what they have not answered yet; the same settings give the same answers.
 
-    Questions without a truth and without a place are left out and named. Raises BadInput where none is left.
+    Questions without a truth and without a mean are left out and named. Raises BadInput where none is left.
     """
     questions = {question.name: question for question in project.questionnaire.question}
-    if unknown := [name for name in settings.places or {} if name not in questions]:
+    if unknown := [name for name in settings.means or {} if name not in questions]:
         raise UnknownName("question", unknown[0], questions, "see: transect annotate serve --questions")
     by_question = _items(project)
     given, left_out = [], {}
@@ -79,7 +77,7 @@ def simulate(project: Project, settings: SimulatedRaters, now: float) -> Importe
             given += _answers(question, by_question[name], looks, number, settings)
     if not given:
         raise BadInput(
-            f"expected a question that images hold a truth of, got {', '.join(questions)}; state --place NAME=0.5"
+            f"expected a question that images hold a truth of, got {', '.join(questions)}; give --answer-mean NAME=0.5"
         )
     new = [answer for answer in given if (*answer[1:5], answer.rater) not in there]
     taken = incoming.take_in(project, new, now) if new else Imported(0, 0, 0, {})
@@ -98,10 +96,10 @@ def _looks(
     project: Project, question: RaterQuestion, about: list[_Item], settings: SimulatedRaters
 ) -> Float[np.ndarray, " n"] | None:
     """Where each item lies on the question's scale from 0 to 1; None where that is not known."""
-    place = (settings.places or {}).get(question.name)
-    if place is not None:
+    mean = (settings.means or {}).get(question.name)
+    if mean is not None:
         chances = [np.random.default_rng(seed_of(settings.seed, question.name, *item)) for item in about]
-        return np.array([place + _APART * chance.standard_normal() for chance in chances])
+        return np.array([mean + _APART * chance.standard_normal() for chance in chances])
     attribute, values = _scale(question)
     if not attribute or question.pairs or not about:
         return None

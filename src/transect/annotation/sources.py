@@ -110,7 +110,7 @@ class RunImages:
 
     def values(self, attribute: str) -> dict[str, float] | None:
         """The value of an attribute that each image was made with; None where the world does not have it."""
-        table, column = self.run.read_table("images", self.run.spec.parts), f"true.{attribute}"
+        table, column = self.run.read_table("images", self.run.spec.parts, without=("image",)), f"true.{attribute}"
         if column not in table.column_names:
             return None
         pairs = zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True)
@@ -148,10 +148,10 @@ class Photographs:
         return dict(zip(self.images.ids, self.images.values[attribute].tolist(), strict=True))
 
     def _index(self) -> list[Shown]:
-        seen: dict[int, int] = {}
+        cells: dict[int, int] = {}
         shown = []
         for row, (name, person) in enumerate(zip(self.images.ids, self.images.subjects, strict=True)):
-            cell = seen[person] = seen.get(person, -1) + 1
+            cell = cells[person] = cells.get(person, -1) + 1
             encoded = self.images.pictures.encoded(row)
             content = encoded.read_bytes() if isinstance(encoded, Path) else encoded
             shown.append(Shown(name, person, cell, person, digest_of(content, str(self.images.crop).encode()), row, 0))
@@ -169,18 +169,20 @@ class Place:
 
 
 def source_of(place: str | Path, photographs: str | Path | None = None) -> Place:
-    """The images at a place: a run folder or folder of studies, an inversion's, a folder of images, or READER:PATH.
+    """The images at a place: a run folder (also of `invert` or `encode`), a folder of studies or images, READER:PATH.
 
-    photographs: of an inversion, what was inverted, as a folder or READER:PATH; None shows reconstructions alone.
+    photographs: of an inversion or encoding, what has the codes, as a folder or READER:PATH; None shows
+    reconstructions alone.
     Raises BadInput where there are no images, UnknownName for another reader.
     """
-    from transect.annotation.reconstructions import INVERSION, Reconstructions
+    from transect.annotation.reconstructions import Reconstructions
+    from transect.inversion.rows import KINDS
 
     path = Path(place)
     studies = sorted(study.parent for study in path.glob("studies/*/run.json")) if path.is_dir() else []
     if not studies and (path / "run.json").exists():
         run = FinishedRun(path)
-        if run.record.get("kind") == INVERSION:
+        if run.record.get("kind") in KINDS:
             originals = None if photographs is None else _photographs(photographs)
             return Place({"": Reconstructions(run, originals)}, path / FOLDER, path.name)
         studies = [path]

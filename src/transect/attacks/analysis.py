@@ -271,8 +271,8 @@ def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence
         for number, pair in enumerate(draft.pairs):
             requests |= {(model, number, side): request for side, request in enumerate(pair.requests or ())}
         if draft.pairs and draft.model is not None:
-            seen = draft.model.outputs.seen(plan.attacker)
-            requests |= {(model, "share", share): draft.plan.evidence(seen, share) for share in shares}
+            evidence = draft.model.outputs.seen(plan.attacker)
+            requests |= {(model, "share", share): draft.plan.evidence(evidence, share) for share in shares}
     return requests
 
 
@@ -314,7 +314,7 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         f1=draft.f1,
         mean_average_precision=_precision(draft),
         comparisons=comparisons,
-        model_curve=(*learned, (1.0, headline.model)) if learned and headline is not None else (),
+        model_curve=(*learned, (1.0, headline.model_leakage)) if learned and headline is not None else (),
         contributions=contributed(draft.plan, draft.pairs, attacks),
         counted=counted,
         counted_by=counted_by,

@@ -47,8 +47,8 @@ class Comparison:
 
     name: str
     noise: str
-    model: Estimate
-    dataset: Estimate
+    model_leakage: Estimate
+    dataset_leakage: Estimate
     amplification: Estimate
 
 
@@ -65,15 +65,15 @@ def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[Pair
     return pairs
 
 
-def dealt(plan: Plan, seen: Evidence) -> Request:
+def dealt(plan: Plan, evidence: Evidence) -> Request:
     """Attacks on the same evidence, dealt out among items with the same label: it says what the label says."""
     rounds = range(plan.n_rounds(noisy=True))
-    return plan.copies([chance_errors(plan.data, seen, plan.settings.seed + r) for r in rounds])
+    return plan.copies([chance_errors(plan.data, evidence, plan.settings.seed + r) for r in rounds])
 
 
-def _pair(plan: Plan, name: str, noise: str, model: Request, seen: Evidence, f1: float) -> Pair:
+def _pair(plan: Plan, name: str, noise: str, model: Request, evidence: Evidence, f1: float) -> Pair:
     if noise == DEALT:
-        return Pair(name, noise, (model, dealt(plan, seen)))
+        return Pair(name, noise, (model, dealt(plan, evidence)))
     if reason := unreachable((plan,), noise, f1):
         return Pair(name, noise, None, reason)
     rate = solve_rate(noise, f1, plan.data.labels, plan.scored)
@@ -87,7 +87,7 @@ def compared(plan: Plan, pairs: Sequence[Pair], attacks: Mapping[object, list[At
         for i, pair in enumerate(pairs)
         if pair.requests is not None
     }
-    models = {comparison.name: comparison.model for comparison in measured.values()}
+    models = {comparison.name: comparison.model_leakage for comparison in measured.values()}
     comparisons = []
     for i, pair in enumerate(pairs):
         model, none = models["scores" if pair.name == "published" else pair.name], unmeasured(pair.reason)

@@ -56,18 +56,6 @@ class CurvePoint(Estimate):
 
 @final
 @dataclass(frozen=True, slots=True)
-class ComparisonFigures:
-    """λ_M, λ_D and Δ in one pair of formats; see `analysis.Comparison`."""
-
-    name: str
-    noise: str
-    model_leakage: Estimate
-    dataset_leakage: Estimate
-    amplification: Estimate
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Contribution:
     """What the items of one label and one class of the protected attribute add, in percentage points."""
 
@@ -137,7 +125,7 @@ class LeakageNumbers:
     model: str
     model_f1: float
     model_mean_average_precision: float
-    comparisons: tuple[ComparisonFigures, ...]
+    comparisons: tuple[Comparison, ...]
     learning_curve: tuple[CurvePoint, ...]
     model_learning_curve: tuple[CurvePoint, ...]
     counted: Mapping[str, float]
@@ -180,7 +168,7 @@ def numbers_of(
         dataset_leakage=analysis.dataset,
         null=Interval(*analysis.null),
         at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
-        model_leakage=None if headline is None else headline.model,
+        model_leakage=None if headline is None else headline.model_leakage,
         amplification=None if headline is None else _amplification(headline),
         attacker=analysis.attacker,
         noise=analysis.noise,
@@ -200,7 +188,7 @@ def numbers_of(
         model=analysis.model,
         model_f1=analysis.f1,
         model_mean_average_precision=analysis.mean_average_precision,
-        comparisons=tuple(_comparison(comparison) for comparison in analysis.comparisons),
+        comparisons=analysis.comparisons,
         learning_curve=_curve(analysis.curve),
         model_learning_curve=_curve(analysis.model_curve),
         counted=dict(analysis.counted),
@@ -262,12 +250,6 @@ def _matching(matched: Matched, analysis: Analysis) -> list[str]:
 
 def _amplification(comparison: Comparison) -> AmplificationFigure:
     return AmplificationFigure(**asdict(comparison.amplification), format=comparison.name, noise=comparison.noise)
-
-
-def _comparison(comparison: Comparison) -> ComparisonFigures:
-    return ComparisonFigures(
-        comparison.name, comparison.noise, comparison.model, comparison.dataset, comparison.amplification
-    )
 
 
 def _overview(overview: Overview) -> OverviewFigures:

@@ -9,7 +9,8 @@ from typing import Final
 import pyarrow as pa
 
 from transect.attacks.analysis import ModelDifference
-from transect.attacks.numbers import ComparisonFigures, CurvePoint, LeakageNumbers
+from transect.attacks.comparisons import Comparison
+from transect.attacks.numbers import CurvePoint, LeakageNumbers
 from transect.attacks.overview import Cost
 from transect.attacks.records import Estimate
 from transect.attacks.representations import RepresentationRow
@@ -89,7 +90,7 @@ def table_of(numbers: LeakageNumbers) -> pa.Table:
     return pa.table(columns)
 
 
-def _is_headline(comparison: ComparisonFigures, numbers: LeakageNumbers) -> bool:
+def _is_headline(comparison: Comparison, numbers: LeakageNumbers) -> bool:
     chosen = numbers.amplification
     return chosen is not None and (comparison.name, comparison.noise) == (chosen.format, chosen.noise)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,14 @@ from transect.runs.plain_json import dumps
 from transect.runs.wording import counted
 from transect.texts import say
 
+if TYPE_CHECKING:
+    from transect.datasets import LabelledImages
+
 _COLUMN: Final = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=(?!=))?(?P<truth>.+)")
-_TAKEN: Final = ("id", "subject", "image")
+_PICTURE: Final = "image"
+_TAKEN: Final = ("id", "subject", _PICTURE)
+_AT_ONCE: Final = 64
+"""Pictures in memory at a time."""
 
 
 def table(
@@ -38,36 +44,37 @@ def table(
     """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
     from transect.datasets import open_dataset
     from transect.runs.csv_files import csv_of
-    from transect.runs.folder import write_atomically, write_table
+    from transect.runs.folder import write_atomically, write_batches, write_table
 
     suffix = out.suffix.lower()
     if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
         raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
-    found = open_dataset(dataset, image_size=size)
-    rows = rows_of(found, column or [attribute.name for attribute in found.attributes])
-    if pictures:
-        rows = rows.append_column("image", pa.array(_encoded(found), pa.binary()))
+    images = open_dataset(dataset, image_size=size)
+    rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
     if suffix == ".csv":
         write_atomically(out, csv_of(rows))
+    elif pictures:
+        schema = rows.schema.append(pa.field(_PICTURE, pa.binary()))
+        write_batches(out, schema, _with_pictures(images, rows))
     else:
         write_table(out, rows)
-    facts = {
+    facts: dict[str, Any] = {
         "out": str(out),
         "images": rows.num_rows,
-        "subjects": len(set(found.subjects)),
-        "columns": rows.column_names,
+        "subjects": len(set(images.subjects)),
+        "columns": [*rows.column_names, *([_PICTURE] if pictures else [])],
     }
-    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(rows.column_names)}")
+    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(facts['columns'])}")
 
 
-def rows_of(found: Any, columns: Sequence[str]) -> pa.Table:
+def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
     """The rows of a data set: id, subject, and the columns named. Levels by name where there are more than two.
 
     Raises BadInput for a name twice or one that is taken, UnknownName for an attribute that there is not.
     """
     from transect.effects.truth import Truth
 
-    attributes = {attribute.name: attribute for attribute in found.attributes}
+    attributes = {attribute.name: attribute for attribute in images.attributes}
     named: dict[str, Any] = {}
     for text in columns:
         match = _COLUMN.fullmatch(text)
@@ -77,14 +84,10 @@ def rows_of(found: Any, columns: Sequence[str]) -> pa.Table:
         name = match["name"] or truth.attribute
         if name in named or name in _TAKEN:
             raise BadInput(f"--column {text}: expected a name that no other column has, got {name}; write NAME={text}")
-        values = truth.of(found.values)
+        values = truth.of(images.values)
         levels = () if truth.comparison else attributes[truth.attribute].levels
-        named[name] = _levels(values, levels) if len(levels) > 2 else _numbers(values)
-    return pa.table({"id": list(found.ids), "subject": list(found.subjects), **named})
-
-
-def _levels(values: np.ndarray, levels: Sequence[str]) -> pa.Array:
-    return pa.array([None if value != value else levels[int(value)] for value in values], pa.string())
+        named[name] = images.level_names(truth.attribute) if len(levels) > 2 else _numbers(values)
+    return pa.table({"id": list(images.ids), "subject": list(images.subjects), **named})
 
 
 def _numbers(values: np.ndarray) -> pa.Array:
@@ -94,7 +97,11 @@ def _numbers(values: np.ndarray) -> pa.Array:
     return pa.array(values, from_pandas=True).cast(pa.int64()) if whole else pa.array(values, from_pandas=True)
 
 
-def _encoded(found: Any) -> list[bytes]:
+def _with_pictures(images: LabelledImages, rows: pa.Table) -> Iterator[pa.Table]:
+    """The rows with the picture of each, a few at a time."""
     from transect.runs.png import packed, png
 
-    return [packed(png(found.pixels([row])[0])) for row in range(len(found))]
+    for start in range(0, len(images), _AT_ONCE):
+        some = rows.slice(start, _AT_ONCE)
+        pictures = [packed(png(images.pixels([start + row])[0])) for row in range(len(some))]
+        yield some.append_column(_PICTURE, pa.array(pictures, pa.binary()))

@@ -22,7 +22,7 @@ def study(
 ) -> StudyResult:
     """Run a study file: finished steps are skipped, and it stops where people must answer.
 
-    file: a study that ships (balakrishnan2020, denton2019, mcduff2019, singh2021, wang2019) or a TOML file. profile: by
+    file: a TOML file, or a study that ships (`transect study --list`). profile: by
     default the first of the file. out: the folder, by default runs/NAME; call again to resume. variables: replace
     those of the profile. dry_run: show the steps and their commands, and run none.
 

@@ -11,6 +11,7 @@ from transect.console.common_options import Json
 from transect.console.printing import table
 from transect.console.results import Block, show
 from transect.errors import BadInput
+from transect.studies import SHIPPED
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def study(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="A TOML file, or a study that ships: balakrishnan2020, denton2019, mcduff2019, singh2021, wang2019.",
+            help=f"A TOML file, or a study that ships: {', '.join(SHIPPED)}.",
         ),
     ] = None,
     profile: Annotated[
@@ -81,7 +82,7 @@ def _planned(name: str, state: str, note: str, command: str) -> list[str]:
 
 
 def _list(as_json: bool) -> None:
-    from transect.studies.file import SHIPPED, read_study
+    from transect.studies.file import read_study
 
     rows = []
     for name in SHIPPED:

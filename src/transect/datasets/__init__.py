@@ -15,7 +15,7 @@ from transect.datasets.labelled import LabelledImages, Request
 from transect.datasets.pictures import Crop
 from transect.errors import BadInput, UnknownName
 
-__all__ = ["READERS", "Crop", "LabelledImages", "Reader", "open_dataset", "options_of"]
+__all__ = ["READERS", "Crop", "LabelledImages", "Reader", "is_dataset", "open_dataset", "options_of"]
 
 OPTIONS: Final = ("crop", "split", "limit")
 
@@ -39,6 +39,16 @@ READERS: Final = {
     "imsitu": Reader(imsitu.read, "of500_images_resized/, train.json, imsitu_space.json", "train, dev, test"),
     "parquet": Reader(parquet.read, "image as struct {bytes, path}: Hugging Face, render --data-set", "names of files"),
 }
+
+
+def is_dataset(source: object) -> bool:
+    """Whether it is the text of a data set, READER:PATH, and not the path of a file or folder.
+
+    >>> is_dataset("coco:data"), is_dataset("labels.csv"), is_dataset("coco:")
+    (True, False, False)
+    """
+    reader, colon, path = source.partition(":") if isinstance(source, str) else ("", "", "")
+    return bool(colon and path) and reader in READERS and not Path(str(source)).exists()
 
 
 def open_dataset(

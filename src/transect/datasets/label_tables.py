@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-import numpy as np
 import pyarrow as pa
 
-from transect.datasets import READERS, coco, imsitu, open_dataset, options_of
+from transect.datasets import coco, imsitu, open_dataset, options_of
 from transect.datasets.coco import GENDER
 from transect.datasets.labelled import LabelledImages
 from transect.errors import BadInput
@@ -33,16 +32,6 @@ class LabelTable:
     split: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
     about: str = ""
-
-
-def is_label_table(text: str) -> bool:
-    """Whether a text is READER:PATH, and not the path of a file.
-
-    >>> is_label_table("coco:data"), is_label_table("labels.csv")
-    (True, False)
-    """
-    reader, colon, path = text.partition(":")
-    return bool(colon and path) and reader in READERS and not Path(text).exists()
 
 
 def label_table(text: str) -> LabelTable:
@@ -83,10 +72,7 @@ def _of_images(images: LabelledImages) -> LabelTable:
     """Labels as texts where they are levels; null where there is none."""
     columns: dict[str, Any] = {"id": list(images.ids), "subject": list(images.subjects)}
     for attribute in images.attributes:
-        values = images.values[attribute.name]
-        if attribute.levels:
-            names = [attribute.levels[int(value)] if np.isfinite(value) else None for value in values]
-            columns[attribute.name] = pa.array(names, type=pa.string())
-        else:
-            columns[attribute.name] = pa.array(values, from_pandas=True)
+        name = attribute.name
+        numbers = pa.array(images.values[name], from_pandas=True)
+        columns[name] = images.level_names(name) if attribute.levels else numbers
     return LabelTable(pa.table(columns), left_out=images.left_out, about=images.about)

@@ -123,6 +123,11 @@ class LabelledImages:
         """One row per image: id, subject, and a float64 column per attribute."""
         return pa.table({"id": list(self.ids), SUBJECT: list(self.subjects), **self.values})
 
+    def level_names(self, name: str) -> pa.Array:
+        """The name of each image's level of an attribute with levels; null where it is not known."""
+        levels = next(attribute.levels for attribute in self.attributes if attribute.name == name)
+        return pa.array([None if np.isnan(value) else levels[int(value)] for value in self.values[name]], pa.string())
+
     def pixels(self, rows: Int[np.ndarray, " m"] | Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows, in that order. Raises BadInput for a damaged one, by name."""
         side = self.image_size if self.fitted else None

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import UInt8
 
+from transect.datasets import is_dataset, open_dataset
 from transect.errors import BadInput
 from transect.records import Images
 from transect.runs import bounds, picture_files
@@ -30,28 +31,39 @@ ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 @final
 @dataclass(frozen=True)
 class Pictures:
-    """Images by id, in order. sha256: of all ids and files together; fit: cut to a square and resized to `size`."""
+    """Images by id, in order. sha256: of all ids and files together; fit: cut to a square and resized to `size`.
+
+    notes: what a data set left out.
+    """
 
     ids: tuple[str, ...]
     sha256: str
     size: int
     fit: bool
     _sources: Sequence[Path | bytes | np.ndarray] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
     def open(cls, images: str | Path | np.ndarray | Images, size: int, *, fit: bool = False) -> Pictures:
-        """Image files of a folder by name, a run's images by id, or pixels by row. No file is decoded yet.
+        """Image files of a folder by name, a run's or data set's images by id, or pixels by row. None is decoded yet.
 
-        Raises BadInput: no folder, no images, a name that is not UTF-8.
+        Raises BadInput: no folder, no images, a name that is not UTF-8, or a data set to be fitted.
         """
+        if is_dataset(images):
+            if fit:
+                raise BadInput("--fit is of a folder's images, got a data set; write READER:PATH?crop=center instead")
+            return cls.of_dataset(open_dataset(str(images), image_size=size, labelled=False))
         if not isinstance(images, str | Path):
             return _of_pixels(images if isinstance(images, Images) else Images(images), size, fit)
         source = Path(images)
         if not source.is_dir():
-            raise BadInput(f"{source}: expected a folder of images or a run folder, found none; correct --images")
+            raise BadInput(
+                f"{source}: expected a folder of images or a run folder, found none; correct --images, or name a "
+                "data set as READER:PATH"
+            )
         if (source / "run.json").exists():
             return _of_run(source, size, fit)
         files = tuple(sorted(path for path in source.iterdir() if path.suffix.lower() in ENDINGS and path.is_file()))
@@ -67,7 +79,7 @@ class Pictures:
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
         digest = hashlib.sha256(f"{_digest(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
-        return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset))
+        return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset), tuple(dataset.notes()))
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
         """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.

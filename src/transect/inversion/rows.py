@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -12,8 +13,25 @@ from jaxtyping import Float, UInt8
 
 from transect.datasets.latents_file import read_codes
 from transect.records import Latents
+from transect.runs.folder import FinishedRun
 
+KINDS: Final = ("inversion", "encoding")
+"""What the records of runs of `invert` and `encode` call themselves."""
+TABLE: Final = "inversions"
+PART: Final = 64
+"""Images of a part of an encoding; no figure depends on it."""
 _MOST_IDS: Final = 20
+
+
+def parts_of(run: FinishedRun) -> int:
+    """How many parts a run of `invert` or `encode` has."""
+    return math.ceil(int(run.record["images"]["count"]) / int(run.record.get("batch", PART)))
+
+
+def rows_of_run(folder: Path) -> pa.Table:
+    """All rows of a finished run of `invert` or `encode`. Raises BadInput for another folder."""
+    run = FinishedRun(folder)
+    return run.read_table(TABLE, parts_of(run))
 
 
 def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:

@@ -33,6 +33,7 @@ _KEYS: Final = ("generator", "passed", "failures", "gates", "groups")
 _GROUP: Final = ("attribute", "level", "judged", "rated", "failures")
 _ANYWHERE: Final = "device"
 """What a generator's description says of the machine and not of the images."""
+HAVE_RATED: Final = "have people rate the images"
 _MAKE_ONE: Final = "make one: transect annotate validate RUN"
 
 
@@ -70,6 +71,7 @@ def _is_one(entry: object) -> bool:
         isinstance(entry, dict)
         and set(_KEYS) <= entry.keys()
         and all(isinstance(entry[name], dict) for name in ("generator", "failures", "gates"))
+        and isinstance(entry.get("simulated", 0), int)
         and isinstance(entry["groups"], list)
         and all(isinstance(group, dict) and _is_group(group) for group in entry["groups"])
     )
@@ -126,7 +128,7 @@ def check_range(required: Required, generator: GeneratorDescription, name: str, 
 def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapping[str, Any]]:
     """What the validation says of studies of this generator.
 
-    Raises BadInput where it is about others, or where a gate of all images is not met.
+    Raises BadInput where it is about others, where a gate of all images is not met, or with simulated raters.
     """
     wanted, entries = _described(generator.facts), []
     for entry in required.studies.values():
@@ -144,6 +146,11 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapp
         raise BadInput(
             f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; fix the "
             "generator"
+        )
+    if simulated := sum(entry.get("simulated", 0) for entry in entries):
+        raise BadInput(
+            f"{_OPTION} {required.path}: expected answers of people, got {simulated:,} of simulated raters; "
+            f"{HAVE_RATED}"
         )
     return entries
 

@@ -151,7 +151,7 @@ class Printer(ABC):
     ) -> Markup:
         """An estimate and its interval: `key`, `low` and `high` of a place; the reason where it has none.
 
-        unit: after the estimate. level: of the interval, such as 95%, where nothing else says it.
+        unit: after the estimate. level: of the interval, such as 95 %, where nothing else says it.
         """
         entry = self.value(place)
         if entry[key] is None:

@@ -192,7 +192,7 @@ def _interval(document: Document, index: int, *, negated: bool = False) -> Marku
     place, level = _picked_at(document, index)
     ends = ("high", "low") if negated else ("low", "high")
     low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
-    interval = Markup("{}% interval {} to {}").format(level, low, high)
+    interval = Markup("{} % interval {} to {}").format(level, low, high)
     likely = _likely(document, place, style, decimals, negated=negated)
     return Markup("likely {}; {}").format(likely, interval) if likely else interval
 
@@ -228,7 +228,7 @@ def family_words(document: Document) -> Markup:
     family = document.results.family
     verb = "is" if family.significant == 1 else "are"
     opening = Markup(
-        "{} of {} {} significant at the {}% level after correction for multiple tests ({} method)."
+        "{} of {} {} significant at the {} % level after correction for multiple tests ({} method)."
     ).format(
         document.number("/family/significant", "count"),
         document.counted("/family/size", "test"),

@@ -15,11 +15,11 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, final
+from typing import Any, BinaryIO, final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,18 +88,25 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
     existed before is touched then.
     """
-    content = encodable(content).encode() if isinstance(content, str) else content
+    with _replacing(path) as file:
+        file.write(encodable(content).encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written, which takes the place of `path` at the end, as `write_atomically` has it."""
     refuse_links(path)
     with disk_errors(path):
         path = path.resolve()
         if path.exists() and not path.is_file():
-            path.write_bytes(content)
+            with path.open("wb") as device:
+                yield device
             return
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("xb") as file:  # a new file: never what a link of that name leads to
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -114,6 +121,13 @@ def write_table(path: Path, rows: pa.Table) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink)
     write_atomically(path, sink.getvalue().to_pybytes())
+
+
+def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+    """As `write_table`, a batch of rows at a time, so that they are never all in memory."""
+    with _replacing(path) as file, pq.ParquetWriter(file, schema) as writer:
+        for rows in batches:
+            writer.write_table(rows)
 
 
 def _flush_directory(folder: Path) -> None:

@@ -50,6 +50,23 @@ def as_names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def parse_numbers(texts: str | Sequence[str] | None, option: str, example: str = "3,2,1") -> tuple[float, ...]:
+    """Numbers of an option of the command line that is repeated, or has several between commas; none without a text.
+
+    Raises BadInput for what is no number.
+
+    >>> parse_numbers(["3,2", "1"], "--alpha"), parse_numbers(None, "--alpha")
+    ((3.0, 2.0, 1.0), ())
+    """
+    given = as_names(texts or ())
+    try:
+        return tuple(float(part) for text in given for part in text.split(","))
+    except ValueError:
+        raise BadInput(
+            f"{option}: expected numbers with commas between them, as {example}, got {','.join(given)}; change it"
+        ) from None
+
+
 def as_numbers(given: float | Sequence[float]) -> tuple[float, ...]:
     """Numbers that a user gave; a single number is one of them.
 

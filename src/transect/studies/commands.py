@@ -48,6 +48,11 @@ class Commands:
             raise UnknownName("command", name, known, "name one of the group")
         if name.split(maxsplit=1)[0] == "study":
             raise BadInput('run: expected a command other than "study"; put the steps of that study into this one')
+        if name == "annotate serve":
+            raise BadInput(
+                'run: expected a command that ends, got "annotate serve", which serves until it is stopped; write '
+                'waits_for = "ratings", and the study says how to serve'
+            )
         return command
 
     def arguments(self, name: str, arguments: Sequence[Value], options: Mapping[str, Value]) -> list[str]:

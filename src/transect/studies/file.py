@@ -21,8 +21,8 @@ from pydantic import (
 
 from transect.errors import BadInput
 from transect.runs import toml_files
+from transect.studies import SHIPPED
 
-SHIPPED: Final = ("balakrishnan2020", "denton2019", "mcduff2019", "singh2021", "wang2019")
 HERE: Final = "here"
 """The reference to a step's own folder."""
 _FOLDER: Final = "shipped"

@@ -78,7 +78,7 @@ def test_the_headline_states_what_the_choice_leaves_of_the_largest(result):
     effect = effects[picked["effect"]]
     expected = (
         f"the largest of 4: {effect['name']}, likely {picked['shrunken']:+.3f}, measured {effect['estimate']:+.3f} "
-        f"({100 * selection['confidence']:.3g}% interval {picked['low']:+.3f} to {picked['high']:+.3f})"
+        f"({100 * selection['confidence']:.3g} % interval {picked['low']:+.3f} to {picked['high']:+.3f})"
     )
     assert expected in result.headline()
 

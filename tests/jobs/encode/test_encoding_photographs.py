@@ -93,7 +93,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(files, tmp_path, monkeypatch):
 
 def test_a_fitted_encoder_reads_the_generators_own_images(files, tmp_path):
     """The codes are the regression's, and its R² is reported; a finished run fits none again."""
-    settings = {"encoder": None, "samples": 40}
+    settings = {"encoder": None, "encoder_samples": 40}
     result = run.run(encoding(files, **settings), tmp_path / "run", quiet=True)
     network = invertible(small())
     fitted = fit_encoder(network, "w", load_features().network, samples=40)
@@ -154,7 +154,7 @@ def test_photographs_of_a_data_set_are_encoded_by_their_ids(files, tmp_path):
     [
         ({"space": "v"}, UnknownName, "unknown space 'v'"),
         ({"space": "z"}, BadInput, "expected an encoder to z, found one to w"),
-        ({"encoder": None, "samples": 19}, BadInput, "samples: expected 20 or more"),
+        ({"encoder": None, "encoder_samples": 19}, BadInput, "encoder_samples: expected 20 or more"),
         ({"distance": "lpips"}, UnknownName, "unknown distance 'lpips'"),
         ({"images": "nowhere"}, BadInput, "expected a folder of images or a run folder"),
     ],
@@ -192,7 +192,9 @@ def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
     rows = "".join(f"face{index}.png,{value:.4f}\n" for index, value in enumerate(w.values[:, 0]))
     (tmp_path / "faces" / "labels.csv").write_text(f"file,first\n{rows}")
     of, labels = ["--generator", files / "small.safetensors"], f"folder:{tmp_path / 'faces'}"
-    command("encode", *of, "--images", labels, "--samples", 60, "--distance", "pixels", "--out", tmp_path / "codes")
+    command(
+        "encode", *of, "--images", labels, "--encoder-samples", 60, "--distance", "pixels", "--out", tmp_path / "codes"
+    )
     fit = ["--latents", tmp_path / "codes", "--labels", labels, "--space", "w", "--json"]
     answer = json.loads(command("directions", "fit", tmp_path / "d.safetensors", *of, *fit).stdout)
     assert answer["attributes"][0]["labels"] == 60

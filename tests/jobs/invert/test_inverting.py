@@ -208,6 +208,21 @@ def test_folders_without_images_and_other_generators_are_refused(files, tmp_path
         run.plan(files, tmp_path / "nan.safetensors", space="w")
 
 
+def test_a_data_set_is_inverted_and_what_it_leaves_out_is_said(files, done, tmp_path):
+    """As `encode` reads it; its photographs have the codes that they have as files."""
+    (tmp_path / "faces").mkdir()
+    for index in range(3):
+        (tmp_path / "faces" / f"{index}.png").write_bytes((files / "images" / f"{index}.png").read_bytes())
+    (tmp_path / "faces" / "labels.csv").write_text("file,smile\n0.png,1\n1.png,0\n2.png,1\n")
+    labelled = inversion(files, images=f"folder:{tmp_path / 'faces'}")
+    result = run.run(labelled, tmp_path / "run", quiet=True)
+    assert result.table["codes"].to_pylist() == done[1].table["codes"].to_pylist()
+    limited = inversion(files, images=f"folder:{tmp_path / 'faces'}?limit=2")
+    assert limited.pictures.notes == ("Left out, rows beyond the limit: 1.",)
+    with pytest.raises(BadInput, match="crop=center instead"):
+        inversion(files, images=f"folder:{tmp_path / 'faces'}", fit=True)
+
+
 def test_the_command_prints_what_it_found(files, tmp_path, capsys):
     given = ["--generator", str(files / "small.safetensors"), "--images", str(files / "images"), "--space", "w"]
     given += ["--steps", "2", "--distance", "pixels", "--out", str(tmp_path / "run")]
@@ -215,6 +230,7 @@ def test_the_command_prints_what_it_found(files, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["images"] == 3
     app(["invert", *given], standalone_mode=False)
     assert "3 images inverted into w, 0 failed" in capsys.readouterr().out
+    assert "3 images inverted into w, 0 failed" in (tmp_path / "run" / "invert.html").read_text()
 
 
 def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):

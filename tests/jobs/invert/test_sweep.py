@@ -10,11 +10,15 @@ from planted_networks import pixels_of, small, tensors
 from published import fits
 from safetensors.torch import save_file
 
+from transect import generators
 from transect.cli.app import app
 from transect.errors import BadInput
+from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 from transect.jobs.invert.run import InvertOptions, plan, run
-from transect.jobs.invert.sweep import SweepMean, sweep
+from transect.jobs.invert.sweep import SweepMean, invert_sweep
+from transect.records import Predictions, Task
+from transect.targets.dlib_face import NO_FACE
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +45,7 @@ OPTIONS = InvertOptions(distance="pixels", batch=2)
 
 @pytest.fixture(scope="module")
 def swept(files):
-    return sweep(
+    return invert_sweep(
         files / "images", files / "small.safetensors", files / "out", [1.0, 0.0], face=embed, steps=40, quiet=True,
         options=OPTIONS,
     )  # fmt: skip
@@ -62,6 +66,42 @@ def test_each_penalty_is_the_inversion_of_its_own(files, swept, tmp_path):
     apart = embed(decode(table["image"].to_pylist())) - embed(single.pictures.pixels(range(3)))
     assert held.face_distance.mean == pytest.approx(np.linalg.norm(apart, axis=1).mean())
     assert (held.face_distance.n, held.no_face, held.failed) == (3, 0, 0)
+
+
+class Faces:
+    """Finds no face in the first image, and fails on the second. It counts the images that it sees."""
+
+    name, task = "faces", Task.EMBEDDING
+
+    def __init__(self, first, second):
+        self.reasons, self.seen = {first.tobytes(): NO_FACE, second.tobytes(): "out of memory"}, 0
+
+    def describe(self):
+        return {"kind": "colors"}  # the same target, however often it was asked
+
+    def predict(self, images):
+        self.seen += len(images)
+        reasons = tuple(self.reasons.get(image.tobytes(), "") for image in images.pixels)
+        colors = [
+            np.full(3, np.nan) if why else embed(image[None])[0]
+            for image, why in zip(images.pixels, reasons, strict=True)
+        ]
+        return Predictions(Task.EMBEDDING, np.array(colors), reasons)
+
+
+def test_a_face_that_is_not_found_is_no_failure_and_no_picture_is_seen_twice(files, swept, monkeypatch):
+    """Of three images one has no face, and the target fails on one. Its 9 images: 3 originals, and 3 of each λ."""
+    loaded, load = [], generators.load
+    monkeypatch.setattr(generators, "load", lambda *given, **more: loaded.append(given) or load(*given, **more))
+    target = Faces(*Pictures.open(files / "images", small().image_size).pixels(range(2)))
+    for _ in range(2):  # the second time all is there
+        rows = invert_sweep(
+            files / "images", files / "small.safetensors", files / "out", [0.0, 1.0], face=target, steps=40,
+            quiet=True, options=OPTIONS,
+        ).numbers.rows  # fmt: skip
+        assert [(row.failed, row.no_face, row.face_failed, row.face_distance.n) for row in rows] == [(0, 1, 1, 1)] * 2
+        assert target.seen == 9
+    assert len(loaded) == 2, "once a sweep"
 
 
 def test_the_page_has_the_curves_and_the_numbers(swept, tmp_path):
@@ -91,10 +131,10 @@ def test_the_command_takes_several_penalties(files, capsys):
     assert [row["penalty"] for row in answer["rows"]] == [0, 1]
     assert answer["rows"][0]["face_distance"] is None
     for more, message in (
-        (["--penalty", "0,x"], "--penalty 0,x: expected a number, or several with commas"),
+        (["--penalty", "0,x"], "--penalty: expected numbers with commas between them, as 0,0.1,1, got 0,x"),
         (["--penalty", "0,0"], "expected each λ once"),
         (["--penalty", "0,1", "--space", "w"], "expected one λ at most in space w"),
-        (["--face-distance", "dlib:x"], "are of several λ"),
+        (["--face-distance", "dlib:x"], "expected several --penalty values"),
     ):
         with pytest.raises(BadInput, match=message):
             app([*given, *more], standalone_mode=False)
@@ -102,7 +142,7 @@ def test_the_command_takes_several_penalties(files, capsys):
 
 def test_a_target_without_embeddings_measures_no_faces(files):
     with pytest.raises(BadInput, match="expected a target with embeddings, got "):
-        sweep(
+        invert_sweep(
             files / "images",
             files / "small.safetensors",
             files / "no",

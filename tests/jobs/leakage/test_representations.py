@@ -37,7 +37,7 @@ def layers(table):
 
 
 def run(features=(), table=None, **options):
-    chosen = LeakageOptions(permutations=0, rounds=1, curve=False, f1=(90,), features=features, **options)
+    chosen = LeakageOptions(permutations=0, rounds=1, curve=False, f1=(90,), representations=features, **options)
     settings = {"split": "split", "attacker": "bayes", "quiet": True, "options": chosen}
     return transect.leakage(table or planted(), "gender", "verb", **settings)
 
@@ -72,7 +72,7 @@ def test_arrays_with_layers_by_row_order_and_items_without_numbers_are_counted()
     assert [row.name for row in rows] == ["w: layer 0"] * 2 + ["w: layer 1"] * 2
     assert {row.left_out for row in rows} == {10}
     assert rows[0].n == sum(np.arange(N) % 3 == 0) - 4  # rows 0, 3, 6 and 9 are test rows
-    with pytest.raises(BadInput, match="features w: expected 600 rows, one for each label, got 599"):
+    with pytest.raises(BadInput, match="representation w: expected 600 rows, one for each label, got 599"):
         run((("w", values[1:]),))
 
 
@@ -82,6 +82,18 @@ def test_a_representation_of_the_label_alone_says_nothing_beyond_it():
     row = run((("one-hot", np.eye(2)[table["verb"]]),), table=table).numbers.representations[0]
     assert row.leakage.low > 65
     assert row.beyond_label.estimate == 0
+
+
+def test_captions_beside_one_category_say_that_they_are_no_model():
+    table = planted()
+    captions = {
+        "id": table["id"],
+        "caption": ["a woman waves" if woman else "a man smiles" for woman in table["gender"]],
+    }
+    chosen = LeakageOptions(permutations=0, rounds=1, curve=False, captions=(("captions", captions),))
+    numbers = transect.leakage(table, "gender", "verb", attacker="bayes", quiet=True, options=chosen).numbers
+    (note,) = [note for note in numbers.notes if note.startswith("captions: ")]
+    assert "the label is one category of each item, so that there is no model leakage of captions" in note
 
 
 def test_captions_as_a_model_and_their_other_words():

@@ -14,7 +14,8 @@ import transect
 from transect import LeakageOptions, ModelPredictions
 from transect.attacks.results import table_of_rows
 from transect.errors import BadInput
-from transect.jobs.leakage.request import attackers_of, parse_models, parse_numbers
+from transect.jobs.leakage.request import attackers_of, parse_models
+from transect.runs.inputs import parse_numbers
 
 N = 800
 QUICK = LeakageOptions(permutations=0, rounds=1, curve=False, f1=(90,))
@@ -196,7 +197,10 @@ def test_a_column_of_splits_without_training_rows_is_said_to_have_none():
     [
         (lambda: parse_models(["a@x=b.csv"]), "expected NAME@ALPHA=PATH with a number after @, got 'x'"),
         (lambda: parse_models(["=b.csv"]), "expected PATH, NAME=PATH"),
-        (lambda: parse_numbers(["3,b"], "--alpha"), "--alpha 3,b: expected numbers such as 3,2,1"),
+        (
+            lambda: parse_numbers(["3,b"], "--alpha"),
+            "--alpha: expected numbers with commas between them, as 3,2,1, got 3,b; change it",
+        ),
         (lambda: run([ModelPredictions("a", predicted(0.1))] * 2), "got 'a' twice"),
         (lambda: run([predicted(0.1)]), "expected a table or a list of ModelPredictions"),
         (lambda: run(attacker="bayes,mlp-9"), "unknown attacker 'mlp-9'"),

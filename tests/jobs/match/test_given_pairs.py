@@ -68,6 +68,16 @@ def test_ids_turned_pairs_and_images_in_none(tmp_path):
     assert '<figure class="card' not in page
 
 
+def test_ids_of_both_columns_are_compared_in_one_way(tmp_path):
+    """Sets repeat their base in column a: its ids have no suffix either, and the page says how they were compared."""
+    table = {**TABLE, "group": ["f"] * 20 + ["m"] * 10 + ["x"] * 10}
+    rows = [(k, 20 + k) for k in range(10)] + [(k, 30 + k) for k in range(10)]
+    pairs = {"a": [f"i{a}" for a, _ in rows], "b": [f"i{b}" for _, b in rows]}
+    numbers = given(pairs, table, "group", covariates=["age"], base="f").numbers
+    assert numbers.sets == 10
+    assert "--pairs: ids were compared without folder and suffix: i0 is i0.png" in numbers.notes
+
+
 def test_a_change_is_the_difference_of_differences():
     """Errors differ in 12 pairs now, in 6 of these before: 6 of 20 pairs changed, .3."""
     result = given(outcomes=["error", "before"], changes=[("error", "before")])

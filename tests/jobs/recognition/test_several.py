@@ -11,7 +11,7 @@ from published import fits
 
 from transect.errors import BadInput
 from transect.jobs.recognition.run import recognition
-from transect.jobs.recognition.several import compare
+from transect.jobs.recognition.several import compare_recognizers
 
 PEOPLE = 40
 
@@ -36,7 +36,7 @@ def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
         name: recognition(files / "t.parquet", "who", "tone", embeddings=files / f"{name}.npy", thresholds=[4.0])
         for name in ("fair", "unfair")
     }
-    result = compare(made)
+    result = compare_recognizers(made)
     fair, unfair = result.numbers.gaps
     alone = made["unfair"].numbers.samples["all"]
     assert (unfair.estimate, unfair.low, unfair.p) == (
@@ -68,7 +68,7 @@ def test_recognizers_are_compared_on_the_images_that_all_embedded(files, tmp_pat
         return recognition(people, "who", "tone", embeddings=values[rows], thresholds=[4.0])
 
     both = {"fair": made(fair), "lost": made(lost)}
-    result = compare(both)
+    result = compare_recognizers(both)
     rest = np.flatnonzero(np.isfinite(lost).all(axis=1))
     alone = made(fair, rest).numbers.samples["all"].differences[0]
     one, two = result.numbers.gaps
@@ -80,11 +80,13 @@ def test_recognizers_are_compared_on_the_images_that_all_embedded(files, tmp_pat
     assert words in result.report(tmp_path).read_text()
     fits(result)
     nobody = {"a": made(np.where(np.arange(120)[:, None] < 60, np.nan, fair)), "b": made(fair)}
-    withheld = compare(nobody).numbers.gaps
+    withheld = compare_recognizers(nobody).numbers.gaps
     assert [gap.reason for gap in withheld] == ["no images of both groups that every recognizer embedded"] * 2
     others = {**table, "who": table["who"][::-1]}
     with pytest.raises(BadInput, match="other: expected a result of the same images and groups"):
-        compare({"fair": both["fair"], "other": recognition(others, "who", "tone", embeddings=fair, thresholds=[4.0])})
+        compare_recognizers(
+            {"fair": both["fair"], "other": recognition(others, "who", "tone", embeddings=fair, thresholds=[4.0])}
+        )
 
 
 def test_the_command_compares_and_keeps_each_page(files):
@@ -108,11 +110,27 @@ def test_the_command_compares_and_keeps_each_page(files):
         printed(*given, *both, *both[:2])
 
 
+def test_names_of_groups_that_read_alike_are_told_apart(files):
+    """ "b - a" less "a" reads like "b" less "a - a"; each difference is relative to the means of its own groups."""
+    names = ["a", "a - a", "b", "b - a"]
+    tones = [names[who % 4] for who in np.repeat(np.arange(PEOPLE), 3)]
+    table = {"who": [f"p{who}" for who in np.repeat(np.arange(PEOPLE), 3)], "tone": tones}
+    places = np.load(files / "fair.npy") * (1 + np.array([names.index(tone) for tone in tones])[:, None])
+    alone = recognition(table, "who", "tone", embeddings=places, thresholds=[4.0])
+    gaps = compare_recognizers({"first": alone, "second": alone}).numbers.gaps
+    means = {group.group: group.mean_distance for group in alone.numbers.samples["all"].groups}
+    relative = {gap.gap: gap.relative for gap in gaps}
+    assert list(means) == names
+    for name in names[1:]:
+        expected = (means[name] - means["a"]) / ((means[name] + means["a"]) / 2)
+        assert relative[f"{name} - a"] == pytest.approx(expected)
+
+
 def test_one_alone_or_other_images_are_refused(files):
     def made(**more):
         return recognition(files / "t.parquet", "who", "tone", embeddings=files / "fair.npy", thresholds=[4.0], **more)
 
     with pytest.raises(BadInput, match="expected two or more, got 1"):
-        compare({"one": made()})
+        compare_recognizers({"one": made()})
     with pytest.raises(BadInput, match="two: expected a result of the same images and groups"):
-        compare({"one": made(), "two": made(pairs={"a": [0, 1], "b": [60, 61]})})
+        compare_recognizers({"one": made(), "two": made(pairs={"a": [0, 1], "b": [60, 61]})})

@@ -71,6 +71,14 @@ def test_more_repeats_extend_a_comparison(tmp_path):
     assert [arm.failures.repeats[0] for arm in two.arms] == [arm.failures.mean for arm in one.arms]
 
 
+def test_a_search_added_before_others_asks_nothing_that_they_asked(tmp_path):
+    """Searches begin with the same points: a new first one shares them with the stored one."""
+    stored = compared(Counting(), tmp_path, SearchComparison(("ours",), repeats=1)).numbers
+    counting = Counting()
+    both = compared(counting, tmp_path, SearchComparison(("mcduff2019", "ours"), (0.6,), 1)).numbers
+    assert counting.seen == both.pictures - stored.pictures < 24
+
+
 def test_the_two_readings_of_alpha_mirror_each_other(tmp_path):
     printed = compared(Counting(), tmp_path / "printed", SearchComparison(("mcduff2019",), (0.2,), 1)).numbers.arms[0]
     caption = SearchComparison(("mcduff2019",), (0.8,), 1)
@@ -170,11 +178,14 @@ def test_what_cannot_be_compared_is_refused(settings, error, message):
     ("words", "message"),
     [
         (["--repeats", "3"], "--repeats: expected --compare"),
-        (["--alpha", "0.2,0.6"], "--alpha: expected one weight"),
-        (["--alpha", "much"], "--alpha: expected numbers"),
+        (["--method", "mcduff2019", "--alpha", "0.2,0.6"], "--alpha: expected one weight"),
+        (["--method", "mcduff2019", "--alpha", "much"], "--alpha: expected numbers"),
         (["--compare", "random", "--goal", "rate"], "leave --goal and --method out"),
         (["--compare", "random,best"], "best"),
-        (["--compare", "random", "--alpha-weighs", "luck"], "reading of alpha"),
+        (["--compare", "mcduff2019", "--alpha-weighs", "luck"], "reading of alpha"),
+        (["--alpha", "0.2"], "--alpha: expected the method mcduff2019, whose weight it is, got ours; name it"),
+        (["--alpha-weighs", "failures"], "--alpha-weighs: expected the method mcduff2019"),
+        (["--compare", "ours,random", "--alpha", "0.2"], "whose weight it is, got ours, random; name it, or leave"),
     ],
 )
 def test_the_command_refuses_options_that_do_not_belong_together(words, message, tmp_path):

@@ -90,10 +90,10 @@ def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     assert "<b> fail" not in page
     assert page.count('class="map-frame"') == 1
     assert 'id="maps"' in page
-    assert f"with {100 * CONFIDENCE:.0f}% intervals (calls stop" in page
+    assert f"with {100 * CONFIDENCE:.0f} % intervals (calls stop" in page
     summed_up = page[page.index('id="summary"') : page.index('id="regions"')]
-    assert f", {100 * CONFIDENCE:.0f}% interval)" in summed_up
-    assert ", 95% interval)" in summed_up
+    assert f", {100 * CONFIDENCE:.0f} % interval)" in summed_up
+    assert ", 95 % interval)" in summed_up
     assert 'data-source="/regions/0/rate"' in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")

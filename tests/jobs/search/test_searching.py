@@ -140,6 +140,7 @@ def test_another_budget_is_another_run(tmp_path):
         ({"seed": -1}, "--seed from 0"),
         ({"method": "mcduff2019"}, "give --goal failures"),
         ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
+        ({"alpha": 0.2}, "--alpha: expected the method mcduff2019, whose weight it is, got ours; name it"),
     ],
 )
 def test_search_refuses_options_that_do_not_fit(options, message):

@@ -8,6 +8,7 @@ from typing import Final
 
 from transect.analysis.sections.answers import point, table, words
 from transect.annotation.agreement.numbers import PairFigures
+from transect.annotation.simulated import notice
 from transect.effects.identity_pairs import SOURCE as SINGH
 from transect.effects.pair_perception import BRADLEY_TERRY, SOURCES, Bounded, PairRanking, PerceivedDifference
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -41,12 +42,20 @@ def sections(study: str, figures: Sequence[PairFigures]) -> list[Section]:
             study=study,
             title=f"What raters saw in pairs of {words(study)}",
             text=texts,
-            warnings=[f"No figure for {words(each.question)}: {each.reason}" for each in figures if each.reason],
+            warnings=_warnings(figures),
             figures=[figure for each in figures if each.ranking for figure in _drawn(each, each.ranking)],
             tables=list(_tables(figures)),
             sources=sources,
         )
     ]
+
+
+def _warnings(figures: Sequence[PairFigures]) -> list[str]:
+    missing = [f"No figure for {words(each.question)}: {each.reason}" for each in figures if each.reason]
+    simulated = [
+        f"{words(each.question)}: {notice(each.simulated, each.answers)}" for each in figures if each.simulated
+    ]
+    return missing + simulated
 
 
 def _texts(figures: Sequence[PairFigures]) -> tuple[list[str], list[str]]:
@@ -84,14 +93,20 @@ def _differences(figures: Sequence[tuple[PairFigures, PerceivedDifference]]) -> 
     heads += [("mean difference", "number"), *_INTERVAL, ("pairs", "count"), ("subjects", "count"), ("raters", "count")]
     heads += [("answers", "count"), ("cannot tell", "count"), ("note", "text")]
     rows = [
-        [words(each.question), *_ends(seen.share), *_ends(seen.size), *_counts(seen), seen.size.reason]
-        for each, seen in figures
+        [
+            words(each.question),
+            *_ends(difference.share),
+            *_ends(difference.size),
+            *_counts(difference),
+            difference.size.reason,
+        ]
+        for each, difference in figures
     ]
     return table("Perceived differences", heads, rows)
 
 
-def _counts(seen: PerceivedDifference) -> list[int]:
-    return [seen.pairs, seen.subjects, seen.raters, seen.answers, seen.unanswered]
+def _counts(difference: PerceivedDifference) -> list[int]:
+    return [difference.pairs, difference.subjects, difference.raters, difference.answers, difference.unanswered]
 
 
 def _rankings(each: PairFigures, ranking: PairRanking) -> Iterator[Table]:

@@ -14,6 +14,7 @@ from transect.annotation.agreement import krippendorff_alpha, percent_agreement,
 from transect.annotation.agreement.alpha_interval import SOURCE as ALPHA_INTERVAL
 from transect.annotation.agreement.krippendorff import SOURCE as ALPHA
 from transect.annotation.agreement.logistic_curve import SOURCE
+from transect.annotation.simulated import notice, simulated_count
 from transect.records import Annotations
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
@@ -37,7 +38,7 @@ class Rated:
     name, text: of the question. ratings [n, raters]: answers in the question's units, in the order of the study's
     images; NaN: none. values: the answers that can be given, in order; levels: what they are called ("" where only
     numbers are known). scale: whether they have an order. attribute: of the study, which the answers are about; "".
-    unsure: answers that say so; None: not known.
+    unsure: answers that say so; None: not known. simulated: answers of simulated raters.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Rated:
     attribute: str = ""
     text: str = ""
     unsure: int | None = None
+    simulated: int = 0
     anonymous: bool = False
     """Columns are slots and not persons."""
 
@@ -118,6 +120,11 @@ def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
         if _single(question)
     ]
     warnings += [f"The raters of {words(question.name)} are not known" for question in rated if question.anonymous]
+    warnings += [
+        f"{words(question.name)}: {notice(question.simulated, int(np.isfinite(question.ratings).sum()))}"
+        for question in rated
+        if question.simulated
+    ]
     if excluded.raters is None:
         warnings.append("It is not known whether raters were left out before these answers were supplied")
     return warnings
@@ -140,6 +147,8 @@ def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
         rows.append([words(question.name), people, *counts, each, question.unsure])
     if excluded.raters is not None:
         rows.append(["left out with their rater", excluded.raters, excluded.answers, None, None, None, None])
+    if simulated := sum(question.simulated for question in rated):
+        rows.append(["of simulated raters", None, simulated, None, None, None, None])
     for name, (met, of) in excluded.checks.items():
         rows.append([f"{name}: {met:,} of {of:,}", None, None, None, None, None, None])
     return table("Who answered", heads, rows)
@@ -267,7 +276,7 @@ def rated_of(name: str, annotations: Annotations, n_images: int, **known: Any) -
     values = tuple(float(answer) for answer in np.unique([*value, *known.pop("ends", ())])) or (0.0,)
     if len(known.get("levels", ())) != len(values):
         known["levels"] = ()
-    return Rated(name, ratings, values, anonymous=anonymous, **known)
+    return Rated(name, ratings, values, anonymous=anonymous, simulated=simulated_count(names), **known)
 
 
 def _slots(image: Int[np.ndarray, " r"]) -> Int[np.ndarray, " r"]:

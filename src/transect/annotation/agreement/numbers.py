@@ -84,6 +84,7 @@ class QuestionAgreement:
 class PairFigures:
     """What raters saw between the two images of pairs, for one study and question; raters, answers: those that count.
 
+    simulated: answers of simulated raters.
     difference: of questions whether, or by how much, two images differ; its size is in the units `low` to `high`.
     ranking: of questions which image shows more; levels: names of the levels that it compares. same: shares of the
     first answer by kind of pair, where the kinds are known. reason: why there is no figure.
@@ -102,14 +103,19 @@ class PairFigures:
     levels: tuple[str, ...]
     same: tuple[SameRow, ...]
     reason: str
+    simulated: int = 0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All figures of agreement of a project, by question; pairs: what questions about pairs say, by study."""
+    """All figures of agreement of a project, by question; pairs: what questions about pairs say, by study.
+
+    simulated: answers of simulated raters, which say nothing about people.
+    """
 
     answers: int
+    simulated: int
     excluded_raters: tuple[str, ...]
     questions: tuple[QuestionAgreement, ...]
     pairs: tuple[PairFigures, ...] = ()

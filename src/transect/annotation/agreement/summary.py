@@ -23,6 +23,7 @@ from transect.annotation.agreement.numbers import Agreement, LatentLevels, Quest
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Matrix, Row, matrix, rows
+from transect.annotation.simulated import notice, simulated_count
 
 _VIEWS: Final = 3
 """Answers on a unit below which Dawid and Skene's model cannot tell who errs (Allman, Matias & Rhodes 2009,
@@ -35,6 +36,7 @@ def summary(project: Project) -> Agreement:
     people = {(picture.study, picture.id): (picture.study, picture.person) for picture in project.pictures.all}
     return Agreement(
         len(answers),
+        simulated_count(answer.rater for answer in answers),
         tuple(sorted({answer.rater for answer in answers if answer.excluded})),
         tuple(_question(answers, question, people) for question in project.questionnaire.question),
         pairs.pair_figures(project),
@@ -149,9 +151,10 @@ def _share(outcomes: list[bool]) -> Share:
 
 
 def lines(agreement: Agreement) -> list[str]:
-    """The figures in words: a line per question, then one per rater."""
+    """The figures in words: a notice of simulated raters, a line per question, then one per rater."""
+    notices = [notice(agreement.simulated, agreement.answers)] if agreement.simulated else []
     questions = [line for question in agreement.questions for line in _lines_of(question)]
-    return [*questions, *pairs.lines(agreement.pairs)] or ["no questions"]
+    return [*notices, *questions, *pairs.lines(agreement.pairs)] or ["no questions"]
 
 
 def _lines_of(question: QuestionAgreement) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.annotation.exchange.casting import read_typed
+from transect.annotation.simulated import notice, simulated_count
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.errors import BadInput, UnknownName
 from transect.reports.short_page import ShortPageResult
@@ -33,10 +34,15 @@ _ANSWERS: Final = pa.schema(
 @final
 @dataclass(frozen=True, slots=True)
 class SamePersonNumbers:
-    """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs."""
+    """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs.
+
+    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people.
+    """
 
     rows: tuple[SameRow, ...]
     distance: Distances
+    answers: int
+    simulated: int
 
 
 def numbers_of(
@@ -70,7 +76,8 @@ def numbers_of(
     groups = {"familiarity": [row.get("follow_up") or "" for row in rows], "group": [entry.group for entry in about]}
     shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
     distance = np.array([entry.distance for entry in known.values()])
-    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance))
+    simulated = simulated_count(row.get("rater") for row in rows)
+    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
 
 
 def lines(numbers: SamePersonNumbers) -> list[str]:
@@ -81,6 +88,8 @@ def lines(numbers: SamePersonNumbers) -> list[str]:
         if math.isfinite(row.share):
             share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
         rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+    if numbers.simulated:
+        rows.append(notice(numbers.simulated, numbers.answers))
     distance = numbers.distance
     counts = f"{distance.tied} undecided, {distance.missing} without a distance"
     if distance.reason:

@@ -149,7 +149,9 @@ class AnnotationProject(Result):
             raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
         entries = {
             study.name: StudyValidation.of(
-                validation.of_generator(study, condition, quality, gates), study.audited.spec.generator.facts
+                validation.of_generator(study, condition, quality, gates),
+                study.audited.spec.generator.facts,
+                validation.simulated_answers(study, condition, quality),
             )
             for study in studies
         }
@@ -202,7 +204,12 @@ class AnnotationProject(Result):
         studies = self.studies(scale)
         page = rater_report.page(studies, rules, self.run.name)
         validated = [
-            validation.section(study.name, validation.of_generator(study), study.run.attributes)
+            validation.section(
+                study.name,
+                validation.of_generator(study),
+                study.run.attributes,
+                validation.simulated_answers(study),
+            )
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
             if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}
         ]
@@ -256,7 +263,8 @@ class AgreementResult(JobResult[Agreement]):
     def headline(self) -> str:
         """Answers, questions, and Krippendorff's alpha of the first question."""
         first = self.numbers.questions[0]
-        return f"{self.numbers.answers} answers; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
+        simulated = f" ({self.numbers.simulated} of simulated raters)" if self.numbers.simulated else ""
+        return f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per question."""
@@ -329,12 +337,12 @@ def annotate(
 ) -> AnnotationProject:
     """The annotation of images: its questions, its raters and their answers.
 
-    run: a run folder (of an audit, an inversion, or a data set that `render` wrote), a folder of studies, a folder of
-    images, or a data set as READER:PATH. questions: shipped questions (paper, monk, pairs, same-person, quality) or
-    TOML files; by default "paper". They are fixed when the first method that needs the database creates it. database: a
-    file or postgresql://user@host/name; by default annotation.sqlite in annotations/ of a run folder, or, for other
-    images, in annotations-NAME/ of the current folder. photographs: of an inversion, the photographs that were
-    inverted, as a folder or READER:PATH: pairs of both can then be rated.
+    run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
+    folder of images, or a data set as READER:PATH. questions: shipped questions (paper, monk, pairs, same-person,
+    quality, conditions) or TOML files; by default "paper". They are fixed when the first method that needs the database
+    creates it. database: a file or postgresql://user@host/name; by default annotation.sqlite in annotations/ of a run
+    folder, or, for other images, in annotations-NAME/ of the current folder. photographs: of an inversion, the
+    photographs that were inverted, as a folder or READER:PATH: pairs of both can then be rated.
 
     Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput where there
     are no images.

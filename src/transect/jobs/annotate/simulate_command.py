@@ -20,11 +20,12 @@ def simulate(
         float, typer.Option(help="Standard deviation of a look, as a share of the question's scale.")
     ] = 0.1,
     lapse: Annotated[float, typer.Option(help="Share of answers that are given blindly.")] = 0.02,
-    place: Annotated[
+    answer_mean: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=PLACE: where answers to a question lie on average that images hold no truth of, from 0, the "
-            "lowest level, to 1; e.g. fakeness=0.2; repeat."
+            metavar="NAME=MEAN",
+            help="Mean answer to a question that images hold no truth of, from 0, the lowest level, to 1; e.g. "
+            "fakeness=0.2; repeat.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the answers.")] = 0,
@@ -42,16 +43,16 @@ def simulate(
     from transect.annotation.simulated_answers import SimulatedRaters
     from transect.annotation.simulated_answers import simulate as answer
 
-    settings = SimulatedRaters(raters, noise, lapse, dict(map(_place, place or ())), seed)
+    settings = SimulatedRaters(raters, noise, lapse, dict(map(_mean, answer_mean or ())), seed)
     with closing((project := open_project(run, database, tuple(questions or ()), photographs=photographs)).database):
         taken = answer(project, settings, time.time())
     counts = {"answers": taken.answers, "already_there": taken.duplicates, "simulated_raters": raters}
     print_fields({**counts, "left_out": dict(taken.left_out)}, json)
 
 
-def _place(text: str) -> tuple[str, float]:
+def _mean(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     try:
         return name.strip(), float(value)
     except ValueError:
-        raise BadInput(f"--place {text}: expected NAME=PLACE, for example fakeness=0.2; fix it") from None
+        raise BadInput(f"--answer-mean {text}: expected NAME=MEAN, for example fakeness=0.2; fix it") from None

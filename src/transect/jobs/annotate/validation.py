@@ -13,15 +13,18 @@ from jaxtyping import Float
 from transect.analysis.rater_report import RatedStudy
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
+from transect.annotation.simulated import NO_PEOPLE
 from transect.effects import equal_quality
 from transect.effects.equal_quality import QualityDifference
 from transect.effects.image_validation import SOURCE, Gates, Group, Validation, validate
 from transect.errors import BadInput, UnknownName
+from transect.ratings.gates import HAVE_RATED
 from transect.records import Attribute
 from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
 from transect.runs.json_records import read_json
+from transect.runs.wording import counted
 
 FILE: Final = "validation.json"
 
@@ -58,6 +61,11 @@ def of_generator(
     )
 
 
+def simulated_answers(study: RatedStudy, condition: str = "condition", quality: str = "quality") -> int:
+    """Answers of simulated raters to the two questions of a validation."""
+    return _named(study, condition).simulated + _named(study, quality).simulated
+
+
 def _nearest(intended: Float[np.ndarray, " n"], values: Float[np.ndarray, " levels"]) -> Float[np.ndarray, " n"]:
     """The answer that comes closest to what was asked for; NaN halfway between two, which no answer calls right.
 
@@ -85,7 +93,7 @@ class StudyValidation:
 
     generator: described as in the run's spec. groups: all images first. equal_quality: every pair of levels. undecided:
     images on which raters were evenly split; unrated: images without an answer; between: images whose intended
-    condition lies halfway between two answers.
+    condition lies halfway between two answers. simulated: answers of simulated raters; no gate is passed with any.
     """
 
     generator: Mapping[str, Any]
@@ -98,13 +106,14 @@ class StudyValidation:
     undecided: int
     unrated: int
     between: int
+    simulated: int = 0
 
     @classmethod
-    def of(cls, validation: Validation, generator: Mapping[str, Any]) -> StudyValidation:
+    def of(cls, validation: Validation, generator: Mapping[str, Any], simulated: int = 0) -> StudyValidation:
         """The validation, with the generator that it is about."""
         counts = (validation.unidentifiable, validation.undecided, validation.unrated, validation.between)
         groups = tuple(validation.groups), tuple(validation.equal)
-        return cls(generator, validation.gates, validation.passed, validation.failures, *groups, *counts)
+        return cls(generator, validation.gates, validation.passed, validation.failures, *groups, *counts, simulated)
 
 
 def store(folder: Path, studies: Mapping[str, StudyValidation]) -> Path:
@@ -114,7 +123,7 @@ def store(folder: Path, studies: Mapping[str, StudyValidation]) -> Path:
 
 
 def require(folder: Path) -> None:
-    """Raises BadInput unless the images of a run were validated by raters and met every gate."""
+    """Raises BadInput unless the images of a run were validated by people and met every gate."""
     path = folder / FILE
     if not path.exists():
         raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
@@ -123,10 +132,13 @@ def require(folder: Path) -> None:
         raise BadInput(f"{path}: expected a validation of every study, got none; run transect annotate validate")
     try:
         failed = [f"{study}: {text}" for study, entry in studies.items() for text in entry["failures"].values()]
+        simulated = sum(entry.get("simulated", 0) for entry in studies.values())
     except (KeyError, TypeError, AttributeError):
         raise BadInput(f"{path}: expected a validation by study; run transect annotate validate again") from None
     if failed:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; fix the generator")
+    if simulated:
+        raise BadInput(f"{path}: expected answers of people, got {simulated:,} of simulated raters; {HAVE_RATED}")
 
 
 def words_of(study: str, validation: StudyValidation) -> list[str]:
@@ -138,11 +150,17 @@ def words_of(study: str, validation: StudyValidation) -> list[str]:
         f"quality {overall.quality:.2f} (SD {overall.spread:.2f}); {gates}"
     )
     levels = [group for group in validation.groups[1:] if group.failures]
-    return [first, *(f"  {group.attribute} {group.level:g}: {'; '.join(group.failures)}" for group in levels)]
+    notices = [f"  {simulated_notice(validation.simulated)}"] if validation.simulated else []
+    return [first, *notices, *(f"  {group.attribute} {group.level:g}: {'; '.join(group.failures)}" for group in levels)]
 
 
-def section(study: str, validation: Validation, attributes: Mapping[str, Attribute]) -> Section:
-    """The validation as a section of the page on raters."""
+def simulated_notice(simulated: int) -> str:
+    """That a validation rests on simulated raters, in words."""
+    return f"{counted(simulated, 'answer')} of simulated raters, {NO_PEOPLE}: no gate that is required is passed"
+
+
+def section(study: str, validation: Validation, attributes: Mapping[str, Attribute], simulated: int = 0) -> Section:
+    """The validation as a section of the page on raters. simulated: answers of simulated raters."""
     heads = [
         ("images", "text"),
         ("judged", "count"),
@@ -181,7 +199,10 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
             "at each level, by the mean of its images; subjects at both levels are paired. The "
             "raters at hand are fixed.",
         ],
-        warnings=[f"Gate not met: {text}" for text in validation.failures.values()],
+        warnings=[
+            *([simulated_notice(simulated)] if simulated else []),
+            *(f"Gate not met: {text}" for text in validation.failures.values()),
+        ],
         figures=[],
         tables=[
             table("Seen as another condition, and quality", heads, rows),

@@ -63,8 +63,8 @@ def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) ->
 
     >>> from transect import generators
     >>> view = generators.load("faceworld-latent", image_size=32)
-    >>> made = from_truth(view, view.sample([1, 2]), ["age", "smile>0.5"])
-    >>> dict(made.kinds)
+    >>> labels = from_truth(view, view.sample([1, 2]), ["age", "smile>0.5"])
+    >>> dict(labels.kinds)
     {'age': 'continuous', 'smile': 'binary'}
     """
     if not isinstance(generator, KnowsTruth):
@@ -91,12 +91,12 @@ def from_table(source: TableLike, wanted: Sequence[str] = (), labelled_by: str =
 
     Raises BadInput for a table, a subject or a label that cannot be read; UnknownName for a column that is not there.
     """
-    return of_table(LabelTable.of(source), wanted, labelled_by)
+    return of_table(LabelledRows.of(source), wanted, labelled_by)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class LabelTable:
+class LabelledRows:
     """A table of labels: its rows, what messages call it, its file's name ("" in memory) and its SHA-256.
 
     attributes: what its columns are, where they are a data set's; a level is then named, as 'race==Black'.
@@ -109,7 +109,7 @@ class LabelTable:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: TableLike) -> LabelTable:
+    def of(cls, source: TableLike) -> LabelledRows:
         """Read a table. Raises BadInput for an unreadable or empty one, or a column twice."""
         rows = _by_attribute(as_table(source, "labels", text=("id",)))
         path = Path(source) if isinstance(source, str | Path) else None
@@ -123,7 +123,7 @@ class LabelTable:
         return cls(rows, name, path.name, _digest(rows) if path.is_dir() else model_files.sha256(path))
 
     @classmethod
-    def of_dataset(cls, text: str) -> LabelTable:
+    def of_dataset(cls, text: str) -> LabelledRows:
         """The labels of the data set READER:PATH. Raises BadInput and UnknownName as `datasets.open_dataset`."""
         from transect.datasets import open_dataset
 
@@ -150,7 +150,7 @@ def _digest(rows: pa.Table) -> str:
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
-def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+def of_table(source: LabelledRows, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
     """As `from_table`, of a table that is read already."""
     table, path = source.rows, source.name
     seeds = _seeds(table, path)

@@ -12,14 +12,14 @@ import pyarrow as pa
 from transect.datasets.ids import as_named
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
-from transect.jobs.directions.labels import BY, Labels, LabelTable, of_table
+from transect.jobs.directions.labels import BY, LabelledRows, Labels, of_table
 from transect.runs.wording import counted
 
 _MOST_NAMED: Final = 3
 
 
 def labels_of_photographs(
-    table: LabelTable, photographs: InvertedPhotographs, wanted: Sequence[str] = (), labelled_by: str = ""
+    table: LabelledRows, photographs: InvertedPhotographs, wanted: Sequence[str] = (), labelled_by: str = ""
 ) -> Labels:
     """Labels of a table or data set with a column id, that of the photograph, and one per attribute.
 

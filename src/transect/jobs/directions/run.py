@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
-from transect.datasets import READERS
+from transect.datasets import is_dataset
 from transect.errors import BadInput
 from transect.jobs.directions import fit
-from transect.jobs.directions.labels import Labels, LabelTable, from_table, from_target, from_truth, name_of
+from transect.jobs.directions.labels import LabelledRows, Labels, from_table, from_target, from_truth, name_of
 from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.protocols import Generator, Target
 from transect.records import Latents
@@ -122,7 +122,7 @@ def _labelled(
             _refuse_dataset(labels)
             labelled = from_table(labels, wanted, options.labelled_by)
         else:
-            table = LabelTable.of_dataset(str(labels)) if _is_dataset(labels) else LabelTable.of(labels)
+            table = LabelledRows.of_dataset(str(labels)) if is_dataset(labels) else LabelledRows.of(labels)
             labelled = labels_of_photographs(table, photographs, wanted, options.labelled_by)
         return generator.sample(labelled.seeds), labelled
     if options.labelled_by:
@@ -143,14 +143,8 @@ def _labelled(
     return rows, from_target(generator, rows, target, attributes[0], quiet=quiet)
 
 
-def _is_dataset(labels: object) -> bool:
-    """Whether the labels are those of a data set, READER:PATH."""
-    reader, colon, _ = labels.partition(":") if isinstance(labels, str) else ("", "", "")
-    return bool(colon) and reader in READERS
-
-
 def _refuse_dataset(labels: object) -> None:
-    if _is_dataset(labels):
+    if is_dataset(labels):
         raise BadInput(
             f"--labels {labels}: expected --latents with the codes of its photographs, got none; make them: transect"
             " encode"

@@ -24,7 +24,7 @@ def encode(
     space: Annotated[
         str | None, typer.Option(help="z, w or w+; default: the encoder's own, of a fitted one w where there is one.")
     ] = None,
-    samples: Annotated[int, typer.Option(help="Images of the generator that an encoder is fitted on.")] = 2000,
+    encoder_samples: Annotated[int, typer.Option(help="Images of the generator that an encoder is fitted on.")] = 2000,
     fit: Annotated[
         bool, typer.Option("--fit", help="Cut the middle square of images of another size, and resize it.")
     ] = False,
@@ -47,8 +47,7 @@ def encode(
     from transect.jobs.encode.run import encode as run
 
     result = run(
-        images, generator, out, encoder=encoder, space=space, fit=fit, samples=samples, distance=distance,
-        weights=weights, heads=heads, device=device, quiet=json,
+        images, generator, out, encoder=encoder, space=space, fit=fit, encoder_samples=encoder_samples,
+        distance=distance, weights=weights, heads=heads, device=device, quiet=json,
     )  # fmt: skip
-    files = f"latents: {result.numbers.latents}", f"sheet: {result.numbers.sheet}"
-    show(result, json, result.headline(), result.rows(), *result.notes(), *files, page=result.report(out))
+    show(result, json, result.headline(), result.rows(), *result.lines(), page=result.report(out))

@@ -7,29 +7,26 @@ summary.json and sheet.png. What reads an inversion reads it too.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets import READERS, open_dataset
-from transect.datasets.latents_file import LATENTS, content_of_codes
+from transect.datasets.latents_file import LATENTS
 from transect.errors import BadInput
 from transect.inversion.pictures import Pictures
-from transect.inversion.rows import failed_ids, identity_distances
+from transect.inversion.rows import PART, TABLE, failed_ids, identity_distances
 from transect.jobs.encode.result import EncodedMedians, EncodeNumbers, EncodeResult
 from transect.protocols import Generator
 from transect.records import Images
+from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
-from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_json
+from transect.runs.folder import FinishedRun, RunFolder, write_json
 from transect.runs.parts import fill_table
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.plain_json import loads
 from transect.runs.png import png
 from transect.runs.progress import announcing_stages, stage
 from transect.runs.provenance import versions
@@ -39,28 +36,21 @@ if TYPE_CHECKING:
     from transect.inversion.protocol import Invertible
     from transect.perceptual.distance import Appearance
 
-TABLE: Final = "inversions"
-PART: Final = 64
-"""Images of a part; no figure depends on it."""
-_R2: Final = b"encoder_r2"
-_SHOWN: Final = 8
-
 
 @final
 @dataclass(frozen=True)
 class Encoding:
-    """What is encoded, and by what. files: of the distance. samples: that a fitted encoder is fitted on."""
+    """What is encoded, and by what. files: of the distance. encoder_samples: that a fitted encoder is fitted on."""
 
     generator: Generator
     network: Invertible
     pictures: Pictures
     space: str
     encoder_file: Path | None
-    samples: int
+    encoder_samples: int
     distance: str
     files: tuple[Path | None, Path | None]
     device: str
-    notes: tuple[str, ...] = ()
 
     @cached_property
     def appearance(self) -> Appearance:
@@ -77,9 +67,9 @@ class Encoding:
 
         if self.encoder_file is not None:
             return open_encoder(self.encoder_file, self.network, self.space, self.device)
-        stage(f"fitting an encoder on {self.samples:,} images of {self.generator.name}")
+        stage(f"fitting an encoder on {self.encoder_samples:,} images of {self.generator.name}")
         features = load(device=self.device).network
-        return fit_encoder(self.network, self.space, features, samples=self.samples)
+        return fit_encoder(self.network, self.space, features, samples=self.encoder_samples)
 
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
@@ -87,7 +77,7 @@ class Encoding:
             name: model_files.sha256(path) for name, path in zip(("weights", "heads"), self.files, strict=True) if path
         }
         file = self.encoder_file
-        encoder = {"samples": self.samples} if file is None else {"sha256": model_files.sha256(file)}
+        encoder = {"samples": self.encoder_samples} if file is None else {"sha256": model_files.sha256(file)}
         return {
             "kind": "encoding",
             "generator": description(self.generator),
@@ -107,7 +97,7 @@ def encode(
     encoder: str | Path | None = None,
     space: str | None = None,
     fit: bool = False,
-    samples: int = 2_000,
+    encoder_samples: int = 2_000,
     distance: str = "features",
     weights: str | Path | None = None,
     heads: str | Path | None = None,
@@ -119,9 +109,10 @@ def encode(
     images: a folder of image files, a run folder, a data set as READER:PATH, or pixels uint8 [n, h, w, 3]. generator:
     reference, a safetensors file of a StyleGAN2 or progressive GAN, or an object as `transect.invert` takes it. out:
     the run folder, of the form that an inversion has; call again to resume, with byte-identical output. encoder: a file
-    of `transect train encoder`; without one, a regression is fitted on `samples` images of the generator. space: z, w
-    or w+ (default: the encoder's own; of a fitted one w where the generator has it). fit: cut and resize images of
-    another size. distance, weights, heads: the perceptual distance that is reported, as of `transect.InvertOptions`.
+    of `transect train encoder`; without one, a regression is fitted on `encoder_samples` images of the generator.
+    space: z, w or w+ (default: the encoder's own; of a fitted one w where the generator has it). fit: cut and resize
+    images of another size. distance, weights, heads: the perceptual distance that is reported, as of
+    `transect.InvertOptions`.
 
     An image that cannot be read, or whose code is not finite, has NaN latents and a reason, and is counted. Raises
     BadInput and UnknownName for what does not fit, FolderOfAnotherSpec for a folder of something else, and Interrupted.
@@ -131,8 +122,8 @@ def encode(
     chosen = None if encoder is None else Path(encoder)
     files = (None if weights is None else Path(weights), None if heads is None else Path(heads))
     encoding = plan(
-        images, generator, encoder=chosen, space=space, fit=fit, samples=samples, distance=distance, files=files,
-        device=device,
+        images, generator, encoder=chosen, space=space, fit=fit, encoder_samples=encoder_samples,
+        distance=distance, files=files, device=device,
     )  # fmt: skip
     return run(encoding, Path(out), quiet=quiet)
 
@@ -144,7 +135,7 @@ def plan(
     encoder: Path | None = None,
     space: str | None = None,
     fit: bool = False,
-    samples: int = 2_000,
+    encoder_samples: int = 2_000,
     distance: str = "features",
     files: tuple[Path | None, Path | None] = (None, None),
     device: str = "cpu",
@@ -159,10 +150,12 @@ def plan(
     where = check_space(network, space or _own_space(network, encoder))
     if encoder is not None:
         open_encoder(encoder, network, where)
-    elif samples < 20:
-        raise BadInput(f"samples: expected 20 or more images to fit the encoder on, got {samples}; give more")
-    pictures, notes = _pictures(images, model.image_size, fit)
-    encoding = Encoding(model, network, pictures, where, encoder, samples, distance, files, device, notes)
+    elif encoder_samples < 20:
+        raise BadInput(
+            f"encoder_samples: expected 20 or more images to fit the encoder on, got {encoder_samples}; give more"
+        )
+    pictures = Pictures.open(images, model.image_size, fit=fit)
+    encoding = Encoding(model, network, pictures, where, encoder, encoder_samples, distance, files, device)
     encoding.appearance  # noqa: B018  (refuses files that do not fit)
     return encoding
 
@@ -175,16 +168,6 @@ def _own_space(network: Invertible, encoder: Path | None) -> str:
     return "w" if "w" in network.spaces else network.spaces[0]
 
 
-def _pictures(images: str | Path | np.ndarray | Images, size: int, fit: bool) -> tuple[Pictures, tuple[str, ...]]:
-    """The images, and what a data set leaves out."""
-    if not (isinstance(images, str) and images.partition(":")[0] in READERS and ":" in images):
-        return Pictures.open(images, size, fit=fit), ()
-    if fit:
-        raise BadInput("--fit is of a folder's images, got a data set; write READER:PATH?crop=center instead")
-    dataset = open_dataset(images, image_size=size, labelled=False)
-    return Pictures.of_dataset(dataset), tuple(dataset.notes())
-
-
 def run(encoding: Encoding, out: Path, *, quiet: bool = False) -> EncodeResult:
     """Encode the parts that the folder lacks. Raises as `encode`."""
     count = len(encoding.pictures)
@@ -193,12 +176,6 @@ def run(encoding: Encoding, out: Path, *, quiet: bool = False) -> EncodeResult:
         sizes = [len(rows) for rows in parts]
         fill_table(folder, TABLE, sizes, lambda part: _part(encoding, parts[part]), title="encoding", quiet=quiet)
         return EncodeResult(_finish(encoding, out, FinishedRun(out).read_table(TABLE, len(parts))))
-
-
-def rows_of_run(out: Path) -> pa.Table:
-    """All rows of a finished encoding. Raises BadInput for another folder."""
-    finished = FinishedRun(out)
-    return finished.read_table(TABLE, math.ceil(finished.record["images"]["count"] / PART))
 
 
 def _part(encoding: Encoding, rows: range) -> pa.Table:
@@ -225,20 +202,14 @@ def _part(encoding: Encoding, rows: range) -> pa.Table:
     )
     # Kept with the part: a finished run fits no encoder again.
     quality = encoding.encoder.quality if isinstance(encoding.encoder, RidgeEncoder) else None
-    return table.replace_schema_metadata({_R2: json.dumps(quality).encode()})
+    return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
 
 
 def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
     """latents.safetensors, sheet.png and summary.json."""
-    from transect.reports.sheets import paired_sheet
-
-    shape = tuple(encoding.network.codes(encoding.space).mean.shape)
-    codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = content_of_codes(table["id"].to_pylist(), codes, encoding.space, description(encoding.generator))
-    write_atomically(out / LATENTS, content)
-    first = range(min(_SHOWN, len(table)))
-    shown = np.stack([pixels_of_png(table["image"][row].as_py()) for row in first])
-    write_atomically(out / "sheet.png", paired_sheet(encoding.pictures.readable(first)[0], shown))
+    first, _ = encoding.pictures.readable(range(min(SHOWN, len(table))))
+    shape = encoding.network.codes(encoding.space).mean.shape
+    write_codes(out, table, first, shape, encoding.space, description(encoding.generator))
     failed, ids = failed_ids(table)
     numbers = EncodeNumbers(
         out=str(out),
@@ -247,12 +218,12 @@ def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
         failed_ids=ids,
         space=encoding.space,
         encoder="fitted" if encoding.encoder_file is None else "trained",
-        encoder_r2=loads((table.schema.metadata or {}).get(_R2, b"null")),
+        encoder_r2=encoder_r2(table),
         distance=encoding.distance,
         median=EncodedMedians.of(table),
         latents=str(out / LATENTS),
-        sheet=str(out / "sheet.png"),
-        notes=encoding.notes,
+        sheet=str(out / SHEET),
+        notes=encoding.pictures.notes,
     )
     write_json(out / "summary.json", numbers, indent=1)
     return numbers

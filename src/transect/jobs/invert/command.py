@@ -14,8 +14,10 @@ from transect.errors import BadInput
 
 def invert(
     generator: Annotated[str, typer.Option(help="reference, or a safetensors file of a StyleGAN2 or progressive GAN.")],
-    images: Annotated[Path, typer.Option(help="A folder of image files, or a run folder whose images are inverted.")],
-    out: Annotated[Path, typer.Option(help="The folder of latents, reconstructions, summary and sheet.")],
+    images: Annotated[
+        str, typer.Option(help="A folder of image files, a run folder, or a data set: READER:PATH (transect datasets).")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder of latents, reconstructions, summary, sheet and page.")],
     space: Annotated[
         str, typer.Option(help="w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.")
     ] = "w+",
@@ -28,9 +30,10 @@ def invert(
     ] = None,
     face_distance: Annotated[
         str | None,
-        typer.Option(help="With several λ: a target with embeddings that measures the distance of faces."),
+        typer.Option(
+            help="With several --penalty values: a target with embeddings that measures the distance of faces."
+        ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="With several λ: folder for the page with the curves.")] = None,
     steps: Annotated[
         int | None,
         typer.Option(help="Steps of gradient descent for each image, at most; default 300, from an encoder 150."),
@@ -81,37 +84,32 @@ def invert(
 ) -> None:
     """Find the latents of a generator whose images look like these, by optimisation.
 
-    Writes latents.safetensors, inversions/*.parquet (a row per image), sheet.png. Rerun the command to resume; the
-    output is byte-identical.
+    Writes latents.safetensors, inversions/*.parquet (a row per image), a sheet, a page. Rerun the command to resume;
+    the output is byte-identical.
     """
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
-    from transect.jobs.invert.sweep import sweep
+    from transect.jobs.invert.sweep import invert_sweep
+    from transect.runs.inputs import parse_numbers
 
-    options = InvertOptions(distance, weights, heads, pixel_weight, encoder_samples, precision, batch, plateau)
-    values = _penalties(penalty)
+    options = InvertOptions(
+        distance=distance, weights=weights, heads=heads, pixel_weight=pixel_weight, encoder_samples=encoder_samples,
+        precision=precision, batch=batch, plateau=plateau,
+    )  # fmt: skip
+    values = parse_numbers(penalty, "--penalty", "0,0.1,1")
     if len(values) > 1:
         if space != "w+":
             raise BadInput(f"--penalty: expected one λ at most in space {space}, got {penalty}; several are of w+")
-        swept = sweep(
+        swept = invert_sweep(
             images, generator, out, values, face=face_distance, steps=steps, start=start, encoder=encoder, fit=fit,
             device=device, quiet=json, options=options,
         )  # fmt: skip
-        show(swept, json, swept.headline(), swept.rows(), page=None if report is None else swept.report(report))
+        show(swept, json, swept.headline(), swept.rows(), page=swept.report(out))
         return
-    if face_distance is not None or report is not None:
-        raise BadInput("--face-distance and --report are of several λ: give them, as --penalty 0,0.1,1")
+    if face_distance is not None:
+        raise BadInput("--face-distance: expected several --penalty values, as --penalty 0,0.1,1; give several")
     result = run(
         images, generator, out, space=space, penalty=values[0] if values else None, steps=steps, start=start,
         encoder=encoder, fit=fit, device=device, quiet=json, options=options,
     )  # fmt: skip
-    files = f"latents: {result.numbers.latents}", f"sheet: {result.numbers.sheet}"
-    show(result, json, result.headline(), result.rows(), *files)
-
-
-def _penalties(text: str | None) -> list[float]:
-    """Numbers with commas between them; none without a text."""
-    try:
-        return [] if text is None else [float(part) for part in text.split(",")]
-    except ValueError:
-        raise BadInput(f"--penalty {text}: expected a number, or several with commas, as 0,0.1,1") from None
+    show(result, json, result.headline(), result.rows(), *result.lines(), page=result.report(out))

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import ClassVar, final
 
 import numpy as np
 import pyarrow as pa
 
 from transect.datasets.latents_file import LATENTS
-from transect.inversion.rows import failed_ids, median_of, read_latents
-from transect.records import Latents
-from transect.reports.blocks import Picture
-from transect.reports.short_page import ShortPageResult
-from transect.runs.plain_json import loads
-from transect.runs.wording import counted, spaced
-
-ENCODER_R2: Final = b"encoder_r2"
-"""The key of the encoder's held-out R² in a part's schema metadata."""
+from transect.inversion.rows import failed_ids, median_of, rows_of_run
+from transect.reports.codes import SHEET, CodesResult, encoder_r2
 
 
 @final
@@ -50,7 +42,7 @@ class InversionNumbers:
     """The summary of an inversion, which is also in `summary.json`.
 
     failed_ids: the first 20. steps: at most, for each image. encoder_r2: held-out R² of the regression at which the
-    search began, if it did.
+    search began, if it did. notes: what a data set left out.
     """
 
     out: str
@@ -66,50 +58,35 @@ class InversionNumbers:
     median: InversionMedians
     latents: str
     sheet: str
+    notes: tuple[str, ...] = ()
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class InvertResult(ShortPageResult[InversionNumbers]):
+class InvertResult(CodesResult[InversionNumbers]):
     """The result of `transect.invert`. table: a row per image with its codes, measures and reconstruction (PNG)."""
 
     JOB: ClassVar[str] = "invert"
     TITLE: ClassVar[str] = "Inversion"
-    TABLE: ClassVar[str] = "Medians"
+    DONE: ClassVar[str] = "inverted"
 
     @property
     def table(self) -> pa.Table:
         """id, failure, perceptual, pixels, restriction, identity_distance, steps, objective, codes, image (PNG)."""
-        from transect.jobs.invert.run import rows_of_run
-
         return rows_of_run(Path(self.numbers.out))
 
-    @property
-    def latents(self) -> tuple[tuple[str, ...], Latents]:
-        """Ids and latents; rows that failed are NaN."""
-        return read_latents(Path(self.numbers.latents))
 
-    def pictures(self) -> Sequence[Picture]:
-        """The sheet of reconstructions."""
-        caption = "Images in the upper row, what their latents render in the row below."
-        return [Picture(Path(self.numbers.sheet).read_bytes(), caption)]
-
-    def headline(self) -> str:
-        """How many images were inverted, and how many failed."""
-        count = counted(self.numbers.images, "image")
-        return f"{count} inverted into {self.numbers.space}, {self.numbers.failed:,} failed"
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """The medians."""
-        median = self.numbers.median
-        values = [(spaced(field.name), getattr(median, field.name)) for field in fields(median)]
-        shown = [[name, "unknown" if value is None else f"{value:.4g}"] for name, value in values]
-        return ["measure", "median"], shown
-
-
-def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps: int, distance: str, start: str) -> (
-    InversionNumbers
-):  # fmt: skip
+def numbers_of(
+    table: pa.Table,
+    *,
+    out: Path,
+    space: str,
+    penalty: float,
+    steps: int,
+    distance: str,
+    start: str,
+    notes: tuple[str, ...] = (),
+) -> InversionNumbers:
     """The summary of a run's rows."""
     failed, first = failed_ids(table)
     return InversionNumbers(
@@ -122,8 +99,9 @@ def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps:
         steps=steps,
         distance=distance,
         start=start,
-        encoder_r2=loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
+        encoder_r2=encoder_r2(table),
         median=InversionMedians.of(table),
         latents=str(out / LATENTS),
-        sheet=str(out / "sheet.png"),
+        sheet=str(out / SHEET),
+        notes=notes,
     )

@@ -6,11 +6,9 @@ the end latents.safetensors (all codes), summary.json and sheet.png (images abov
 
 from __future__ import annotations
 
-import io
 import json
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -18,17 +16,18 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.latents_file import LATENTS, content_of_codes
 from transect.errors import BadInput, UnknownName
 from transect.inversion.pictures import Pictures
-from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResult, numbers_of
+from transect.inversion.rows import TABLE, identity_distances
+from transect.jobs.invert.result import InversionNumbers, InvertResult, numbers_of
 from transect.protocols import Generator
 from transect.records import Images
+from transect.reports.codes import ENCODER_R2, SHOWN, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
-from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_json
+from transect.runs.folder import FinishedRun, RunFolder, write_json
 from transect.runs.parts import fill_table
-from transect.runs.picture_files import pixels_of_png
+from transect.runs.png import png
 from transect.runs.progress import Progress, announcing_stages, stage
 from transect.runs.provenance import versions
 from transect.runs.wording import counted
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from transect.inversion.protocol import Invertible
     from transect.perceptual.distance import Appearance
 
-TABLE: Final = "inversions"
 STARTS: Final = {
     "mean": "the generator's mean code",
     "encoder": "ridge regression from features, fitted on its own images; or a trained encoder's file",
@@ -49,8 +47,9 @@ _DEFAULT_PENALTY: Final = 0.1
 STEPS: Final = {"mean": 300, "encoder": 150}
 """Steps by start: those of the encoder reach what twice as many reach from the mean code."""
 
+_SHARED: Final = ("network", "appearance", "encoder")
+"""What inversions with another λ share."""
 PLATEAU: Final = 0.01
-_SHOWN: Final = 8
 _QUOTED: Final = 3
 """Steps on which the time of the whole is estimated."""
 
@@ -123,6 +122,17 @@ class Inversion:
         stage(f"fitting the encoder on {self.options.encoder_samples:,} images of {self.network.name}")
         return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
 
+    def with_penalty(self, penalty: float) -> Inversion:
+        """The same with another λ; network, distance and encoder are shared. Raises BadInput for no λ."""
+        other = replace(self, search=replace(self.search, penalty=penalty))
+        other.__dict__.update({name: self.__dict__[name] for name in _SHARED if name in self.__dict__})
+        return other
+
+    def parts(self) -> list[range]:
+        """The rows of each part."""
+        count, batch = len(self.pictures), self.options.batch
+        return [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
         files = {"weights": self.options.weights, "heads": self.options.heads}
@@ -163,12 +173,12 @@ def invert(
 ) -> InvertResult:
     """Find the latents of a generator whose images look like these, by gradient descent.
 
-    images: a folder of image files, a run folder, or pixels uint8 [n, h, w, 3]. generator: reference, a safetensors
-    file of a StyleGAN2 or progressive GAN, or an object that can be differentiated. out: the run folder; call again to
-    resume, with byte-identical output. space: w, w+ or z. penalty: λ in w+ (default 0.1; 0 leaves the layers free).
-    start: mean or encoder; encoder: a trained encoder's file at which the search begins. fit: cut and resize images of
-    another size. steps: at most, for each image; default 300, and 150 from an encoder. device: where it computes,
-    unless the generator is an object.
+    images: a folder of image files, a run folder, a data set as READER:PATH, or pixels uint8 [n, h, w, 3]. generator:
+    reference, a safetensors file of a StyleGAN2 or progressive GAN, or an object that can be differentiated. out: the
+    run folder; call again to resume, with byte-identical output. space: w, w+ or z. penalty: λ in w+ (default 0.1; 0
+    leaves the layers free). start: mean or encoder; encoder: a trained encoder's file at which the search begins. fit:
+    cut and resize images of another size. steps: at most, for each image; default 300, and 150 from an encoder. device:
+    where it computes, unless the generator is an object.
 
     An image whose search fails has NaN latents and is counted. Raises BadInput and UnknownName for what does not fit,
     FolderOfAnotherSpec for a folder of another inversion, and Interrupted.
@@ -223,8 +233,7 @@ def plan(
 
 def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult:
     """Invert the parts that the folder lacks. Raises as `invert`."""
-    count, batch = len(inversion.pictures), inversion.options.batch
-    parts = [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+    count, parts = len(inversion.pictures), inversion.parts()
     with RunFolder(out, inversion.spec()) as folder:
         steps = [inversion.search.steps] * len(parts)
         title = f"inversion of {counted(count, 'image')}, steps"
@@ -235,17 +244,9 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult
         return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
-def rows_of_run(out: Path) -> pa.Table:
-    """All rows of a finished inversion. Raises BadInput for another folder."""
-    finished = FinishedRun(out)
-    images, batch = finished.record["images"]["count"], finished.record["batch"]
-    return finished.read_table(TABLE, math.ceil(images / batch))
-
-
 def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int], None], part: int) -> pa.Table:
     from transect.inversion import optimisation
     from transect.inversion.encoder import RidgeEncoder
-    from transect.inversion.rows import identity_distances
 
     rows = parts[part]
     pixels, encoder = inversion.pictures.pixels(rows), inversion.encoder
@@ -265,7 +266,7 @@ def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int],
             "steps": pa.array(inverted.steps),
             "objective": pa.array(list(inverted.history.astype(np.float64)), pa.list_(pa.float64())),
             "codes": pa.array(list(inverted.codes.reshape(len(inverted), -1)), pa.list_(pa.float32())),
-            "image": pa.array([_png(image) for image in inverted.reconstructions], pa.binary()),
+            "image": pa.array([png(image) for image in inverted.reconstructions], pa.binary()),
         }
     )
     # Kept with the part: a finished run fits no encoder again.
@@ -276,31 +277,12 @@ def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int],
 def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumbers:
     """latents.safetensors, sheet.png and summary.json."""
     search = inversion.search
-    shape = tuple(inversion.network.codes(search.space).mean.shape)
-    codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = content_of_codes(table["id"].to_pylist(), codes, search.space, description(inversion.generator))
-    write_atomically(out / LATENTS, content)
-    write_atomically(out / "sheet.png", _sheet(inversion, table))
+    first = inversion.pictures.pixels(range(min(SHOWN, len(table))))
+    shape = inversion.network.codes(search.space).mean.shape
+    write_codes(out, table, first, shape, search.space, description(inversion.generator))
     numbers = numbers_of(
         table, out=out, space=search.space, penalty=search.penalty, steps=search.steps,
-        distance=inversion.options.distance, start=inversion.start,
+        distance=inversion.options.distance, start=inversion.start, notes=inversion.pictures.notes,
     )  # fmt: skip
     write_json(out / "summary.json", numbers, indent=1)
     return numbers
-
-
-def _sheet(inversion: Inversion, table: pa.Table) -> bytes:
-    """The first images in a row, and their reconstructions below."""
-    from transect.reports.sheets import paired_sheet
-
-    rows = range(min(_SHOWN, len(table)))
-    below = [pixels_of_png(table["image"][row].as_py()) for row in rows]
-    return paired_sheet(inversion.pictures.pixels(rows), np.stack(below))
-
-
-def _png(image: np.ndarray) -> bytes:
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(image).save(sink, "PNG")
-    return sink.getvalue()

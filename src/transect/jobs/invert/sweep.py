@@ -17,16 +17,16 @@ from markupsafe import Markup, escape
 
 from transect.effects.intervals import mean_interval
 from transect.errors import BadInput
-from transect.experiment.embedding import embedding_target
+from transect.experiment import costs
+from transect.jobs.invert.face_distances import FaceNetwork
 from transect.jobs.invert.run import Inversion, InvertOptions, plan, run
-from transect.protocols import Generator, Target, TargetLike
-from transect.records import Images, Task
+from transect.protocols import Generator, TargetLike
+from transect.records import Images
 from transect.reports import builder
 from transect.reports.blocks import Answer, Page, Paragraph, Part, Plot, Plots, TextTable, summary
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Tick
 from transect.runs.folder import write_json
-from transect.runs.picture_files import pixels_of_png
 from transect.runs.result import JobResult
 from transect.texts import say
 
@@ -36,9 +36,6 @@ MEASURES: Final = {
     "restriction": "restriction",
 }
 """The curves of their Fig. 3."""
-
-_TIMEOUT: Final = 10.0
-"""Seconds that a face network may take for an image."""
 
 _HEIGHT: Final = 180.0
 SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, equation 1 and Fig. 3"
@@ -67,14 +64,16 @@ class SweepMean:
 @final
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """One λ. failed: images whose search failed; no_face: reconstructions or images in which the target found no face.
+    """One λ. failed: images whose search failed; of the others, the target found no face in either picture (no_face).
 
-    face_distance: Euclidean distance of the target's embeddings of image and reconstruction; None without a target.
+    face_failed: other failures of the target, such as a time-out. face_distance: Euclidean distance of the target's
+    embeddings of image and reconstruction; None without a target.
     """
 
     penalty: float
     failed: int
     no_face: int
+    face_failed: int
     perceptual: SweepMean
     pixels: SweepMean
     restriction: SweepMean
@@ -123,17 +122,17 @@ class SweepResult(JobResult[SweepNumbers]):
         """A row per λ with mean and interval of each measure."""
         names = list(means_of(self.numbers.rows[0]))
         shown = [
-            [f"{row.penalty:g}", *(_words(_mean(row, name)) for name in names), str(row.failed), str(row.no_face)]
+            [f"{row.penalty:g}", *(_words(_mean(row, name)) for name in names), *map(str, _counts(row))]
             for row in self.numbers.rows
         ]
-        return ["λ", *(name.replace("_", " ") for name in names), "failed", "no face"], shown
+        return ["λ", *(name.replace("_", " ") for name in names), "failed", "no face", "target failed"], shown
 
     def report(self, path: str | Path) -> Path:
         """Write invert-sweep.html and invert-sweep.json into the folder `path`; returns the page's path."""
         return builder.write(page_of(self), Path(path) / "invert-sweep.html", self.numbers)
 
 
-def sweep(
+def invert_sweep(
     images: str | Path | np.ndarray | Images,
     generator: str | Path | Generator,
     out: str | Path,
@@ -150,67 +149,52 @@ def sweep(
 ) -> SweepResult:
     """Invert into w+ at each λ and compare: likeness, distance of faces, and how far the layers' w are apart.
 
-    penalties: λ, each once. face: a target with embeddings that measures the distance of faces, as dlib's in the paper;
-    other arguments as `invert` takes them. Call again to resume.
+    penalties: λ of equation 1, 0 or more, each once. face: a target with embeddings that measures the distance of
+    faces, as dlib's in the paper; other arguments as `invert` takes them. Call again to resume.
 
     Raises BadInput for a λ twice, or a target without embeddings, and what `invert` raises.
     """
     chosen = sorted(penalties)
     if len(set(chosen)) < len(chosen) or not chosen:
         raise BadInput(f"penalty: expected each λ once, got {', '.join(f'{value:g}' for value in penalties) or 'none'}")
-    target = None if face is None else _face_target(face)
-    plans = [
-        plan(images, generator, penalty=value, steps=steps, start=start, encoder=encoder, fit=fit, device=device,
-             options=options)
-        for value in chosen
-    ]  # fmt: skip
+    inversion = plan(
+        images, generator, penalty=chosen[0], steps=steps, start=start, encoder=encoder, fit=fit, device=device,
+        options=options,
+    )  # fmt: skip
+    for value in chosen:
+        inversion.with_penalty(value)  # one that does not fit is refused before any work
+    network = None if face is None else FaceNetwork.of(face)
     rows = []
-    for value, inversion in zip(chosen, plans, strict=True):
-        if not quiet:
-            say(f"λ = {value:g}", error=True)
-        result = run(inversion, Path(out) / f"penalty-{value:g}", quiet=quiet)
-        rows.append(_row(value, inversion, result.table, target))
-    name = "" if target is None else target.name
-    numbers = SweepNumbers(str(out), len(plans[0].pictures), name, tuple(rows))
+    try:
+        for value in chosen:
+            if not quiet:
+                say(f"λ = {value:g}", error=True)
+            inversion = inversion.with_penalty(value)  # of the last one, which has the encoder fitted
+            rows.append(_row(inversion, network, Path(out), quiet))
+    finally:
+        if network is not None and isinstance(face, str):
+            costs.close([network.target])
+    numbers = SweepNumbers(
+        str(out), len(inversion.pictures), "" if network is None else network.target.name, tuple(rows)
+    )
     write_json(Path(out) / "sweep.json", numbers, indent=1)
     return SweepResult(numbers)
 
 
-def _face_target(face: TargetLike) -> Target:
-    target = embedding_target(face, None)
-    if Task(target.task) is not Task.EMBEDDING:
-        raise BadInput(f"--face-distance {target.name}: expected a target with embeddings, got {target.task}")
-    return target
-
-
-def _row(penalty: float, inversion: Inversion, table: pa.Table, target: Target | None) -> SweepRow:
-    apart = None if target is None else _face_distances(inversion, table, target)
-    failed = sum(bool(why) for why in table["failure"].to_pylist())
+def _row(inversion: Inversion, network: FaceNetwork | None, out: Path, quiet: bool) -> SweepRow:
+    penalty = inversion.search.penalty
+    table = run(inversion, out / f"penalty-{penalty:g}", quiet=quiet).table
     names = ("perceptual", "pixels", "restriction", "identity_distance")
     means = {name: SweepMean.of(table[name].to_numpy()) for name in names}
-    no_face = 0 if apart is None else int(np.isnan(apart).sum()) - failed
-    face = None if apart is None else SweepMean.of(apart)
-    return SweepRow(penalty, failed, no_face, face_distance=face, **means)
-
-
-def _face_distances(inversion: Inversion, table: pa.Table, target: Target) -> Float[np.ndarray, " n"]:
-    """Euclidean distance of each image's embedding from its reconstruction's; NaN where a face is not found."""
-    from transect.targets.guard import guarded
-
-    batch, n = inversion.options.batch, len(table)
-    apart = np.full(n, np.nan)
-    failures = table["failure"].to_pylist()
-    for start in range(0, n, batch):
-        rows = range(start, min(start + batch, n))
-        reconstructions = np.stack([pixels_of_png(table["image"][row].as_py()) for row in rows])
-        pair = [
-            guarded(target, Images(pixels), timeout=_TIMEOUT, batch=batch)
-            for pixels in (inversion.pictures.pixels(rows), reconstructions)
-        ]
-        distances = np.linalg.norm(pair[0].scores - pair[1].scores, axis=1)
-        lost = pair[0].failed | pair[1].failed | np.array([bool(failures[row]) for row in rows])
-        apart[start : start + len(rows)] = np.where(lost, np.nan, distances)
-    return apart
+    faces = None if network is None else network.distances(inversion, table, out)
+    return SweepRow(
+        penalty=penalty,
+        failed=sum(bool(why) for why in table["failure"].to_pylist()),
+        no_face=0 if faces is None else faces.no_face,
+        face_failed=0 if faces is None else faces.failed,
+        face_distance=None if faces is None else SweepMean.of(faces.distance),
+        **means,
+    )
 
 
 def means_of(row: SweepRow) -> dict[str, SweepMean]:
@@ -221,6 +205,10 @@ def means_of(row: SweepRow) -> dict[str, SweepMean]:
 
 def _mean(row: SweepRow, name: str) -> SweepMean:
     return means_of(row).get(name, SweepMean(np.nan, np.nan, np.nan, 0))
+
+
+def _counts(row: SweepRow) -> tuple[int, int, int]:
+    return row.failed, row.no_face, row.face_failed
 
 
 def _words(mean: SweepMean) -> str:

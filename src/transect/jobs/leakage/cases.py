@@ -114,7 +114,7 @@ def main_case(inputs: Inputs, protected: str) -> Case:
 def representations(inputs: Inputs, main: Case, attacks: Attacks) -> tuple[RepresentationRow, ...]:
     """Rows of every layer, and of the words of captions, with fewer permutations than labels have."""
     data, options = main.data, attacks.options
-    layers = [*layers_of(data, options.features), *(captions.words(data) for captions in inputs.captions)]
+    layers = [*layers_of(data, options.representations), *(captions.words(data) for captions in inputs.captions)]
     settings = options.settings(attacks.seed)
     if settings.permutations < 0:
         settings = replace(settings, permutations=PERMUTATIONS)

@@ -63,7 +63,7 @@ def leakage(
             help="Columns of the predictions, by the labels' names or in their order; default: those of --label."
         ),
     ] = None,
-    features: Annotated[
+    representation: Annotated[
         list[str] | None,
         typer.Option(
             help="Real numbers of the items, PATH or NAME=PATH (.npy, .npz, .parquet, an inversion): each layer by "
@@ -140,11 +140,12 @@ def leakage(
     Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
     """
     from transect.jobs.leakage import run
-    from transect.jobs.leakage.request import LeakageOptions, parse_columns, parse_models, parse_numbers, parse_sources
+    from transect.jobs.leakage.request import LeakageOptions, parse_columns, parse_models, parse_sources
+    from transect.runs.inputs import parse_numbers
 
     options = LeakageOptions(
         noise=noise,
-        f1=parse_numbers(f1 or (), "--f1"),
+        f1=parse_numbers(f1, "--f1", "80,60"),
         rounds=rounds,
         permutations=permutations,
         train_per_class=train_per_class,
@@ -152,10 +153,10 @@ def leakage(
         as_published=as_published,
         curve=curve,
         device=device,
-        alphas=parse_numbers(alpha or (), "--alpha"),
+        alphas=parse_numbers(alpha, "--alpha"),
         balance_sizes=balance_sizes,
         subject=subject,
-        features=parse_sources(features or ()),
+        representations=parse_sources(representation or ()),
         captions=parse_sources(captions or ()),
         lexicon=lexicon,
     )

@@ -40,7 +40,7 @@ def _layers(data: LabelledData, name: str, source: FeaturesLike) -> Iterator[Lay
         is_codes = isinstance(source, str | Path) and Path(source).suffix != ".npy"
         yield from _split(name, _of_items(data, name, read_features(source, ids=ids if is_codes else None).values))
         return
-    table = _with_text_ids(as_table(source, "features"))
+    table = _with_text_ids(as_table(source, "representation"))
     lists = [field.name for field in table.schema if _is_list(field.type)]
     numbers = [field.name for field in table.schema if _is_number(field.type) and field.name != "id"]
     for columns in [*([column] for column in lists), *([numbers] if numbers else [])]:
@@ -60,7 +60,8 @@ def _split(name: str, values: Float[np.ndarray, "n ..."]) -> Iterator[Layer]:
 def _of_items(data: LabelledData, name: str, values: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n ..."]:
     if len(values) != len(data):
         raise BadInput(
-            f"features {name}: expected {len(data)} rows, one for each label, got {len(values)}; give both a column id"
+            f"representation {name}: expected {len(data)} rows, one for each label, got {len(values)}; give both a "
+            "column id"
         )
     return values
 

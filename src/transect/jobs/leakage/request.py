@@ -39,12 +39,13 @@ class LeakageOptions:
     noise: how labels err in λ_D(a): flips, replacement or frequency; "": frequency, or flips as published. f1: levels
     of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
     test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
-    None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced: leakage
-    is measured in each subset, whose rows are marked in `LeakageResult.marked`. A column in_alpha3 of the table is
-    taken as the subset of α = 3. balance_sizes: these rows meet each ratio in the sizes of the classes, too. subject: a
-    column of who is on each item, where people repeat: folds, the null and intervals are then by person. features: real
-    numbers of the items, as an array or table with a name; each layer is attacked by itself. captions: tables of
-    identifiers and captions, with a name; lexicon: "english", or a TOML file of the words of gender and objects.
+    None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced: leakage is
+    measured in each subset, whose rows are marked in `LeakageResult.marked`. A column in_alpha3 of the table is taken
+    as the subset of α = 3. balance_sizes: these rows meet each ratio in the sizes of the classes, too. subject: a
+    column of who is on each item, where people repeat: folds, the null and intervals are then by person.
+    representations: real numbers of the items, as an array or table with a name; each layer is attacked by itself.
+    captions: tables of identifiers and captions, with a name; lexicon: "english", or a TOML file of the words of gender
+    and objects.
     """
 
     noise: str = ""
@@ -59,7 +60,7 @@ class LeakageOptions:
     alphas: tuple[float, ...] = ()
     balance_sizes: bool = True
     subject: str | None = None
-    features: tuple[tuple[str, FeaturesLike], ...] = ()
+    representations: tuple[tuple[str, FeaturesLike], ...] = ()
     captions: tuple[tuple[str, TableLike], ...] = ()
     lexicon: str | Path = ENGLISH
 
@@ -108,18 +109,6 @@ def parse_sources(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
     """
     parts = [("", "", text) if Path(text).exists() else text.rpartition("=") for text in texts]
     return tuple((name or Path(path).stem, Path(path)) for name, _, path in parts)
-
-
-def parse_numbers(texts: Sequence[str], option: str) -> tuple[float, ...]:
-    """Numbers of an option that is repeated, or has several between commas.
-
-    >>> parse_numbers(["3,2", "1"], "--alpha")
-    (3.0, 2.0, 1.0)
-    """
-    try:
-        return tuple(float(part) for text in texts for part in text.split(","))
-    except ValueError:
-        raise BadInput(f"{option} {', '.join(texts)}: expected numbers such as 3,2,1; change it") from None
 
 
 def parse_columns(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from transect.attacks.attackers import load
 from transect.attacks.captions import read_lexicon
 from transect.attacks.numbers import Further, LeakageNumbers, numbers_of
 from transect.attacks.overview import ALPHAS, Cost, costs, overview
+from transect.attacks.side_by_side import Case
 from transect.jobs.leakage.captions import Captions, read_captions
 from transect.jobs.leakage.cases import Attacks, Inputs, further_rows, main_case, representations
 from transect.jobs.leakage.request import LeakageOptions, ModelPredictions, attackers_of, models_of, with_alphas_of
@@ -142,7 +143,8 @@ def leakage(
         several.differences,
         representations(inputs, main, attacks),
     )
-    numbers = _numbers(several.analyses[0], balancing, source, _caution(inputs, source.protected), further)
+    cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
+    numbers = _numbers(several.analyses[0], balancing, source, cautions, further)
     return LeakageResult(numbers, marked, tuple(warnings))
 
 
@@ -161,11 +163,22 @@ def _caution(inputs: Inputs, protected: Sequence[str]) -> str:
     return tables.unnamed_subjects(inputs.rows, used)
 
 
+def _captions_left_out(inputs: Inputs, main: Case) -> str:
+    """A line on captions that are no model, since each item has one category."""
+    if not inputs.captions or main.data.labels.category is None:
+        return ""
+    names = ", ".join(captions.name for captions in inputs.captions)
+    return (
+        f"{names}: captions name several objects, and the label is one category of each item, so that there is no "
+        "model leakage of captions; give labels of 0 and 1 for it. Their other words are analysed"
+    )
+
+
 def _numbers(
-    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, caution: str, further: Further
+    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str], further: Further
 ) -> LeakageNumbers:
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
     alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
     shown = overview(analysis.data, alphas)
-    notes = (*source.notes, *([caution] if caution else []))
+    notes = (*source.notes, *filter(None, cautions))
     return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes, further)

@@ -10,7 +10,8 @@ from typing import final
 import pyarrow as pa
 
 from transect.attacks import tables
-from transect.datasets.label_tables import LabelTable, is_label_table, label_table
+from transect.datasets import is_dataset
+from transect.datasets.label_tables import LabelTable, label_table
 from transect.errors import BadInput
 from transect.runs.inputs import TableLike, as_names
 
@@ -34,7 +35,7 @@ def opened(table: TableLike, protected: str | Sequence[str], labels: str | Seque
     Raises BadInput where no label or no protected attribute is known.
     """
     read = LabelTable(pa.table({}))
-    if isinstance(table, str | Path) and is_label_table(str(table)):
+    if isinstance(table, str | Path) and is_dataset(str(table)):
         read = label_table(str(table))
     rows = read.table if read.table.num_columns else tables.read_labels(table)
     chosen = as_names(labels) or read.labels

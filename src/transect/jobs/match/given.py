@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -30,12 +31,16 @@ _NO_IMAGE: Final = "no image of {} in its set"
 @final
 @dataclass(frozen=True, slots=True)
 class GivenPairs:
-    """Rows a and b of the table and the distance of each pair, NaN where the file states none. name: for messages."""
+    """Rows a and b of the table and the distance of each pair, NaN where the file states none.
+
+    name: for messages. note: how ids were compared, "" where they are the same texts.
+    """
 
     a: Int[np.ndarray, " m"]
     b: Int[np.ndarray, " m"]
     distance: Float[np.ndarray, " m"]
     name: str
+    note: str = ""
 
 
 def read(request: Request) -> GivenPairs:
@@ -51,14 +56,34 @@ def read(request: Request) -> GivenPairs:
             f"{name}: expected columns a and b with the images of each pair, got"
             f" {', '.join(table.column_names[:6]) or 'no column'} in {counted(table.num_rows, 'row')}"
         )
-    a, b = (_rows(table[side], request, name) for side in ("a", "b"))
+    names, note = _as_in_table(table, request)
+    a, b = (_rows(table[side], request, name, names) for side in ("a", "b"))
     stated = "distance" in table.column_names
     distance = files.numbers(table, "distance", "pair") if stated else np.full(len(a), np.nan)
-    return GivenPairs(a, b, distance, name)
+    return GivenPairs(a, b, distance, name, f"{name}: {note}" if note else "")
 
 
-def _rows(images: pa.ChunkedArray, request: Request, name: str) -> Int[np.ndarray, " m"]:
-    """Rows of the table: as they are numbered, or where their id stands."""
+def notes(request: Request) -> tuple[str, ...]:
+    """How the ids of given pairs were compared, where they are not the same texts as the table's."""
+    note = "" if request.options.pairs is None else read(request).note
+    return (note,) if note else ()
+
+
+def _as_in_table(pairs: pa.Table, request: Request) -> tuple[dict[object, object], str]:
+    """The table's name of each id in either column, so that both are compared in one way, and a sentence on it."""
+    ids = files.ids_of(request.table)
+    sides = [pairs[side] for side in ("a", "b") if not pa.types.is_integer(pairs[side].type)]
+    wanted = list(dict.fromkeys(image for side in sides for image in side.to_pylist()))
+    if ids is None or not wanted:
+        return {}, ""
+    named, note = as_named(wanted, ids)
+    return dict(zip(wanted, named, strict=True)), note
+
+
+def _rows(
+    images: pa.ChunkedArray, request: Request, name: str, names: Mapping[object, object]
+) -> Int[np.ndarray, " m"]:
+    """Rows of the table: as they are numbered, or where their id stands. names: the table's name of each id."""
     n, given = request.table.num_rows, images.to_pylist()
     if pa.types.is_integer(images.type):
         if images.null_count or not all(0 <= row < n for row in given):
@@ -68,7 +93,7 @@ def _rows(images: pa.ChunkedArray, request: Request, name: str) -> Int[np.ndarra
     if ids is None:
         raise BadInput(f"{name}: expected row numbers in a and b, or a column id in the table, got {given[0]!r}")
     place = {image: row for row, image in enumerate(ids)}
-    named, _ = as_named(given, ids) if len(set(given)) == len(given) else (given, "")
+    named = [names[image] for image in given]
     if unknown := [image for image in named if image not in place]:
         raise BadInput(
             f"{name}: expected ids of the table such as {ids[0]!r}, got {unknown[0]!r}; is it of this table?"
@@ -108,17 +133,17 @@ def sets(request: Request, sample: Sample, labels: tuple[str, ...]) -> Sets | No
     others = sorted({*labels} - {base, ""})
     if (group[given.a] != base).any():
         raise BadInput(f"{given.name}: expected images of {base} in column a, got others; name another --base")
-    found: dict[int, dict[str, tuple[int, float]]] = {}
+    members_of: dict[int, dict[str, tuple[int, float]]] = {}
     distance = _distance(request, sample, given, given.a, given.b)
     for a, b, far in zip(given.a.tolist(), given.b.tolist(), distance.tolist(), strict=True):
-        members = found.setdefault(a, {})
+        members = members_of.setdefault(a, {})
         if members.setdefault(str(group[b]), (b, far)) != (b, far) or group[b] in (base, ""):
             raise BadInput(f"{given.name}: expected one image of each of {', '.join(others)} with row {a}, got row {b}")
-    whole = {a: members for a, members in found.items() if len(members) == len(others)}
-    refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in found}
+    whole = {a: members for a, members in members_of.items() if len(members) == len(others)}
+    refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in members_of}
     refused |= {
         a: _NO_IMAGE.format(next(name for name in others if name not in members))
-        for a, members in found.items()
+        for a, members in members_of.items()
         if a not in whole
     }
     if not whole:

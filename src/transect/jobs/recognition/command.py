@@ -15,7 +15,6 @@ from transect.console.target_options import (
     PreprocessFile,
     Timeout,
 )
-from transect.errors import BadInput
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.numbers import RecognitionNumbers
@@ -66,8 +65,7 @@ def recognition(
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
     from transect.jobs.recognition import run
-    from transect.jobs.recognition.several import compare
-    from transect.runs.folder import slug
+    from transect.jobs.recognition.several import compare_recognizers, measure
     from transect.runs.inputs import choice
     from transect.targets.limits import Limits
 
@@ -100,14 +98,7 @@ def recognition(
         show(result, json, *_blocks(result.numbers), page=result.report(out))
         return
     names = [target or (file.stem if file else "") for target, file in sources]
-    if len({slug(name) for name in names}) < len(names):
-        raise BadInput("expected recognizers of different names, got one twice; rename one, or leave it out")
-    results = {}
-    for name, (target, file) in zip(names, sources, strict=True):
-        folder = out / slug(name)
-        results[name] = measured(target, file, folder)
-        results[name].report(folder)
-    compared = compare(results)
+    compared = compare_recognizers(measure(names, lambda place, folder: measured(*sources[place], folder), out))
     show(compared, json, compared.headline(), compared.rows(), page=compared.report(out))
 
 

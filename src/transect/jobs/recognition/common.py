@@ -46,7 +46,8 @@ class GroupDistances:
 
 def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
     """Mean distances of each group but the first less those of the first. group: the name of the column."""
-    return Difference.of_all([difference_of_means(part, errors[0], "", group) for part in errors[1:]])
+    effects = {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}
+    return Difference.of_all(effects, errors[0].group)
 
 
 def in_common(results: Mapping[str, RecognitionResult]) -> Bool[np.ndarray, " n"]:
@@ -58,7 +59,7 @@ def in_common(results: Mapping[str, RecognitionResult]) -> Bool[np.ndarray, " n"
     for name, other in zip([*results][1:], others, strict=True):
         if not _same(first, other):
             raise BadInput(f"{name}: expected a result of the same images and groups, got another; run it again")
-    return np.logical_and.reduce([result.benchmark.usable for result in results.values()])
+    return np.asarray(np.logical_and.reduce([result.benchmark.usable for result in results.values()]), dtype=bool)
 
 
 def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
@@ -68,8 +69,14 @@ def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
         and one.samples.keys() == two.samples.keys()
         and np.array_equal(one.people, two.people)
         and np.array_equal(one.groups, two.groups)
-        and all(np.array_equal(rows, two.samples[name]) for name, rows in one.samples.items() if rows is not None)
+        and all(_same_rows(rows, two.samples[name]) for name, rows in one.samples.items())
     )
+
+
+def _same_rows(one: Int[np.ndarray, " m"] | None, two: Int[np.ndarray, " m"] | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return np.array_equal(one, two)
 
 
 def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, " n"]) -> GroupDistances:
@@ -78,13 +85,14 @@ def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, 
     if np.array_equal(rows, benchmark.usable):
         errors = result.errors[sample]
     else:
-        chosen = np.flatnonzero(rows) if benchmark.samples[sample] is None else benchmark.samples[sample]
+        sampled = benchmark.samples[sample]
+        common = np.flatnonzero(rows)
         errors = verification(
             benchmark.embeddings,
             benchmark.people,
             benchmark.groups,
             [result.numbers.thresholds[0].threshold],  # any: distances do not depend on it
-            rows=np.intersect1d(chosen, np.flatnonzero(rows)),
+            rows=common if sampled is None else np.intersect1d(sampled, common),
             metric=benchmark.metric,
         )
     means = {str(group.group): group.mean_genuine for group in errors}

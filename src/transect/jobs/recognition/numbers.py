@@ -105,9 +105,11 @@ class GroupNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Difference of two groups' mean distances of one person's images. p_adjusted: Holm's over a sample's groups."""
+    """Mean distance of one person's images: `group` less `other`. p_adjusted: Holm's over a sample's groups."""
 
     name: str
+    group: str
+    other: str
     estimate: float
     low: float
     high: float
@@ -116,12 +118,12 @@ class Difference:
     reason: str
 
     @classmethod
-    def of_all(cls, effects: Sequence[Effect]) -> tuple[Difference, ...]:
-        """The same numbers without the rest of the effects, corrected over them."""
-        adjusted = holm(np.array([effect.p for effect in effects], dtype=np.float64)).tolist()
+    def of_all(cls, effects: Mapping[str, Effect], other: str) -> tuple[Difference, ...]:
+        """The same numbers without the rest of the effects, corrected over them. effects: by group, against `other`."""
+        adjusted = holm(np.array([effect.p for effect in effects.values()], dtype=np.float64)).tolist()
         return tuple(
-            cls(effect.name, effect.estimate, effect.low, effect.high, effect.p, p, effect.reason)
-            for effect, p in zip(effects, adjusted, strict=True)
+            cls(effect.name, group, other, effect.estimate, effect.low, effect.high, effect.p, p, effect.reason)
+            for (group, effect), p in zip(effects.items(), adjusted, strict=True)
         )
 
 

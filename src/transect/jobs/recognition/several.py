@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 from pathlib import Path
 from typing import ClassVar, Final, final
 
@@ -24,6 +23,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.scales import covering, tick_text
 from transect.reports.drawing.svg import Interval, Tick
 from transect.reports.environment import decimals, probability
+from transect.runs.folder import slug
 from transect.runs.result import JobResult
 
 SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7"
@@ -136,20 +136,23 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
         return builder.write(_page(self), Path(path) / "recognizers.html", self.numbers)
 
 
-def compare(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
-    """Results of `recognition` by the name of the recognizer, on the same images, identities and groups.
+def compare_recognizers(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
+    """Differences between groups in the mean distance of one person's images, recognizer by recognizer.
 
-    Every recognizer is measured on the images that all of them embedded; its own page shows all that it embedded. A
-    gap is NaN with the reason where no such images are left of a group.
+    results: those of `recognition` by the name of the recognizer, of the same images, identities and groups. Every
+    recognizer is measured on the images that all of them embedded; its own page shows all that it embedded. Each
+    difference is also relative to the groups' mean distance, without a unit, and p is corrected over all of a sample
+    (Holm); a gap is NaN with the reason where no such images are left of a group, or a recognizer cannot tell it.
 
-    Raises BadInput for fewer than two, or for results of other images or groups.
+    Returns a RecognizersResult. Source: Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7. Raises BadInput
+    for fewer than two, or for results of other images or groups.
 
     >>> from transect.jobs.recognition.run import recognition
     >>> people = {"who": list("ppqqrrss"), "tone": list("aaaabbbb")}
     >>> near = np.array([0.0, 1.0, 4.0, 5.0, 8.0, 10.0, 12.0, 14.0])[:, None]
     >>> two = {"one": near, "twice": 2 * near}
-    >>> made = {name: recognition(people, "who", "tone", embeddings=x, thresholds=[1.0]) for name, x in two.items()}
-    >>> [(gap.recognizer, gap.estimate, round(gap.relative, 3)) for gap in compare(made).numbers.gaps]
+    >>> alone = {name: recognition(people, "who", "tone", embeddings=x, thresholds=[1.0]) for name, x in two.items()}
+    >>> [(gap.recognizer, gap.estimate, round(gap.relative, 3)) for gap in compare_recognizers(alone).numbers.gaps]
     [('one', 1.0, 0.667), ('twice', 2.0, 0.667)]
     """
     if len(results) < 2:
@@ -161,28 +164,43 @@ def compare(results: Mapping[str, RecognitionResult]) -> RecognizersResult:
     return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps), *counts, lost))
 
 
+def measure(
+    names: Sequence[str], measured: Callable[[int, Path], RecognitionResult], out: Path
+) -> dict[str, RecognitionResult]:
+    """The result of each recognizer by its name, with its page in a folder of its own below `out`.
+
+    measured: the result of one, by its place and folder. Raises BadInput for two of one name.
+    """
+    folders = [out / slug(name) for name in names]
+    if len(set(folders)) < len(names):
+        raise BadInput("expected recognizers of different names, got one twice; rename one, or leave it out")
+    results = {}
+    for place, (name, folder) in enumerate(zip(names, folders, strict=True)):
+        results[name] = measured(place, folder)
+        results[name].report(folder)
+    return results
+
+
 def _gaps(results: Mapping[str, RecognitionResult], sample: str, rows: Bool[np.ndarray, " n"]) -> list[RecognizerGap]:
     """By gap, then recognizer; p corrected over all of them."""
     measured = {name: distances_on(result, sample, rows) for name, result in results.items()}
-    found = [_gap(name, sample, gap, numbers) for name, numbers in measured.items() for gap in numbers.differences]
-    known = {gap.gap for gap in found}
-    wanted = [gap.name for result in results.values() for gap in result.numbers.samples[sample].differences]
-    found += [
+    gaps = [_gap(name, sample, each, numbers) for name, numbers in measured.items() for each in numbers.differences]
+    known = {gap.gap for gap in gaps}
+    expected = [each.name for result in results.values() for each in result.numbers.samples[sample].differences]
+    gaps += [
         RecognizerGap(name, sample, gap, *(np.nan,) * 8, NOT_SHARED)
-        for gap in dict.fromkeys(wanted)
+        for gap in dict.fromkeys(expected)
         for name in results
         if gap not in known
     ]
-    corrected = holm(np.array([gap.p for gap in found], dtype=np.float64)).tolist()
-    order = list(dict.fromkeys(gap.gap for gap in found))
-    adjusted = [replace(gap, p_adjusted=p) for gap, p in zip(found, corrected, strict=True)]
+    corrected = holm(np.array([gap.p for gap in gaps], dtype=np.float64)).tolist()
+    order = list(dict.fromkeys(gap.gap for gap in gaps))
+    adjusted = [replace(gap, p_adjusted=p) for gap, p in zip(gaps, corrected, strict=True)]
     return sorted(adjusted, key=lambda gap: order.index(gap.gap))
 
 
 def _gap(name: str, sample: str, gap: Difference, numbers: GroupDistances) -> RecognizerGap:
-    means = numbers.means
-    both = next((means[a], means[b]) for a, b in permutations(means, 2) if f"{a} - {b}" == gap.name)
-    scale = float(np.mean(both))
+    scale = float(np.mean([numbers.means[gap.group], numbers.means[gap.other]]))
     return RecognizerGap(
         name, sample, gap.name, gap.estimate, gap.low, gap.high, gap.estimate / scale, gap.low / scale,
         gap.high / scale, gap.p, np.nan, gap.reason,

@@ -87,6 +87,14 @@ def conduct(
     return history, part
 
 
+def stored_answers(search: Search, folder: RunFolder, shared: SharedAnswers) -> None:
+    """Put every answer that the folder has into `shared`."""
+    part, table = 0, _answers_table(search)
+    while folder.has_part("images", part) and folder.has_part(table, part):
+        shared.keep(folder.read_part("images", part), folder.read_part(table, part))
+        part += 1
+
+
 def next_batch(
     search: Search,
     folder: RunFolder,
@@ -97,8 +105,6 @@ def next_batch(
 ) -> History:
     """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
     if folder.has_part("calls", part):
-        if shared is not None:
-            shared.keep(folder.read_part("images", part), folder.read_part(_answers_table(search), part))
         rows = folder.read_part("calls", part)
         budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
         points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
@@ -176,10 +182,10 @@ def _predictions(
 ) -> Predictions:
     table, limits = _answers_table(search), search.limits
 
-    def ask(asked: pa.Table) -> pa.Table:
-        pixels = columns.images_of(asked)
+    def ask(pictures: pa.Table) -> pa.Table:
+        pixels = columns.images_of(pictures)
         answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        return columns.predictions_table(asked["id"].to_pylist(), answers)
+        return columns.predictions_table(pictures["id"].to_pylist(), answers)
 
     if not folder.has_part(table, part):
         folder.write_part(table, part, ask(images) if shared is None else shared.answered(images, ask))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,8 @@ from transect.errors import BadInput
 
 if TYPE_CHECKING:
     from transect.jobs.search.comparison import SearchComparison
+
+_WEIGHTS = "0,0.2,0.6,1"
 
 
 def search(
@@ -123,6 +126,7 @@ def search(
         output=output,
         isolate=isolate,
     )
+    _check_weights(alpha, alpha_weighs, (compare or method).split(","))
     options = SearchOptions(
         space=space,
         latent_dims=latent_dims,
@@ -159,21 +163,26 @@ def search(
     show(result, json, *lines(result.numbers))
 
 
+def _check_weights(alpha: str | None, alpha_weighs: str, methods: Sequence[str]) -> None:
+    """Raises BadInput for settings of mcduff2019 without this method."""
+    from transect.jobs.search.request import ALPHA_WANTS
+
+    given = {"--alpha": alpha is not None, "--alpha-weighs": alpha_weighs != "diversity"}
+    if "mcduff2019" in [method.strip() for method in methods]:
+        return
+    for option in (name for name, is_given in given.items() if is_given):
+        raise BadInput(f"{option}: {ALPHA_WANTS}, got {', '.join(methods)}; name it, or leave {option} out")
+
+
 def _alpha(text: str | None, compare: str | None) -> float:
     """The weight of one search; that of a comparison is not used."""
     from transect.jobs.search.request import DEFAULT_ALPHA
+    from transect.runs.inputs import parse_numbers
 
-    weights = _numbers(text)
+    weights = parse_numbers(text, "--alpha", _WEIGHTS)
     if len(weights) > 1 and compare is None:
         raise BadInput(f"--alpha: expected one weight, got {text!r}; give several with --compare")
     return weights[0] if weights and compare is None else DEFAULT_ALPHA
-
-
-def _numbers(text: str | None) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(",")) if text else ()
-    except ValueError:
-        raise BadInput(f"--alpha: expected numbers from 0 to 1, got {text!r}; for example 0,0.2,0.6,1") from None
 
 
 def _comparison(
@@ -181,6 +190,7 @@ def _comparison(
 ) -> SearchComparison | None:
     """What --compare asks for; None without it. Raises BadInput for options that do not belong together."""
     from transect.jobs.search.comparison import SearchComparison
+    from transect.runs.inputs import parse_numbers
 
     if compare is None:
         if repeats is not None:
@@ -188,7 +198,7 @@ def _comparison(
         return None
     if goal not in (None, "failures") or method != "ours":
         raise BadInput("--compare counts failures of the methods that it names: leave --goal and --method out")
-    given: dict[str, Any] = {"alphas": _numbers(alpha)} if alpha else {}
+    given: dict[str, Any] = {"alphas": parse_numbers(alpha, "--alpha", _WEIGHTS)} if alpha else {}
     if repeats is not None:
         given["repeats"] = repeats
     return SearchComparison(tuple(name.strip() for name in compare.split(",")), **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from transect.designs.search import APART, History, apart
 from transect.experiment import calls, costs
 from transect.experiment.canaries import keep_canaries, watch
 from transect.jobs.search import comparison_page
-from transect.jobs.search.calls import conduct, paid, pixels_of
+from transect.jobs.search.calls import conduct, paid, pixels_of, stored_answers
 from transect.jobs.search.comparison import (
     CONFIDENCE,
     Arm,
@@ -75,10 +76,10 @@ class ComparisonResult(JobResult[ComparisonNumbers]):
     def headline(self) -> str:
         """The search that found most failures, and what was asked."""
         best = max(self.numbers.arms, key=lambda arm: arm.failures.mean)
-        asked = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
+        answers = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
         each = f"{counted(self.numbers.budget, 'call')} each"
         mean = f"{best.failures.mean:.4g} of {each} on average"
-        return f"{best.name} found most failures: {mean}; {asked}, each asked about once"
+        return f"{best.name} found most failures: {mean}; {answers}, each asked about once"
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Failures of each search: the mean over repeats, and the fewest and the most."""
@@ -151,7 +152,7 @@ def run(
     if not quiet:
         announce(search, len(arms) * comparison.repeats)
     watch([search.target])
-    shared = SharedAnswers()
+    shared = _stored(search, comparison, arms, out)
     trials: list[list[_Trial]] = [[] for _ in arms]
     with Progress("searches", total, quiet=quiet) as progress, resumable(out):
         for repeat in range(comparison.repeats):
@@ -164,6 +165,17 @@ def run(
     result = ComparisonResult(numbers, out, tuple(done[0].pictures for done in trials))
     result.report(out)
     return result
+
+
+def _stored(search: Search, comparison: SearchComparison, arms: Sequence[Arm], out: Path) -> SharedAnswers:
+    """The answers that the folders have, of all searches, so that a search new to the list pays for none of them."""
+    shared = SharedAnswers()
+    for repeat, arm in itertools.product(range(comparison.repeats), arms):
+        path, repeated = out / _folder(arm, repeat), _search_of(search, arm, repeat)
+        if (path / "run.json").exists():
+            with RunFolder(path, repeated.spec().to_json()) as folder:
+                stored_answers(repeated, folder, shared)
+    return shared
 
 
 def announce(search: Search, searches: int) -> None:
@@ -194,8 +206,8 @@ def _trial(search: Search, out: Path, shared: SharedAnswers, progress: Progress)
         history, parts = conduct(search, folder, budget, progress, shared)
         digests = (folder.read_part("images", part)["sha256"].to_pylist() for part in range(parts))
         pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part), PICTURES)
-        asked = frozenset(digest for part in digests for digest in part)
-        return _Trial(history, asked, paid(folder, parts), tuple(pictures))
+        different = frozenset(digest for part in digests for digest in part)
+        return _Trial(history, different, paid(folder, parts), tuple(pictures))
 
 
 def _numbers(

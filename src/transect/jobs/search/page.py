@@ -77,11 +77,11 @@ def _rate(doc: WrittenDocument, place: str, level: str = "") -> Markup:
 
 
 def _answer(doc: WrittenDocument, verb: str) -> Markup:
-    overall = _rate(doc, "/estimate", "95%")
+    overall = _rate(doc, "/estimate", "95 %")
     if doc.value("/regions"):
         fresh = doc.counted("/regions/0/n", "fresh image")
         return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {}.").format(
-            doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97%"), fresh, verb, overall
+            doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97 %"), fresh, verb, overall
         )
     return Markup("No region: {}. Over the searched space it {} {}, from {}.").format(
         doc.text("/regions_reason"), verb, overall, doc.counted("/estimate/n", "call")
@@ -107,7 +107,7 @@ def _regions(doc: WrittenDocument) -> Iterator[Block]:
         return
     yield Paragraph(
         "The search found each rule in one half of its calls and confirmed it in the other half. The rates come from "
-        "fresh images inside the rule alone, with 97% intervals (calls stop when an interval is narrow, which costs "
+        "fresh images inside the rule alone, with 97 % intervals (calls stop when an interval is narrow, which costs "
         "some of that). The rules stand in the order in which the search found them, before any fresh image was asked "
         "for: none is picked for its rate, so the first rate is not too high."
     )
@@ -183,11 +183,11 @@ def _errors(doc: WrittenDocument, faces: Sequence[AnswerFaces]) -> Iterator[Bloc
     if not errors or not errors["samples"][0]["rows"]:
         return
     yield Paragraph(
-        "As the table of McDuff et al. 2019, by thirds of the searched space along each attribute, with 95% intervals. "
-        "Below each rate are the errors and the images that count. Sobol points lie evenly over the space, as do "
-        "conditions asked in turn, so their rates are those of its images. A search follows up failures, so rates of "
-        'all its calls describe what was sampled, not how often the target errs. "All, weighted equally" gives every '
-        "group of the attribute the same weight, however often it was sampled."
+        "As the table of McDuff et al. 2019, by thirds of the searched space along each attribute, with 95 % "
+        "intervals. Below each rate are the errors and the images that count. Sobol points lie evenly over the space, "
+        "as do conditions asked in turn, so their rates are those of its images. A search follows up failures, so "
+        'rates of all its calls describe what was sampled, not how often the target errs. "All, weighted equally" '
+        "gives every group of the attribute the same weight, however often it was sampled."
     )
     yield _error_table(doc, errors)
     if faces:

@@ -185,6 +185,9 @@ def prepare(
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
 
 
+ALPHA_WANTS: Final = "expected the method mcduff2019, whose weight it is"
+
+
 def search_for(
     world: World,
     target: Target,
@@ -264,3 +267,5 @@ def _check_method(method: str, goal: str, alpha: float) -> None:
         raise BadInput(f"--method mcduff2019 searches for failures only, got the goal {goal}; give --goal failures")
     if not 0 <= alpha <= 1:
         raise BadInput(f"expected an --alpha from 0 to 1, got {alpha:g}")
+    if method != "mcduff2019" and alpha != DEFAULT_ALPHA:
+        raise BadInput(f"--alpha: {ALPHA_WANTS}, got {method}; name it, or leave --alpha out")
