@@ -199,7 +199,7 @@ def test_simulated_raters_answer_about_pairs_of_an_inversion(faces, tmp_path):
     shutil.move(faces / "more" / "d.png", faces / "d.png")
     (faces / "labels.csv").write_text((faces / "labels.csv").read_text().replace("more/", ""))
     invert(tmp_path / "inv", ["a.png", "b.png", "d.png"])
-    words = ("--questions", "same-person", "--photographs", f"folder:{faces}", "--place", "same_person=0.2")
+    words = ("--questions", "same-person", "--photographs", f"folder:{faces}", "--answer-mean", "same_person=0.2")
     taken = json.loads(printed("annotate", "simulate", "inv", *words, "--raters", "2", "--json"))
     assert taken["answers"] == 2 * 5  # two raters, a real, two fake and two duplicate pairs
 
