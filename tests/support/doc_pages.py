@@ -159,6 +159,7 @@ PAGES = {
         extra={
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
+            "transect train encoder": "--images 8 --batch 4",
         },
     ),
     "docs/how-to/run-a-study.md": Page(
