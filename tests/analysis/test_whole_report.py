@@ -4,16 +4,14 @@ The figures of the sections are worked out again here from the tables of the run
 """
 
 import json
-import os
-import subprocess
-import sys
 
 import jsonschema
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from commands import run_here
 from PIL import Image
-from places import ROOT, SUPPORT
+from places import ROOT
 from report_reader import number_faults, parse, text_faults
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
@@ -23,11 +21,7 @@ THRESHOLD = 0.4
 
 def command(*arguments):
     """What `transect` prints with --json."""
-    path = os.pathsep.join([str(SUPPORT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-m", "transect", *map(str, arguments), "--json"],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False, timeout=120,
-    )  # fmt: skip
+    done = run_here(*map(str, arguments), "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

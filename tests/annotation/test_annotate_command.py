@@ -1,14 +1,17 @@
 """`transect annotate`: the contract for scripts, one-line refusals, and the server as a process."""
 
+import io
 import json
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import httpx2
 import pytest
+from commands import run_here
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
@@ -21,11 +24,14 @@ from transect.jobs.annotate import command as annotate_command
 
 
 def run(*arguments, hide="", **environment):
-    """The command in a process of its own, which never asks for anything."""
+    """The command, which never asks for anything; where a library is hidden, in a process of its own."""
+    words = [*map(str, arguments)]
+    if not hide:
+        with mock.patch.dict(os.environ, environment), mock.patch.object(sys, "stdin", io.StringIO()):
+            return run_here("annotate", *words)
     code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli.app import main; main()"
-    start = [sys.executable, "-c", code] if hide else [sys.executable, "-m", "transect"]
     return subprocess.run(
-        [*start, "annotate", *map(str, arguments)],
+        [sys.executable, "-c", code, "annotate", *words],
         capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )  # fmt: skip

@@ -23,11 +23,13 @@ def test_a_model_that_sees_the_label_alone_amplifies_nothing_by_its_own_errors_a
     Half of the answers hit (F1 50). Frequency noise at rate p hits 1 - p + p / 4, which is .5 at p = 2/3, and leaves
     50 + 30 / 3 = 60: a Δ of 20 points, without any look at the class.
     """
-    data, said = confusing()
-    found = analyse(data, Bayes(), outputs=model_outputs(data, said), settings=Settings(permutations=0), curve=False)
-    kinds = {comparison.noise: comparison for comparison in found.comparisons}
-    assert found.headline is kinds["dealt out within labels"]
-    assert found.headline.amplification.low < 0 < found.headline.amplification.high
-    assert kinds["frequency"].model.estimate == pytest.approx(80, abs=1.5)
+    data, answers = confusing()
+    result = analyse(
+        data, Bayes(), outputs=model_outputs(data, answers), settings=Settings(permutations=0), curve=False
+    )
+    kinds = {comparison.noise: comparison for comparison in result.comparisons}
+    assert result.headline is kinds["dealt out within labels"]
+    assert result.headline.amplification.low < 0 < result.headline.amplification.high
+    assert kinds["frequency"].model_leakage.estimate == pytest.approx(80, abs=1.5)
     assert kinds["frequency"].amplification.estimate == pytest.approx(20, abs=2)
     assert kinds["frequency"].amplification.low > 15

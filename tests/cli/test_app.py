@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import refused, run
+from commands import refused, run, run_here
 from places import SUPPORT
 
 import transect
@@ -69,7 +69,7 @@ def test_a_missing_extra_says_the_pip_line(target, library, line, tmp_path):
 
 def test_too_many_failures_exit_3(tmp_path):
     arguments = ("audit", "audited:raises_always", "--vary", "glasses", "--subjects", "4", "--size", "32")
-    message = refused(*arguments, "--out", str(tmp_path), code=3, alone=True)
+    message = refused(*arguments, "--out", str(tmp_path), code=3)
     assert "no answer today" in message
 
 
@@ -86,7 +86,7 @@ def test_an_unwritable_folder_is_one_line(tmp_path):
 
 def test_audit_json_follows_the_contract(tmp_path):
     command = ("audit", "opencv:haarcascade_frontalface_default", "--vary", "skin_tone=1:10:3", "--vary", "glasses")
-    done = run(*command, "--subjects", "4", "--seed", "1", "--size", "64", "--out", str(tmp_path), "--json")
+    done = run_here(*command, "--subjects", "4", "--seed", "1", "--size", "64", "--out", str(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     printed, written = json.loads(done.stdout), json.loads((tmp_path / "results.json").read_text())
     assert printed["effects"] == written["effects"]
@@ -104,7 +104,7 @@ def test_audit_json_follows_the_contract(tmp_path):
 def test_render_writes_a_picture(tmp_path):
     from PIL import Image
 
-    done = run(
+    done = run_here(
         "render", "--subjects", "3", "--seed", "0", "--size", "32", "--out", str(tmp_path / "sheet.png"), "--json"
     )
     assert json.loads(done.stdout)["out"] == str(tmp_path / "sheet.png")
@@ -114,15 +114,15 @@ def test_render_writes_a_picture(tmp_path):
 
 @pytest.mark.parametrize("command", ["targets", "generators", "attributes"])
 def test_lists_as_table_and_as_json(command):
-    rows = json.loads(run(command, "--json").stdout)
-    table = run(command).stdout
+    rows = json.loads(run_here(command, "--json").stdout)
+    table = run_here(command).stdout
     first = next(iter(rows[0].values()))
     assert first in table
     assert len(table.splitlines()) >= len(rows)
 
 
 def test_attributes_json_has_every_field():
-    rows = json.loads(run("attributes", "--json").stdout)
+    rows = json.loads(run_here("attributes", "--json").stdout)
     tone = next(row for row in rows if row["name"] == "skin_tone")
     assert (tone["kind"], tone["low"], tone["high"], tone["unit"]) == ("continuous", 1.0, 10.0, "Monk scale")
     assert all(row["meaning"] for row in rows)
@@ -135,5 +135,5 @@ def test_debug_shows_the_traceback(tmp_path):
 
 def test_version_and_help():
     assert run("--version").stdout.strip() == transect.__version__
-    assert run("--help").returncode == 0
-    assert run().returncode == 2
+    assert run_here("--help").returncode == 0
+    assert run_here().returncode == 2

@@ -45,9 +45,9 @@ def study_of(targets: list) -> study.Study:
     return study.Study("small", world, design, tuple(study.resolve_targets(targets)), limits=Limits(max_failures=1))
 
 
-def command(out: Path, *more: str) -> list[str]:
+def command(out: Path, subjects: int = 240) -> list[str]:
     base = [sys.executable, "-m", "transect", "audit", "audited:slow", "--vary", "background_lightness=0,1"]
-    return [*base, "--vary", "glasses", "--subjects", "240", "--size", "32", "--out", str(out), "--json", *more]
+    return [*base, "--vary", "glasses", "--subjects", str(subjects), "--size", "32", "--out", str(out), "--json"]
 
 
 def start(arguments: list[str]) -> subprocess.Popen:
@@ -320,12 +320,12 @@ SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGE
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_kill_nine_at_random_moments_and_resume_is_byte_identical(kills, tmp_path):
-    """60 parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
+@pytest.mark.parametrize(("kills", "parts"), [(2, 20), pytest.param(10, 60, marks=pytest.mark.slow)])
+def test_kill_nine_at_random_moments_and_resume_is_byte_identical(kills, parts, tmp_path):
+    """Parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
 
     def begin(name):
-        arguments = command(tmp_path / name)
+        arguments = command(tmp_path / name, 4 * parts)
         return start([sys.executable, "-c", SMALL_PARTS, *arguments[3:]])
 
     whole = begin("whole")
@@ -346,10 +346,10 @@ def test_kill_nine_at_random_moments_and_resume_is_byte_identical(kills, tmp_pat
         run.send_signal(signal.SIGKILL)
         run.communicate()
         assert run.returncode == -signal.SIGKILL, "the run was over before the kill: make it longer"
-    assert 0 < finished() < 60, "the kills fell before or after the work"
+    assert 0 < finished() < parts, "the kills fell before or after the work"
 
     last = begin("killed")
-    while last.poll() is None and len(list(tmp_path.glob("killed/predictions/*/part-00059.parquet"))) == 0:
+    while last.poll() is None and len(list(tmp_path.glob(f"killed/predictions/*/part-{parts - 1:05}.parquet"))) == 0:
         time.sleep(0.01)
     last.send_signal(signal.SIGKILL)
     last.communicate()

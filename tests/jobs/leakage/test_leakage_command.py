@@ -1,14 +1,13 @@
 """`transect leakage`: its JSON, its table, and its refusals in one line with exit code 2."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import typer
+from commands import run_here
 from leaky_data import planted
 from typer.testing import CliRunner
 
@@ -35,10 +34,8 @@ def labels(tmp_path):
 
 
 def run(*arguments):
-    """Exit code, standard output and standard error of the installed command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "transect", "leakage", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    """Exit code, standard output and standard error of the command."""
+    done = run_here("leakage", *map(str, arguments))
     return done.returncode, done.stdout, done.stderr
 
 

@@ -2,11 +2,10 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import jsonschema
 import pytest
+from commands import run_here
 from filelock import FileLock
 from published import fits
 from typer.testing import CliRunner
@@ -165,8 +164,7 @@ def test_a_record_is_the_same_request_as_its_mappings():
 def test_what_cannot_be_used_is_one_line(tmp_path):
     config = tmp_path / "bad.toml"
     config.write_text('epochs = "many"')
-    command = [sys.executable, "-m", "transect", "mitigate", str(config), "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_here("mitigate", str(config), "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.strip().splitlines()) == 1
     assert "epochs: unknown key" in done.stderr

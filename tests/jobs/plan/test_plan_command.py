@@ -5,7 +5,7 @@ import json
 import auditing
 import numpy as np
 import pytest
-from commands import refused, run
+from commands import refused, run_here
 
 from transect.analysis import finished_run
 from transect.analysis.findings import analyse
@@ -14,11 +14,11 @@ from transect.effects.planning import detectable, plan
 
 
 def test_the_contract_of_the_json():
-    done = run("plan", "--effect", "0.05", "--base", "0.1", "--power", "0.9", "--json")
+    done = run_here("plan", "--effect", "0.05", "--base", "0.1", "--power", "0.9", "--json")
     said, made = json.loads(done.stdout), plan(0.05, 0.1, power=0.9)
     assert (said["subjects"], said["images"], said["calls"]) == (made.subjects, made.images, made.calls)
     assert said["images_saved"] == made.unpaired_images - made.images > 0
-    assert "images saved against one image per subject" in run("plan", "--effect", "0.05", "--base", "0.1").stdout
+    assert "images saved against one image per subject" in run_here("plan", "--effect", "0.05", "--base", "0.1").stdout
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
     assert smallest_detectable(most, family=2, power=0.8) > 0.1
     said = json.loads(
-        run("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
+        run_here("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
     )
     assert (said["subjects"], said["contrast"].split(" (")[0]) == (made.subjects, most.name)
 
@@ -92,7 +92,7 @@ def test_a_population_study_is_no_pilot(tmp_path):
 
 
 def test_verify_estimators_prints_its_rows_and_refuses_few_seeds():
-    done = run("verify", "estimators", "--seeds", "10", "--json")
+    done = run_here("verify", "estimators", "--seeds", "10", "--json")
     rows = json.loads(done.stdout)["estimators"]
     keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid", "wide"}
     assert all(set(row) == keys for row in rows)
