@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -22,8 +23,8 @@ settings.load_profile("transect")
 # No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
 os.fsync = lambda _handle: None
 
-# Typer makes every command and option anew for each invocation.
-typer.testing._get_command = functools.cache(typer.testing._get_command)
+# Typer makes every command and option anew for each call, which takes .2 s.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]

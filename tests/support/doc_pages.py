@@ -103,6 +103,7 @@ PAGES = {
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-photographs.md": Page(
+        slow=True,
         small={"--subjects": 60},
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
     ),
@@ -168,6 +169,7 @@ PAGES = {
         compare=False,
     ),
     "docs/how-to/search-for-failures.md": Page(
+        slow=True,
         full=True,
         compare=False,
         extra={"transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80": "--budget 20 --repeats 1"},
@@ -188,6 +190,7 @@ PAGES = {
         },
     ),
     "docs/how-to/use-a-diffusion-pipeline.md": Page(
+        slow=True,
         made=(files.package, files.diffusion_pipeline, files.faces),
         replace={
             "steps = 30": "steps = 3",
@@ -226,6 +229,7 @@ PAGES = {
             "transect report runs/smile --prune": "its ratings are not in seen.csv: tests/ratings/test_prune_rules.py",
         },
         (my_model, files.rated_images),
+        slow=True,
         small={"--subjects": 4},
     ),
     "docs/how-to/train-a-classifier.md": Page(

@@ -69,17 +69,19 @@ def test_a_bare_folder_is_a_target(tmp_path):
     check_target(target)
 
 
-@pytest.mark.parametrize("name", ["preprocessor_config.json", "config.json", "processor_config.json"])
-def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path, name):
+def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path):
     """A run with the folder before is not resumed, and its answers are not reported for the folder after."""
-    saved(tmp_path / "smiles", ["none", "broad"])
+    folder = tmp_path / "smiles"
+    saved(folder, ["none", "broad"])
     options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
-    transect.audit(str(tmp_path / "smiles"), **options)
-    file = tmp_path / "smiles" / name
-    content = json.loads(file.read_text()) if file.exists() else {}
-    file.write_text(json.dumps({**content, "comment": "another"}))
-    with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
-        transect.audit(str(tmp_path / "smiles"), **options)
+    transect.audit(str(folder), **options)
+    for file in (folder / name for name in ("preprocessor_config.json", "config.json", "processor_config.json")):
+        before = file.read_bytes() if file.exists() else None
+        file.write_text(json.dumps({**json.loads(before or "{}"), "comment": "another"}))
+        with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
+            transect.audit(str(folder), **options)
+        file.unlink() if before is None else file.write_bytes(before)
+    transect.audit(str(folder), **options)
 
 
 def test_weights_that_are_overwritten_in_place_are_not_those_of_a_running_audit(tmp_path):

@@ -1,5 +1,6 @@
 """OpenCV's cascades, against OpenCV called by hand."""
 
+import functools
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -167,8 +168,7 @@ def test_opencv_5_has_no_cascades(monkeypatch):
 
 @pytest.mark.parametrize("spec", [FRONTAL, "opencv:haarcascade_frontalface_alt2", "dlib:hog-face"])
 def test_the_box_convention_holds_on_rendered_faces(spec):
-    world = FaceWorld(image_size=128)
-    images = world.render(world.sample(np.arange(32)))
+    images = rendered_faces()
     target = resolve(spec)
     answer = target.predict(images)
     rows = [row for row in range(32) if len(answer.boxes[row])]
@@ -178,6 +178,12 @@ def test_the_box_convention_holds_on_rendered_faces(spec):
     wanted = target.box_convention
     assert_allclose(relation[:2], [wanted.center_dx, wanted.center_dy], atol=0.03)
     assert_allclose(relation[2:], [wanted.width, wanted.height], atol=0.1)
+
+
+@functools.cache
+def rendered_faces():
+    world = FaceWorld(image_size=128)
+    return world.render(world.sample(np.arange(32)))
 
 
 def median_relation(boxes, faces):

@@ -30,6 +30,7 @@ def test_the_world_has_a_page_with_its_tables(world, tmp_path):
     assert "opencv:haarcascade_frontalface_default" in page
 
 
+@pytest.mark.slow
 def test_images_are_records_too(tmp_path):
     result = transect.verify("images", quick=True, out=tmp_path, quiet=True)
     fits(result)
