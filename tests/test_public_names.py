@@ -11,7 +11,7 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "search", "compare_searches", "match", "neighbours", "recognition", "leakage", "mitigate",
+    "audit", "plan", "render", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
     "audit_cost", "study",
@@ -104,6 +104,8 @@ matched = transect.match(np.eye(2), "glasses", people, options=MatchOptions(rati
 verdict: str = matched.numbers.verdict
 near = transect.neighbours({"latents": np.eye(2)}, table, attributes=["age"], k=1)
 error: float = near.numbers.distances[0].attributes[0].error
+read = transect.readings(table, "readings", pictures="image", landmarks="points.dat", quiet=True)
+whole: int = read.numbers.whole
 recognized = transect.recognition(table, "who", "glasses", embeddings=np.eye(2), quiet=True)
 misses: float = recognized.numbers.samples["all"].groups[0].rates[0].fnmr
 compared = transect.compare_recognizers({"one": recognized, "two": recognized})
@@ -133,7 +135,7 @@ protocol = transect.study("wang2019", profile="small", variables={"rounds": 1}, 
 done: bool = protocol.numbers.steps[0].state == "finished" and not protocol.waiting
 
 for result in (
-    audited, cost, opened, again, planned, rendered, searched, matched, near, recognized, compared, leaked,
+    audited, cost, opened, again, planned, rendered, searched, matched, near, read, recognized, compared, leaked,
     mitigated, inverted, swept, directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
 ):  # fmt: skip
     as_table: pa.Table = result.table

@@ -11,6 +11,7 @@ SPEED = "measures speed"
 CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
+POINTS = "dlib's landmarks are the reader's own; tests/jobs/readings trains a file of points"
 
 
 def expression() -> None:
@@ -89,7 +90,12 @@ PAGES = {
         slow=True,
         made=(files.face_weights,),
         small={"--subjects": 15},
-        replace={"dlib:face-recognition@models": "thumbnail:embed"},
+        replace={
+            "dlib:face-recognition@models": "thumbnail:embed",
+            # dlib's landmarks are the reader's own
+            "--landmarks models/shape_predictor_68_face_landmarks.dat ": "",
+            "--attribute read_yaw --attribute read_pitch --attribute read_roll ": "",
+        },
     ),
     "docs/explanation/replication-wang2019.md": Page(
         {
@@ -250,6 +256,9 @@ PAGES = {
         (files.leaky_tables,),
         extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve"},
         slow=True,
+    ),
+    "docs/how-to/read-pose-and-light.md": Page(
+        {"transect readings faces.parquet --pictures image --prefix read_ --out posed": POINTS, "python docs/readings": "takes minutes"},
     ),
     "docs/how-to/match-photographs.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},

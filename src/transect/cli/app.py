@@ -34,6 +34,7 @@ from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
 from transect.jobs.plan.command import plan
+from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.report.command import report
@@ -58,6 +59,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     plan,
     search,
     render,
+    readings,
     match,
     neighbours,
     recognition,

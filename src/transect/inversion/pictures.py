@@ -71,15 +71,19 @@ class Pictures:
             raise BadInput(f"{source}: expected images ({', '.join(ENDINGS)}), found none; give a folder with images")
         check_file_names(files)
         ids = tuple(path.name for path in files)
-        return cls(ids, _digest(ids, (path.read_bytes() for path in files)), size, fit, files)
+        return cls(ids, digest_of(ids, (path.read_bytes() for path in files)), size, fit, files)
 
     @classmethod
     def of_dataset(cls, dataset: LabelledImages) -> Pictures:
         """The photographs of a data set by its ids, cropped and fitted as it was opened."""
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
-        digest = hashlib.sha256(f"{_digest(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset), tuple(dataset.notes()))
+
+    def stored(self, row: int) -> Path | bytes | np.ndarray:
+        """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels."""
+        return self._sources[row]
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
         """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
@@ -143,7 +147,8 @@ class _RowsOf(Sequence[np.ndarray]):
         return self.dataset.pixels([row])[0]
 
 
-def _digest(ids: Iterable[str], contents: Iterable[bytes]) -> str:
+def digest_of(ids: Iterable[str], contents: Iterable[bytes]) -> str:
+    """SHA-256 of images by their ids and contents together, as 64 hexadecimal digits."""
     digest = hashlib.sha256()
     for name, content in zip(ids, contents, strict=True):
         digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
@@ -154,7 +159,7 @@ def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
     if not len(images.pixels):
         raise BadInput("images: expected at least 1, got none")
     ids = tuple(str(row) for row in range(len(images.pixels)))
-    digest = _digest(ids, (image.tobytes() for image in images.pixels))
+    digest = digest_of(ids, (image.tobytes() for image in images.pixels))
     return Pictures(ids, digest, size, fit, tuple(images.pixels))
 
 
@@ -169,7 +174,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     encoded = [bytes(content) for column in contents for content in column.to_pylist()]
     if not ids:
         raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
-    return Pictures(tuple(ids), _digest(ids, encoded), size, fit, tuple(encoded))
+    return Pictures(tuple(ids), digest_of(ids, encoded), size, fit, tuple(encoded))
 
 
 def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:

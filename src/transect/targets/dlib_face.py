@@ -48,8 +48,8 @@ def load(
     network, points = _files(name.partition("@")[2])
     models = (
         dlib.get_frontal_face_detector(),
-        _read(dlib.shape_predictor, points),
-        _read(dlib.face_recognition_model_v1, network),
+        read_model(dlib.shape_predictor, points),
+        read_model(dlib.face_recognition_model_v1, network),
     )
     settings = {
         "library": f"dlib {version()}",
@@ -117,7 +117,8 @@ def _packaged() -> Path | None:
     return next((Path(folder) / "models" for folder in folders if (Path(folder) / "models").is_dir()), None)
 
 
-def _read(kind: Any, path: Path) -> Any:
+def read_model(kind: Any, path: Path) -> Any:
+    """A model of dlib's, read by dlib's own reader. Raises BadInput for another file."""
     try:
         return kind(str(path))
     except RuntimeError as error:

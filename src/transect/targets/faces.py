@@ -9,6 +9,7 @@ from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput
 from transect.records import Images, Task
+from transect.targets.description import describe
 from transect.targets.detectors import Detector
 from transect.targets.resolution import resolve
 
@@ -32,6 +33,10 @@ class FaceFinder:
                 f"detector {detector}: expected a target that finds faces, got another; name a detector of them"
             )
         self.name, self._target = detector, target
+
+    def describe(self) -> dict[str, Any]:
+        """Name and settings of the detector, as JSON values."""
+        return describe(self._target)
 
     def boxes(self, pixels: UInt8[np.ndarray, "n h w 3"]) -> list[Float[np.ndarray, "_ 4"]]:
         """Of each picture the boxes x0, y0, x1, y1 [pixels] of its faces, the most certain first.

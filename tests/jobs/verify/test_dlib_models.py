@@ -36,7 +36,7 @@ def test_a_known_error_is_measured_in_eye_distances(faces, monkeypatch):
         points = next(turn)
         return SimpleNamespace(parts=lambda: [SimpleNamespace(x=4 * x - 0.5, y=4 * y - 0.5) for x, y in points])
 
-    monkeypatch.setattr(module, "_load", lambda *_: predictor)
+    monkeypatch.setattr(module, "read_model", lambda *_: predictor)
     monkeypatch.setattr(module, "matching_boxes", lambda _boxes, expected: [np.append(expected[0], 1.0)[None]])
     found = module.landmark_errors(faces, ANY)
     assert (found["n"], found["not_found"]) == (4, 0)
@@ -47,7 +47,7 @@ def test_a_known_error_is_measured_in_eye_distances(faces, monkeypatch):
 
 
 def test_faces_that_are_not_found_are_counted(faces, monkeypatch):
-    monkeypatch.setattr(module, "_load", lambda *_: None)
+    monkeypatch.setattr(module, "read_model", lambda *_: None)
     monkeypatch.setattr(module, "matching_boxes", lambda *_: [np.empty((0, 5))])
     assert module.landmark_errors(faces, ANY) == {
         "n": 0,
@@ -64,7 +64,7 @@ def test_descriptors_are_of_the_face_at_the_worlds_landmarks(faces, monkeypatch)
         seen.append((image.shape, shape.num_parts, (shape.part(30).x, shape.part(30).y)))
         return [0.0] * 128
 
-    monkeypatch.setattr(module, "_load", lambda *_: SimpleNamespace(compute_face_descriptor=describe))
+    monkeypatch.setattr(module, "read_model", lambda *_: SimpleNamespace(compute_face_descriptor=describe))
     assert module.descriptors(faces, ANY).shape == (4, 128)
     tip = (4 * landmarks(faces)[0, 30]).astype(int)
     assert seen[0] == ((512, 512, 3), 68, (tip[0], tip[1]))

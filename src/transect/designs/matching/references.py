@@ -7,15 +7,19 @@ that near-duplicates of one person do not make the task easier for one group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from functools import partial
+from typing import TypeAlias, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.designs.matching.sample import MISSING, NO_REFERENCE, Matching, Sample
 from transect.designs.matching.search import distances
+
+Measure: TypeAlias = Callable[[Int[np.ndarray, " m"], Int[np.ndarray, " m"]], Float[np.ndarray, " m"]]
+"""From rows and columns of a sample, int64 [m] each, to the distance of each pair, float64 [m], 0 or more."""
 
 
 @final
@@ -80,17 +84,18 @@ def without_reference(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[in
 
 
 def choose_references(
-    sample: Sample, pairs: Matching, usable: Bool[np.ndarray, " n"], space: Float[np.ndarray, "n d"] | None = None
+    sample: Sample, pairs: Matching, usable: Bool[np.ndarray, " n"], measure: Measure | None = None
 ) -> References:
     """For each pair the two references whose difficulties differ least; of equals the easiest, then the first.
 
-    space: where difficulty is measured, by default the sample's features.
+    measure: of difficulty, asked only about matched images and the usable ones of the same identity; by default the
+    distance of the sample's features.
     """
-    features = sample.features if space is None else space
+    measure = partial(distances, sample.features) if measure is None else measure
     members = _by_identity(sample, usable)
     chosen = []
     for a, b in zip(pairs.a.tolist(), pairs.b.tolist(), strict=True):
-        near_a, near_b = (_difficulties(features, row, members[int(sample.identity[row])]) for row in (a, b))
+        near_a, near_b = (_difficulties(measure, row, members[int(sample.identity[row])]) for row in (a, b))
         gap = np.abs(near_a[1][:, None] - near_b[1][None, :])
         ease = near_a[1][:, None] + near_b[1][None, :]
         i, j = np.unravel_index(np.lexsort((ease.ravel(), gap.ravel()))[0], gap.shape)
@@ -109,7 +114,7 @@ def _by_identity(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[int, li
 
 
 def _difficulties(
-    features: Float[np.ndarray, "n d"], image: int, members: list[int]
+    measure: Measure, image: int, members: list[int]
 ) -> tuple[Int[np.ndarray, " r"], Float[np.ndarray, " r"]]:
     others = np.array([row for row in members if row != image], dtype=np.int64)
-    return others, distances(features, np.full(len(others), image), others)
+    return others, measure(np.full(len(others), image), others)

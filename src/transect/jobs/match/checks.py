@@ -20,8 +20,7 @@ def check(request: Request, prepared: Prepared) -> None:
             )
     if request.options.pairs is not None:
         _check_given(request)
-    if request.options.difficulty is not None and not request.options.references:
-        raise BadInput("--difficulty is of reference images: give --references too")
+    _check_difficulty(request)
     _check_numbers(request)
     _check_groups(request, prepared)
     if request.options.experiment is None and request.options.experiment_attribute is not None:
@@ -46,6 +45,13 @@ def _check_given(request: Request) -> None:
     for name, is_set in searching.items():
         if is_set:
             raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
+
+
+def _check_difficulty(request: Request) -> None:
+    options = request.options
+    for name, value in (("--difficulty", options.difficulty), ("--difficulty-weights", options.difficulty_weights)):
+        if value is not None and not options.references:
+            raise BadInput(f"{name} is of reference images: give --references too")
 
 
 def _check_numbers(request: Request) -> None:

@@ -59,8 +59,15 @@ def match(
         bool, typer.Option("--references", help="Add to each image of a pair another image of its identity.")
     ] = False,
     difficulty: Annotated[
+        str | None,
+        typer.Option(
+            help="Where reference images are equally far: FILE of features (default those of the matching), or a "
+            "perceptual distance between --pictures: features, vgg16, pixels."
+        ),
+    ] = None,
+    difficulty_weights: Annotated[
         Path | None,
-        typer.Option(help="Features in which reference images are equally far; default those of the matching."),
+        typer.Option(help="VGG16 in torchvision's layout for --difficulty vgg16, or another feature network."),
     ] = None,
     default: Annotated[
         list[str] | None,
@@ -110,19 +117,21 @@ def match(
     ),
     report: Annotated[Path | None, typer.Option(help="Folder for the report: balance, overlap, pairs.")] = None,
     pictures: Annotated[
-        str | None, typer.Option(help="Column of the table with pictures (bytes or paths) for the report.")
+        str | None,
+        typer.Option(help="Column of the table with pictures (bytes or paths) for the report and --difficulty."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Find pairs of real images that differ in one attribute and are similar in the rest, and report their balance."""
     from transect.datasets.features import parse_change, parse_default, parse_weighted
     from transect.jobs.match import run
+    from transect.jobs.match.difficulty import distance_name
     from transect.jobs.match.options import LAYERS, METHODS, METRICS, MatchOptions
     from transect.jobs.match.text import lines
     from transect.runs.folder import write_table
     from transect.runs.inputs import choice
 
-    if pictures is not None and report is None:
+    if pictures is not None and report is None and distance_name(difficulty) is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
     blocks = [parse_weighted(text) for text in features or ()]
     _writable(out, [*(path for path, _ in blocks), *filter(None, [table, second, pairs])])
@@ -159,6 +168,7 @@ def match(
             pairs=pairs,
             changes=[parse_change(text) for text in change or ()],
             difficulty=difficulty,
+            difficulty_weights=difficulty_weights,
         ),
     )
     write_table(out, result.table)

@@ -21,8 +21,9 @@ from transect.effects import balance as balancing
 from transect.effects.balance import Balance
 from transect.errors import BadInput
 from transect.jobs.match import given
+from transect.jobs.match.difficulty import measure_of
 from transect.jobs.match.options import WEIGHTING, Request
-from transect.jobs.match.sample import Prepared, difficulty_of
+from transect.jobs.match.sample import Prepared
 from transect.jobs.match.unmatched import nothing_matched, rounded_up
 
 
@@ -105,6 +106,7 @@ def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
 
 def _paired(request: Request, prepared: Prepared) -> Matched:
     sample, scores = prepared.sample, None
+    measure = measure_of(request)  # refuses what does not fit before the search, which may take long
     if request.method.startswith("propensity"):
         scores = propensity.scores(sample, seed=request.seed, standardize=request.method == "propensity")
     pairs = _method(request, prepared, scores)(sample)
@@ -112,8 +114,7 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
         raise BadInput(nothing_matched(pairs, request, prepared))
     references = None
     if prepared.references is not None:
-        space = difficulty_of(request)
-        references = designs.choose_references(sample, pairs, prepared.references, space)
+        references = designs.choose_references(sample, pairs, prepared.references, measure)
     return Matched(
         method=pairs.method,
         rows=_pair_rows(pairs, references),

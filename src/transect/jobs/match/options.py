@@ -50,7 +50,8 @@ class MatchOptions:
     PNG or JPEG bytes, or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a
     and b, rows or ids) that are reported in place of found ones. changes: pairs of outcomes whose differences within
     pairs are compared, the first less the second. difficulty: features in which the distance of reference images is
-    measured, by default those of the matching.
+    measured, by default those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16
+    or pixels. difficulty_weights: a file of vgg16, or of another feature network.
     """
 
     weights: Sequence[float] = ()
@@ -73,6 +74,7 @@ class MatchOptions:
     pairs: TableLike | None = field(default=None, repr=False)
     changes: Sequence[tuple[str, str]] = ()
     difficulty: FeaturesLike | None = field(default=None, repr=False)
+    difficulty_weights: str | Path | None = None
 
 
 @final

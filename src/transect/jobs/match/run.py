@@ -16,7 +16,7 @@ from transect.datasets.features import FeaturesLike
 from transect.designs.matching.metrics import Metric
 from transect.designs.matching.sample import MISSING
 from transect.effects.balance import verdict
-from transect.jobs.match import given
+from transect.jobs.match import difficulty, given
 from transect.jobs.match.checks import check
 from transect.jobs.match.given import without_identity
 from transect.jobs.match.methods import Matched, matched
@@ -167,7 +167,13 @@ def _numbers(
         missing=len(missing),
         missing_rows=tuple(missing[:_MOST_LISTED]),
         refused=result.refused,
-        notes=(*prepared.notes, *given.notes(request), *filter(None, [prepared.apart]), *notes),
+        notes=(
+            *prepared.notes,
+            *given.notes(request),
+            *difficulty.notes(request),
+            *filter(None, [prepared.apart]),
+            *notes,
+        ),
         verdict=verdict(result.balance, request.options.gate),
         balance=tuple(CovariateBalance.of(row) for row in result.balance),
         outcomes=outcomes,

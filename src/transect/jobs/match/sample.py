@@ -165,18 +165,6 @@ def _roles(request: Request) -> list[str]:
     return [request.treatment, *request.exact, *filter(None, [request.identity]), *_results(request), files.ID]
 
 
-def difficulty_of(request: Request) -> Float[np.ndarray, "n d"] | None:
-    """Where the difficulty of reference images is measured, where that is not the matching's features."""
-    source = request.options.difficulty
-    if source is None:
-        return None
-    features = files.read_features(source, (), files.ids_of(request.table), role="difficulty").values
-    if len(features) != request.table.num_rows:
-        rows = request.table.num_rows
-        raise BadInput(f"--difficulty: expected as many rows as the table ({rows}), got {len(features)}")
-    return features.reshape(len(features), -1)
-
-
 def _results(request: Request) -> list[str]:
     """Outcomes to compare; with any, also every column that has the name of an outcome: it follows the treatment."""
     others = [name for name in OUTCOMES if name in request.table.column_names and name not in request.covariates]

@@ -13,12 +13,12 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.effects.overlap import matching_boxes
-from transect.errors import BadInput, MissingExtra
+from transect.errors import MissingExtra
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.pictures import Sample, face_boxes, landmarks
 from transect.records import Images
 from transect.targets import resolve
-from transect.texts import words_of
+from transect.targets.dlib_face import read_model
 
 REGIONS = {
     "all": slice(0, 68),
@@ -60,7 +60,7 @@ def landmark_errors(pictures: Sample, model: Path) -> Figures:
 def _predicted(pictures: Sample, model: Path) -> Float[np.ndarray, "n 68 2"]:
     """Dlib's points in pixels, NaN where its detector has no box on the face."""
     dlib = _dlib()
-    predictor = _load(dlib.shape_predictor, model)
+    predictor = read_model(dlib.shape_predictor, model)
     detector: Any = resolve("dlib:hog-face")
     points = np.full((len(pictures), 68, 2), np.nan)
     expected = detector.box_convention.expected_box(face_boxes(pictures))
@@ -80,7 +80,7 @@ def _predicted(pictures: Sample, model: Path) -> Float[np.ndarray, "n 68 2"]:
 def descriptors(pictures: Sample, model: Path) -> Float[np.ndarray, "n 128"]:
     """Dlib's descriptors of the faces, cut out by the world's own landmarks, so that none is missed."""
     dlib = _dlib()
-    recognizer = _load(dlib.face_recognition_model_v1, model)
+    recognizer = read_model(dlib.face_recognition_model_v1, model)
     points, boxes = landmarks(pictures) * _ENLARGED, face_boxes(pictures) * _ENLARGED
     table = np.empty((len(pictures), 128))
     for row in range(len(pictures)):
@@ -104,11 +104,3 @@ def _dlib() -> Any:
     except ModuleNotFoundError:
         raise MissingExtra("dlib", "a model of dlib's") from None
     return dlib
-
-
-def _load(kind: Any, model: Path) -> Any:
-    try:
-        return kind(str(model))
-    except RuntimeError as error:
-        message = words_of(error, 100)
-        raise BadInput(f"{model}: expected a model file of dlib's ({kind.__name__}), got {message}") from None

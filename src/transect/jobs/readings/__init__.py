@@ -1,0 +1,1 @@
+"""`transect readings`: pose, background and light of photographs."""
