@@ -258,7 +258,10 @@ PAGES = {
         slow=True,
     ),
     "docs/how-to/read-pose-and-light.md": Page(
-        {"transect readings faces.parquet --pictures image --prefix read_ --out posed": POINTS, "python docs/readings": "takes minutes"},
+        {
+            "transect readings faces.parquet --pictures image --prefix read_ --out posed": POINTS,
+            "python docs/readings": "takes minutes",
+        },
     ),
     "docs/how-to/match-photographs.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
