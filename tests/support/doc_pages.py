@@ -260,7 +260,6 @@ PAGES = {
     "docs/how-to/read-pose-and-light.md": Page(
         {
             "transect readings faces.parquet --pictures image --prefix read_ --out posed": POINTS,
-            "python docs/readings": "takes minutes",
         },
     ),
     "docs/how-to/match-photographs.md": Page(
