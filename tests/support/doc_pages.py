@@ -163,7 +163,9 @@ PAGES = {
         },
         (files.stylegan2, files.faces, files.faces_table, files.face_weights),
         slow=True,
+        small={"--size": 64, "--subjects": 80},  # directions are fitted to 50 labels or more
         extra={
+            "transect audit opencv:haarcascade_smile --generator reference": "--subjects 3",
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
             "transect train encoder": "--images 8 --batch 4",
