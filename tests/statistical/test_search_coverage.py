@@ -8,13 +8,13 @@ from transect.designs.search import History
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
 
-SEEDS = 300
+SEEDS = 500
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "rate"), [("one box", 0.08), ("one box", 0.03), ("two boxes", 0.03)])
 def test_the_overall_rate_of_active_testing(shape, rate):
-    """300 searches on ten planted targets in six dimensions: 93 % or more hold the truth, the mean does not lean.
+    """500 searches on ten planted targets in six dimensions: 93 % or more hold the truth, the mean does not lean.
 
     The exploration's Sobol points vary less than a binomial, so that the interval holds it more often than 97 % of the
     time where rules catch most failures.

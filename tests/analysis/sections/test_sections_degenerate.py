@@ -197,7 +197,7 @@ LABELS = st.lists(st.sampled_from([NAN, 0.0, 1.0]), min_size=24, max_size=24)
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scores=SPARSE, truth=LABELS, glasses=LABELS, age=SPARSE, seen=SPARSE)
 def test_any_table_makes_sections_that_the_page_accepts(scores, truth, glasses, age, seen):
     values = {"age": 20 + 60 * np.array(age), "glasses": glasses, "smile": truth}

@@ -3,7 +3,6 @@ import csv
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from transect.jobs.verify.contenders import SimulatedEstimates
 from transect.jobs.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
 from transect.runs.plain_json import plain
 
-TABLES = 200
 PROVE = """
 import dataclasses, json, sys
 from transect.jobs.verify.estimators import CLAIMS, prove
@@ -113,23 +111,17 @@ def test_a_few_seeds_already_tell_the_worst_from_the_right():
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [world.name for world in WORLDS])
 def test_every_row_shows_what_is_expected(world):
-    """On the page, of 500 tables, valid rows cover .93 to .97 within two Monte Carlo errors and reject a true null in at
-    most .07, and the others show it. 200 tables made now lie within four of their errors of the page."""
-    made = proven(world, TABLES)
-    pages = documented(world)
-    assert {row.method for row in made} == set(pages)
+    """500 tables: valid rows cover .93 to .97 within two Monte Carlo errors and reject a true null in at most .07; the
+    others show it."""
+    made = proven(world, 500)
+    assert {row.method for row in made} == set(documented(world))
     for row in made:
-        page = np.array(pages[row.method])
-        written = [None if np.isnan(share) else share / 100 for share in page]
-        of_the_page = replace(row, seeds=500, coverage=written[0], type_one=written[1], power=written[2])
-        assert of_the_page.holds(), of_the_page
-        shown = np.array(
-            [np.nan if share is None else 100 * share for share in (row.coverage, row.type_one, row.power)]
-        )
-        assert (np.isfinite(page) == np.isfinite(shown)).all(), row
-        error = 100 * np.sqrt(np.maximum(page / 100 * (1 - page / 100), 0.01) / TABLES)
-        known = np.isfinite(page)
-        np.testing.assert_array_less(abs(page - shown)[known], 4 * error[known], row.method)
+        print(row)
+        assert row.holds(), row
+        figures = [row.coverage, row.type_one, row.power]
+        shown = [np.nan if share is None else 100 * share for share in figures]
+        # Half a point: another linear algebra library may break a tie of two resampled means the other way.
+        np.testing.assert_allclose(documented(world)[row.method], shown, atol=0.5, err_msg=row.method)
 
 
 def proven(world, seeds):
