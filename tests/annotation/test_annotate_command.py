@@ -24,7 +24,7 @@ from transect.jobs.annotate import command as annotate_command
 
 
 def run(*arguments, hide="", **environment):
-    """The command, which never asks for anything; where a library is hidden, in a process of its own."""
+    """Run the command without input; if a library is hidden, in a separate process."""
     words = [*map(str, arguments)]
     if not hide:
         with mock.patch.dict(os.environ, environment), mock.patch.object(sys, "stdin", io.StringIO()):

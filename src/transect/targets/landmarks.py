@@ -27,7 +27,7 @@ POINTS: Final = (5, 68)
 class FaceLandmarks:
     """Places the points of a file of dlib's, of 5 or 68 points, on faces.
 
-    Raises MissingExtra without dlib, BadInput for a file that is no shape predictor of so many points.
+    Raises MissingExtra without dlib, BadInput for a file that is not a shape predictor of 5 or 68 points.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 HEAD: Final = Path(__file__).parent / "head.csv"
 """The mean head: x to the viewer's right, y down, z to the viewer, of dlib's 68 points; by docs/head_model.py."""
 ANGLES: Final = {5: ("yaw", "roll"), 68: ("yaw", "pitch", "roll")}
-"""The angles that so many points determine."""
+"""Number of points -> the angles that can be read from them."""
 AWAY: Final = 8.0
 """Assumed distance of the camera in heights of the face, from 1.5 m for a face of 19 cm; little depends on it."""
 _FIVE: Final = [45, 42, 36, 39, 33]

@@ -10,14 +10,14 @@ from typing import Final
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
+from transect.generators.faceworld.reflectance import decode_srgb, luminance
+
 CHANNELS: Final = ("red", "green", "blue")
 LONGER_SIDE: Final = 192
-"""Pixels at which background is told from person."""
+"""Longer side, in pixels, of the picture in which background and person are separated."""
 ITERATIONS: Final = 2
 _SEED: Final = 0
 _MARGIN: Final = 0.03
-_LUMINANCE: Final = np.array([0.2126, 0.7152, 0.0722])
-"""Of linear sRGB (ITU-R BT.709)."""
 _FEWEST: Final = 8
 """Pixels of half a face below which its light is not read."""
 
@@ -78,10 +78,7 @@ def linear_luminance(pixels: UInt8[np.ndarray, "... 3"]) -> Float[np.ndarray, ..
     >>> linear_luminance(np.array([[0, 0, 0], [188, 188, 188], [255, 255, 255]], np.uint8)).round(2).tolist()
     [0.0, 0.5, 1.0]
     """
-    values = np.arange(256) / 255
-    curve = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-    luminance: np.ndarray = curve[pixels] @ _LUMINANCE
-    return luminance
+    return luminance(decode_srgb(np.arange(256) / 255)[pixels])
 
 
 def sized(pixels: UInt8[np.ndarray, "h w 3"]) -> tuple[UInt8[np.ndarray, "a b 3"], float]:

@@ -89,7 +89,11 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
         """In how many recognizers each gap has which sign."""
         texts = []
         for sample, name in dict.fromkeys((gap.sample, gap.gap) for gap in self.numbers.gaps):
-            known = [gap for gap in self.numbers.gaps if (gap.sample, gap.gap) == (sample, name)]
+            all_gaps = [gap for gap in self.numbers.gaps if (gap.sample, gap.gap) == (sample, name)]
+            known = [gap for gap in all_gaps if np.isfinite(gap.estimate)]
+            if not known:
+                texts.append(f"{TITLES[sample]}, {name}: not estimable")
+                continue
             higher = sum(gap.estimate > 0 for gap in known)
             sure = sum(gap.p_adjusted < 0.05 for gap in known)
             texts.append(f"{TITLES[sample]}, {name}: above 0 in {higher} of {len(known)}, {sure} with p below 0.05")
@@ -167,9 +171,9 @@ def compare_recognizers(results: Mapping[str, RecognitionResult]) -> Recognizers
 def measure(
     names: Sequence[str], measured: Callable[[int, Path], RecognitionResult], out: Path
 ) -> dict[str, RecognitionResult]:
-    """The result of each recognizer by its name, with its page in a folder of its own below `out`.
+    """Measure each recognizer and write its page to its own folder below `out`. Returns the results by name.
 
-    measured: the result of one, by its place and folder. Raises BadInput for two of one name.
+    measured: from the place of a recognizer and its folder to its result. Raises BadInput for two of one name.
     """
     folders = [out / slug(name) for name in names]
     if len(set(folders)) < len(names):
