@@ -64,8 +64,8 @@ def test_the_answer_counts_every_reason(read, tmp_path):
     assert (numbers.images, numbers.whole, numbers.several_faces) == (6, 4, 1)
     assert numbers.lacking == {"unreadable picture": 1, "no face": 1}
     assert read.headline() == (
-        "Everything was read of 4 of 6 images; unreadable picture: 1; no face: 1; several faces, of which the most "
-        "certain was read: 1"
+        "Everything was read of 4 of 6 images; unreadable picture: 1; no face: 1; 1 image with several faces: the "
+        "most certain one was read"
     )
     light = next(row for row in numbers.readings if row.name == "face_light")
     assert light.images == 4

@@ -88,7 +88,7 @@ class ReadingsResult(ShortPageResult[ReadingsNumbers]):
         texts = [f"Everything was read of {numbers.whole:,} of {counted(numbers.images, 'image')}"]
         texts += [f"{reason}: {count:,}" for reason, count in numbers.lacking.items()]
         if numbers.several_faces:
-            texts.append(f"several faces, of which the most certain was read: {numbers.several_faces:,}")
+            texts.append(f"{counted(numbers.several_faces, 'image')} with several faces: the most certain one was read")
         return "; ".join(texts)
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -97,7 +97,7 @@ class ReadingsResult(ShortPageResult[ReadingsNumbers]):
             [row.name, row.unit, f"{row.images:,}", *map(_short, (row.mean, row.low, row.high))]
             for row in self.numbers.readings
         ]
-        return ["reading", "unit", "images", "mean", "5 %", "95 %"], rows
+        return ["reading", "unit", "images", "mean", "5 % quantile", "95 % quantile"], rows
 
     def tables(self) -> Sequence[TextTable]:
         """The readings, and what images lack."""
