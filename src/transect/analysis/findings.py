@@ -21,7 +21,7 @@ from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
-from transect.effects.rates import Rate
+from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import Measure
 from transect.effects.truth import FACE, Truth
 from transect.experiment.verification import NON_MATCH
@@ -226,9 +226,17 @@ def _rated_truth(
 
 
 def estimate(
-    run: Run, target: str, outcome: Outcome, bins: Bins | None = None, confidence: float = CONFIDENCE
+    run: Run,
+    target: str,
+    outcome: Outcome,
+    bins: Bins | None = None,
+    confidence: float = CONFIDENCE,
+    max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
+    """Effects and rates of one outcome, by the study's design.
+
+    bins: cut points of observed attributes. max_order: rates are by up to so many attributes at once.
+    """
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
@@ -242,6 +250,7 @@ def estimate(
             edges=bins,
             confidence=confidence,
             seed=run.design.seed,
+            max_order=max_order,
         )
     table = _transect_outcome(run, target, outcome)
     return analyse_transects(
@@ -252,6 +261,7 @@ def estimate(
         table.measure,
         confidence=confidence,
         seed=run.design.seed,
+        max_order=max_order,
     )
 
 

@@ -41,12 +41,11 @@ def test_errors_are_counted_against_the_targets_own_truth(result):
     assert [target["truth"] for target in study["targets"]] == ["glasses", "hat!=0", "skin_tone>5"]
 
 
-def test_the_list_of_the_largest_leaves_out_each_targets_own_attribute(result):
+def test_there_is_no_verdict_on_errors_by_each_targets_own_attribute(result):
     """Where the right answer changes with the attribute, its effect on errors says nothing about bias."""
-    largest = [result.results["effects"][index] for index in result.results["largest"]]
-    listed = {(effect["target"], effect["attribute"]) for effect in largest}
-    assert not listed & {("glasses", "glasses"), ("tones", "skin_tone")}
-    assert ("glasses", "skin_tone") in listed
+    judged = {(row["target"], row["attribute"]) for row in result.results["verdicts"]}
+    assert not judged & {("glasses", "glasses"), ("tones", "skin_tone")}
+    assert ("glasses", "skin_tone") in judged
 
 
 def test_a_target_without_a_truth_has_no_errors(tmp_path):
@@ -63,7 +62,8 @@ def test_a_target_without_a_truth_has_no_errors(tmp_path):
 def test_picked_effects_have_the_interval_of_the_selections_level(result):
     """Six contrasts: two of each target, of which those of the truth's own attribute are no candidates."""
     selection = result.results["selection"]
-    assert [picked["effect"] for picked in selection["effects"]] == result.results["largest"]
+    found = [row["effect"] for row in result.results["verdicts"] if row["verdict"] == "found"]
+    assert [picked["effect"] for picked in selection["effects"]] == found
     assert selection["of"] == 4
     assert selection["confidence"] == pytest.approx(1 - 0.05 * len(selection["effects"]) / 4)
     for picked in selection["effects"]:

@@ -14,6 +14,7 @@ from transect.console.audit_options import (
     Covariates,
     Directions,
     InvertedLatents,
+    Margin,
     Perceived,
     Prune,
     Ratings,
@@ -51,7 +52,7 @@ def demo(
     from transect.jobs.audit import run
 
     result = run.demo(out, seed=seed, device=device)
-    show(result, json, page=result.page)
+    show(result, json, *result.blocks(), page=result.page)
 
 
 def audit(
@@ -194,6 +195,7 @@ def audit(
     by: By = None,
     bins: Bins = None,
     covariates: Covariates = None,
+    margin: Margin = None,
     boundary: Boundary = None,
     dry_run: Annotated[
         bool,
@@ -223,4 +225,4 @@ def audit(
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
     result = run.audit(None, request)
-    show(result, request.run.json, page=result.page)
+    show(result, request.run.json, *result.blocks(), page=result.page)

@@ -182,7 +182,10 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
     return _with(request, {**changes.get("", {}), **sections})
 
 
-_LISTS: Final = ("vary", "truth", "steps", "hold", "compare", "outcomes", "attributes", "within", "prune", "by")
+_LISTS: Final = (
+    *("vary", "truth", "steps", "hold", "compare", "outcomes"),
+    *("attributes", "within", "prune", "by", "margin"),
+)
 """Settings that are lists of texts: a single text is one of them."""
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
+from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput
 from transect.experiment import costs, interpolation, negative_control, study
 from transect.experiment.edits import check_of
@@ -19,7 +20,7 @@ from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
-from transect.runs import bins, boundary, covariates, error_conditions
+from transect.runs import bins, boundary, covariates, error_conditions, margins
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
 from transect.runs.locks import STUDIES, refuse_links_in
@@ -113,7 +114,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     if lines is not None:
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
     boundary.write(folder, request.report.boundary)
-    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE):
+    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
         (folder / stored).unlink(missing_ok=True)  # of an earlier command with other settings
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
@@ -131,6 +132,7 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     error_conditions.check(as_names(settings.by), counted_by)
     seen = rated - set(observed)
     bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
+    margins.parse(margins.listed(settings.margin), OUTCOMES)
     covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
     return replace(settings, boundary=None)
 
@@ -168,7 +170,7 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
     vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"]
     requests = {
         "face": (face, replace(shared, vary=vary, truth="face")),
-        "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"])),
+        "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"], truth="smile>0.5")),
     }
     for name, (target, request) in requests.items():
         (designed,), _ = planned.designs(request, [target])
