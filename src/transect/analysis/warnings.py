@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from transect.analysis.findings import Findings, TransectOutcome
+from transect.analysis.findings import Findings
 from transect.analysis.sections.answers import Answers
 from transect.analysis.verdicts import AttributeVerdict
 from transect.records import Task
@@ -19,7 +19,7 @@ CONSTANT: Final = 0.99
 GUESSING: Final = 0.1
 """Rate of yes where the truth is yes, minus the rate where it is no: below this a target is said to guess."""
 FEWEST: Final = 20
-"""Images below which nothing is said of answers."""
+"""Images or subjects below which nothing is said of answers."""
 _FIX: Final = "check --preprocess, --output, --threshold and --task"
 
 
@@ -29,7 +29,7 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            lines += [f"{target.name}: {line}" for line in (*_about_answers(answers), *_unchanging(study, target))]
+            lines += [f"{target.name}: {line}" for line in (*_about_answers(answers), *_unchanging(study, answers))]
             lines += [f"{target.name}: {line}" for line in _assumed(target)]
         lines += _unread(study)
     lines += [
@@ -68,23 +68,20 @@ def _gap(answers: Answers) -> float:
     return float(said[true == 1].mean() - said[true == 0].mean())
 
 
-def _unchanging(study: Findings, target: TargetEntry) -> Iterator[str]:
-    """That nothing which was set ever changes the target's score or, without scores, its answer."""
-    outcomes = [each for each in study.answered if each.target == target.name]
-    preferred = ("score", "distance", "answer", "miss")
-    chosen = next((each for name in preferred for each in outcomes if each.outcome == name), None)
-    if chosen is not None and _still(chosen):
-        yield f"no {chosen.outcome} changes within any subject, whatever was set; {_FIX}."
-
-
-def _still(answered: TransectOutcome) -> bool:
-    values = answered.values.reshape(len(answered.values), -1)
+def _unchanging(study: Findings, answers: Answers) -> Iterator[str]:
+    """That nothing which was set changes the target's score at all: it does not look at what was changed."""
+    if not study.design.levels:
+        return
+    values = answers.scores.reshape(study.design.subjects, -1)
     known = np.isfinite(values)
-    if known.sum() < FEWEST or (known.sum(axis=1) < 2).all():
-        return False
+    compared = known.sum(axis=1) >= 2
+    if compared.sum() < FEWEST:
+        return
     low = np.min(values, axis=1, where=known, initial=np.inf)
     high = np.max(values, axis=1, where=known, initial=-np.inf)
-    return bool((low >= high).all())
+    if (low >= high)[compared].all():
+        subjects = counted(int(compared.sum()), "subject")
+        yield f"no score changes within any of {subjects}, whatever was set; {_FIX}."
 
 
 def _assumed(target: TargetEntry) -> Iterator[str]:

@@ -82,7 +82,8 @@ def _common_margin(document: Document, verdict: str) -> Markup:
     results = document.results
     places = [i for i, entry in enumerate(results.verdicts) if entry.verdict == verdict and not entry.check]
     units = {_unit(results, results.verdicts[i]) for i in places}
-    if units != {"proportion"} or len({results.verdicts[i].margin for i in places}) != 1:
+    margins = {results.verdicts[i].margin for i in places}
+    if units != {"proportion"} or len(margins) != 1 or None in margins:
         return Markup()
     return _margin(document, places[0])
 
@@ -228,32 +229,40 @@ def _end(row: ComparedEntry, attribute: int, end: int) -> float:
 
 def _sides(document: Document, study: int, row: ComparedEntry, cells: dict[tuple[int, int], int]) -> list[Markup]:
     """At either end of the attribute that sets the scene, the rates at both ends of the other; the larger gap first."""
-    rates = document.results.rates
-    value = {corner: rates[place].rate or 0.0 for corner, place in cells.items()}
-    gaps = {
-        (scene, end): abs(value[(end, 1) if scene == 0 else (1, end)] - value[(end, 0) if scene == 0 else (0, end)])
-        for scene in (0, 1)
-        for end in (0, 1)
-    }
-    scene, first = max(gaps, key=lambda key: gaps[key])
-    return [_side(document, study, row, cells, scene, end) for end in (first, 1 - first)]
+    value = {corner: document.results.rates[place].rate or 0.0 for corner, place in cells.items()}
+    gaps = {(scene, end): _gap(value, scene, end) for scene in (0, 1) for end in (0, 1)}
+    scene, first = max(gaps, key=lambda key: abs(gaps[key]))
+    order = (1, 0) if gaps[scene, first] > 0 else (0, 1)  # the higher rate first, and the same order on either side
+    return [_side(document, study, row, cells, (scene, end), order) for end in (first, 1 - first)]
+
+
+def _corner(scene: int, end: int, other: int) -> tuple[int, int]:
+    """The corner where the attribute that sets the scene is at `end` and the other attribute at `other`."""
+    return (end, other) if scene == 0 else (other, end)
+
+
+def _gap(value: dict[tuple[int, int], float], scene: int, end: int) -> float:
+    return value[_corner(scene, end, 1)] - value[_corner(scene, end, 0)]
 
 
 def _side(
-    document: Document, study: int, row: ComparedEntry, cells: dict[tuple[int, int], int], scene: int, end: int
+    document: Document,
+    study: int,
+    row: ComparedEntry,
+    cells: dict[tuple[int, int], int],
+    at: tuple[int, int],
+    order: tuple[int, int],
 ) -> Markup:
-    other = 1 - scene
-    corners = [(end, 1), (end, 0)] if scene == 0 else [(1, end), (0, end)]
-    order = sorted((0, 1), key=lambda at: -(document.results.rates[cells[corners[at]]].rate or 0.0))
-    corners = [corners[at] for at in order]
-    style = rate_style(row.unit)
+    scene, end = at
+    other, style = 1 - scene, rate_style(row.unit)
     sign = " %" if style == "percent" else ""
-    numbers = [document.number(pointer("rates", cells[corner], "rate"), style) for corner in corners]
-    names = [level(document, study, row.attributes[other], _end(row, other, 1 - at), "") for at in order]
+    places = [pointer("rates", cells[_corner(scene, end, side)], "rate") for side in order]
+    names = [level(document, study, row.attributes[other], _end(row, other, side), "") for side in order]
     return Markup("with {} {}, {}{} at {} {} against {}{} at {}").format(
         spaced(row.attributes[scene]),
         level(document, study, row.attributes[scene], _end(row, scene, end), ""),
-        numbers[0], sign, spaced(row.attributes[other]), names[0], numbers[1], sign, names[1],
+        document.number(places[0], style), sign, spaced(row.attributes[other]), names[0],
+        document.number(places[1], style), sign, names[1],
     )  # fmt: skip
 
 
