@@ -54,7 +54,7 @@ def test_where_nothing_differs_a_difference_is_found_in_at_most_five_per_cent(su
 def test_the_subjects_that_are_said_to_be_needed_can_tell():
     """With the stated number a difference of the margin is found, and none is shown to be none, in 90 % or more."""
     rng = np.random.default_rng(11)
-    spread = np.std(table(rng, 20_000, (0.1, 0.1, 0.1)).mean(axis=1) @ [-1.0, 0.0, 1.0])
+    spread = np.std(table(rng, 20_000, (0.1, 0.125, 0.15)).mean(axis=1) @ [-1.0, 0.0, 1.0])
     needed = subjects_to_tell(MARGIN, float(spread), family=3)
     found = np.mean([verdict_on_tone(table(rng, needed, (0.1, 0.125, 0.15))) == "found" for _ in range(200)])
     none = np.mean([verdict_on_tone(table(rng, needed, (0.1, 0.1, 0.1))) == "no difference" for _ in range(200)])
