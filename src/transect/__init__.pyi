@@ -2,6 +2,7 @@ from . import effects as effects
 from . import generators as generators
 from . import targets as targets
 from . import testing as testing
+from .analysis.requirements.records import Requirement as Requirement
 from .cli.study import study as study
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
@@ -14,6 +15,7 @@ from .jobs.audit.request import RunSettings as RunSettings
 from .jobs.audit.request import VerificationSettings as VerificationSettings
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
+from .jobs.check.run import check as check
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from transect.effects.intervals import paired_score_interval
 from transect.effects.samples import Measure
-from transect.effects.verdicts import judge, largest, outermost, subjects_by_interval, subjects_to_tell
+from transect.effects.verdicts import judge, largest, outermost, pairs_of_levels, subjects_by_interval, subjects_to_tell
 
 MISS, SCORE = Measure("t", "miss", "proportion", True), Measure("t", "score", "score", False)
 
@@ -32,7 +32,7 @@ def test_the_outermost_ends_are_those_of_all_pairs_of_levels():
         up = sum(1 for row in y if row[second] == 1 and row[first] == 0)
         down = sum(1 for row in y if row[second] == 0 and row[first] == 1)
         ends.append([float(end) for end in paired_score_interval(up, down, 200, confidence=0.9)])
-    low, high = outermost(y, 0, MISS)
+    low, high = outermost(pairs_of_levels(y, 0, MISS))
     assert low == pytest.approx(min(end for end, _ in ends), abs=1e-9)
     assert high == pytest.approx(max(end for _, end in ends), abs=1e-9)
 
@@ -41,11 +41,11 @@ def test_a_level_between_the_ends_counts():
     """The last level equals the first, and the middle one differs in every tenth subject."""
     y = np.zeros((400, 3))
     y[:40, 1] = 1
-    low, high = outermost(y, 0, MISS)
+    low, high = outermost(pairs_of_levels(y, 0, MISS))
     assert high > 0.1
     assert low < -0.1
     assert judge(False, low, high, 0.05) == "cannot tell"
-    ends = outermost(y[:, [0, 2]], 0, MISS)
+    ends = outermost(pairs_of_levels(y[:, [0, 2]], 0, MISS))
     assert judge(False, *ends, 0.05) == "no difference"
 
 
@@ -54,13 +54,13 @@ def test_the_other_attributes_cells_are_averaged():
     rng = np.random.default_rng(2)
     y = rng.normal(size=(50, 2, 2))
     mean = y.mean(axis=1)
-    assert outermost(y, 1, SCORE) == pytest.approx(outermost(mean, 0, SCORE))
+    assert outermost(pairs_of_levels(y, 1, SCORE)) == pytest.approx(outermost(pairs_of_levels(mean, 0, SCORE)))
 
 
 def test_a_pair_without_an_interval_withholds_both_ends():
     y = np.full((30, 2), np.nan)
     y[:, 0] = 0.3
-    low, high = outermost(y, 0, SCORE)
+    low, high = outermost(pairs_of_levels(y, 0, SCORE))
     assert math.isnan(low)
     assert math.isnan(high)
 

@@ -5,7 +5,7 @@ import pytest
 
 from transect.effects.analysis import adjust, analyse_transects
 from transect.effects.samples import Measure
-from transect.effects.verdicts import judge, outermost, subjects_to_tell
+from transect.effects.verdicts import judge, outermost, pairs_of_levels, subjects_to_tell
 from transect.records import Attribute, Design
 
 MARGIN = 0.05
@@ -28,7 +28,7 @@ def verdict_on_tone(y):
     design = Design(LEVELS, subjects=len(y))
     effects = adjust(analyse_transects(y, np.full(y.shape, "", object), design, KNOWN, MEASURE, max_order=0).effects)
     significant = any(effect.p_adjusted <= 0.05 for effect in effects if effect.attribute == "tone")
-    return judge(significant, *outermost(y, 1, MEASURE), MARGIN)
+    return judge(significant, *outermost(pairs_of_levels(y, 1, MEASURE)), MARGIN)
 
 
 @pytest.mark.slow

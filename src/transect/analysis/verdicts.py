@@ -18,6 +18,7 @@ from transect.effects.verdicts import (
     judge,
     largest,
     outermost,
+    pairs_of_levels,
     subjects_by_interval,
     subjects_to_tell,
 )
@@ -147,7 +148,7 @@ def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Ag
     answered = next((each for each in study.answered if (each.target, each.outcome) == (target, outcome)), None)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
-        return outermost(answered.values, axis, answered.measure, seed=study.design.seed)
+        return outermost(pairs_of_levels(answered.values, axis, answered.measure, seed=study.design.seed))
     if again is None or not contrasts:
         return math.nan, math.nan
     bounds = [again(name, effect, EQUIVALENCE) for effect in contrasts]

@@ -1,7 +1,7 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-4 a study waits for people, 130 interrupted (rerun the command to resume).
+4 a study waits for people, 130 interrupted (rerun the command to resume); of requirements 1 violated, 4 not shown.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from transect.errors import BadInput, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
+from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.invert.command import invert
@@ -55,6 +56,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
     audit,
     report,
+    check,
     study,
     plan,
     search,

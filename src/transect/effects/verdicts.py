@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -47,36 +48,65 @@ def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
     return "no difference" if -margin < low and high < margin else "cannot tell"
 
 
-def outermost(
+@final
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The difference between two levels of an attribute, by their positions: the second minus the first."""
+
+    first: int
+    second: int
+    estimate: float
+    low: float
+    high: float
+    n_subjects: int
+
+
+def pairs_of_levels(
     values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, confidence: float = EQUIVALENCE, seed: int = 0
-) -> tuple[float, float]:
-    """The lowest and highest end of the intervals of all pairs of levels along an axis of a transect.
+) -> tuple[Pair, ...]:
+    """The difference of every pair of levels along an axis of a transect, with its interval.
 
     values: outcomes [n, *shape], NaN without a valid answer. axis: of the shape, 0 for the first attribute. Of a pair,
     each subject's difference is the mean over the other attributes' cells. NaN where a pair has no interval.
 
-    >>> y = np.array([[0.0, 0.0, 0.0]] * 100)
-    >>> low, high = outermost(y, 0, Measure("t", "miss"))
-    >>> round(high, 4)  # z² / (100 + z²) with z = 1.645
+    >>> pairs_of_levels(np.zeros((100, 3)), 0, Measure("t", "miss"))[0].high.__round__(4)  # z² / (100 + z²), z = 1.645
     0.0263
     """
-    grid = np.moveaxis(values, axis + 1, 1).reshape(len(values), values.shape[axis + 1], -1)
-    pairs = list(itertools.combinations(range(grid.shape[1]), 2))
-    differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in pairs], axis=1)
+    grid = by_level(values, axis)
+    chosen = list(itertools.combinations(range(grid.shape[1]), 2))
+    differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
     rates = np.array([_mean(grid[:, level]) for level in range(grid.shape[1])])
     rare = np.minimum(rates, 1 - rates)
     bounds = mean_difference_interval(
         differences,
         binary=measure.is_binary,
-        base=np.array([min(rare[first], rare[second]) for first, second in pairs]),
-        pairs=np.full(len(pairs), float(grid.shape[2])),
+        base=np.array([min(rare[first], rare[second]) for first, second in chosen]),
+        pairs=np.full(len(chosen), float(grid.shape[2])),
         confidence=confidence,
         seed=seed,
     )
-    return float(bounds.low.min()), float(bounds.high.max())
+    known = np.isfinite(differences)
+    return tuple(
+        Pair(*pair, _mean(differences[:, k]), float(bounds.low[k]), float(bounds.high[k]), int(known[:, k].sum()))
+        for k, pair in enumerate(chosen)
+    )
 
 
-def _mean(cells: Float[np.ndarray, "n c"]) -> float:
+def by_level(values: Float[np.ndarray, "n ..."], axis: int) -> Float[np.ndarray, "n levels cells"]:
+    """Outcomes of a transect with the levels of one attribute first and the other attributes' cells behind."""
+    return np.moveaxis(values, axis + 1, 1).reshape(len(values), values.shape[axis + 1], -1)
+
+
+def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """The lowest and the highest end of the intervals of some pairs of levels; NaN where one has none.
+
+    >>> outermost([Pair(0, 1, 0.0, -0.1, 0.1, 9), Pair(0, 2, 0.1, 0.0, 0.2, 9)])
+    (-0.1, 0.2)
+    """
+    return float(np.min([pair.low for pair in pairs])), float(np.max([pair.high for pair in pairs]))
+
+
+def _mean(cells: Float[np.ndarray, " ..."]) -> float:
     known = cells[np.isfinite(cells)]
     return float(known.mean()) if len(known) else math.nan
 

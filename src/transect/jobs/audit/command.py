@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,6 +39,10 @@ from transect.console.target_options import (
     TaskName,
     Timeout,
 )
+from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from transect.analysis.requirements.records import Requirement
 
 _experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "Observation", "Outcomes", "Limits"))
 
@@ -204,6 +209,13 @@ def audit(
             help="Print the number of images and calls, with the negative control, and the maximum cost, and stop.",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Judge the run by the tables [[require]] of --config. Exit code 1: one is violated; 4: not shown.",
+        ),
+    ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -220,9 +232,31 @@ def audit(
     if isinstance(names := settings.get("labels"), str):
         settings["labels"] = tuple(name.strip() for name in names.split(","))
     stored = {} if config is None else read_settings(config)
+    required = _required(config) if settings.pop("check", False) else ()
     request = with_settings(AuditRequest(), {**stored, **{k: v for k, v in settings.items() if k != "config"}})
     if request.run.dry_run:
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
     result = run.audit(None, request)
     show(result, request.run.json, *result.blocks(), page=result.page)
+    if required:
+        _check(result.folder, required, request.run.json)
+
+
+def _required(config: Path | None) -> Sequence[Requirement]:
+    """The requirements beside the settings. Raises BadInput before anything is rendered."""
+    from transect.analysis.requirements import reading
+
+    if config is None:
+        raise BadInput("--check: expected --config FILE with tables [[require]], got no file; give --config")
+    return reading.read(config)
+
+
+def _check(folder: Path, required: Sequence[Requirement], as_json: bool) -> None:
+    from transect.analysis.requirements.result import check_run, write_outputs
+
+    result = check_run(folder, required)
+    write_outputs(result)
+    if not as_json:
+        show(result, False, result.headline(), result.rows())
+    raise typer.Exit(result.exit_code)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from transect.analysis.requirements.reading import TABLE
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
 from transect.runs import toml_files
@@ -29,6 +30,8 @@ def read_settings(path: str | Path) -> dict[str, object]:
     tables = toml_files.parse(toml_files.read_text(Path(path)), f"--config {path}")
     settings: dict[str, object] = {}
     for name, value in tables.items():
+        if name == TABLE:
+            continue  # requirements beside the settings: analysis.requirements reads them
         if name in SECTIONS:
             settings |= _section(str(path), name, value)
         else:
