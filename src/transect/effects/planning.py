@@ -20,6 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from transect.effects import flip_power
 from transect.errors import BadInput
+from transect.runs.wording import counted
 
 SOURCES: Final = (
     "McNemar 1947, Note on the sampling error of the difference between correlated proportions, doi:10.1007/BF02295996",
@@ -29,6 +30,8 @@ SOURCES: Final = (
 MOST_SUBJECTS: Final = 10_000_000
 LARGEST_EXACT: Final = 4000
 """Subjects up to which the power of McNemar's test is summed over its tables; beyond, the normal approximation."""
+ONE_SIDED: Final = 0.05
+"""Level of each of the two tests of equivalence."""
 CORRELATION: Final = 0.5
 """Correlation of the factor behind a subject's answers where no pilot says better."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
@@ -145,6 +148,65 @@ def plan_from_pilot(
     return Plan(
         subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
     )
+
+
+def plan_equivalence(
+    margin: float,
+    base: float,
+    *,
+    power: float = 0.9,
+    correlation: float = CORRELATION,
+    cells: int = 1,
+    targets: int = 1,
+) -> Plan:
+    """The smallest transect that shows a difference of two rates to be below a margin, where there is none.
+
+    Two one-sided tests at 5 %, as a requirement of equivalence has them. base: the rate at both levels. power: the
+    chance to show it. The other settings are those of `plan`.
+
+    Raises BadInput for values out of range, or where more than ten million subjects would be needed.
+
+    >>> plan_equivalence(0.02, 0.05).subjects  # ((1.645 + 1.645) 0.275 / 0.02)², with 0.275² = E[2 p (1 - p)] given p
+    2046
+    """
+    _check(margin, base, power, ONE_SIDED, 1, correlation, cells, targets)
+    low, high, _ = _given_factor((base, base), correlation)
+    variance = float(_WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
+    subjects = _equivalent(margin, math.sqrt(variance), power)
+    group = _equivalent(margin, math.sqrt(2 * base * (1 - base)), power)
+    assumed = (
+        f"no difference; correlation {correlation:g} between a subject's answers, {counted(cells, 'cell')} of a subject"
+    )
+    images = 2 * cells * subjects
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+
+
+def plan_equivalence_from_pilot(
+    margin: float,
+    deviation: float,
+    *,
+    images_per_subject: int,
+    unpaired_deviation: float,
+    power: float = 0.9,
+    targets: int = 1,
+) -> Plan:
+    """As `plan_equivalence`, by the spread of a pilot's differences between subjects; see `plan_from_pilot`."""
+    _check_pilot(margin, deviation, unpaired_deviation, power, ONE_SIDED, 1, targets)
+    subjects = _equivalent(margin, deviation, power)
+    group = _equivalent(margin, math.sqrt(2) * unpaired_deviation, power)
+    images = images_per_subject * subjects
+    assumed = f"no difference; differences between subjects with the pilot's standard deviation, {deviation:.3g}"
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+
+
+def _equivalent(margin: float, deviation: float, power: float) -> int:
+    """Subjects whose 90 % interval lies inside the margin with this chance; where none differs, Tango's must too."""
+    z = float(ndtri(1 - ONE_SIDED))
+    spread = ((z + float(ndtri((1 + power) / 2))) * deviation / abs(margin)) ** 2
+    n = math.ceil(max(spread, z**2 * (1 / abs(margin) - 1) if abs(margin) < 1 else 0.0, 2))
+    if n > MOST_SUBJECTS:
+        raise BadInput(f"more than {MOST_SUBJECTS:,} subjects would be needed; plan for a larger margin")
+    return n
 
 
 def paired_power(
