@@ -6,12 +6,11 @@ from scipy.special import ndtri
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from transect.effects import plan, plan_from_pilot, sign_flip
+from transect.effects.equivalence_planning import plan_equivalence, plan_equivalence_from_pilot
 from transect.effects.planning import (
     detectable,
     normal_power,
     paired_power,
-    plan_equivalence,
-    plan_equivalence_from_pilot,
     smallest,
     unpaired_power,
 )
@@ -168,11 +167,12 @@ def test_no_power_over_cells_where_the_smallest_p_is_above_alpha():
 def test_equivalence_takes_the_subjects_of_two_one_sided_tests():
     """With no correlation the variance of a difference is 2 p (1 - p); 1.645 + 1.645 deviations fit into the margin."""
     made = plan_equivalence(0.05, 0.2, correlation=0.0)
-    assert made.subjects == math.ceil((2 * norm.ppf(0.95)) ** 2 * 2 * 0.2 * 0.8 / 0.05**2)
+    by_hand = (2 * norm.ppf(0.95)) ** 2 * 2 * 0.2 * 0.8 / 0.05**2
+    assert by_hand <= made.subjects <= 1.06 * by_hand  # in steps of 5 % until enough of Tango's intervals are inside
     assert made.images == 2 * made.subjects
-    assert made.unpaired_subjects == 2 * made.subjects
+    assert made.unpaired_subjects == 2 * math.ceil(by_hand)
     assert plan_equivalence(0.05, 0.2, correlation=0.8).subjects < made.subjects
-    assert plan_equivalence(0.05, 0.2, cells=4, correlation=0.0).subjects == pytest.approx(made.subjects / 4, abs=1)
+    assert plan_equivalence(0.05, 0.2, cells=4, correlation=0.0).subjects == pytest.approx(by_hand / 4, abs=1)
 
 
 def test_where_nobody_misses_equivalence_takes_what_the_score_interval_does():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from transect.effects.planning import plan_equivalence
+from transect.effects.equivalence_planning import plan_equivalence
 from transect.effects.requirements import group_rates, increase, sizes_beyond_baseline, sizes_of_differences, status
 from transect.effects.samples import Measure
 

@@ -11,9 +11,10 @@ from jaxtyping import Float
 
 from transect.analysis import findings, finished_run
 from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.equivalence_planning import plan_equivalence_from_pilot
 from transect.effects.intervals import wilson
 from transect.effects.pilot_spread import upper_deviation, upper_share
-from transect.effects.planning import Plan, detectable, plan_equivalence_from_pilot, plan_from_pilot
+from transect.effects.planning import Plan, detectable, plan_from_pilot
 from transect.errors import BadInput
 
 
@@ -136,6 +137,7 @@ def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple
             unpaired_deviation=contrast.unpaired_deviation,
             power=power,
             targets=targets,
+            discordant=contrast.planned_discordant,
         )
         for contrast in known
     ]

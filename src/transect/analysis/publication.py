@@ -17,8 +17,9 @@ from transect import __version__
 from transect.analysis import selection
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.extending import with_always_valid
-from transect.analysis.findings import Findings, merge
+from transect.analysis.findings import Findings
 from transect.analysis.further import Further, analyse_further
+from transect.analysis.galleries import merge
 from transect.analysis.sections import build as build_sections
 from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all, leads
 from transect.analysis.warnings import warnings_of

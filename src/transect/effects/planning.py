@@ -20,7 +20,6 @@ from scipy.special import ndtr, ndtri
 
 from transect.effects import flip_power
 from transect.errors import BadInput
-from transect.runs.wording import counted
 
 SOURCES: Final = (
     "McNemar 1947, Note on the sampling error of the difference between correlated proportions, doi:10.1007/BF02295996",
@@ -30,12 +29,10 @@ SOURCES: Final = (
 MOST_SUBJECTS: Final = 10_000_000
 LARGEST_EXACT: Final = 4000
 """Subjects up to which the power of McNemar's test is summed over its tables; beyond, the normal approximation."""
-ONE_SIDED: Final = 0.05
-"""Level of each of the two tests of equivalence."""
 CORRELATION: Final = 0.5
 """Correlation of the factor behind a subject's answers where no pilot says better."""
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 @final
@@ -88,7 +85,7 @@ def plan(
     >>> result.subjects, result.images, result.unpaired_images
     (715, 1430, 1914)
     """
-    _check(effect, base, power, alpha, family, correlation, cells, targets)
+    check(effect, base, power, alpha, family, correlation, cells, targets)
     rates = base, base + effect
     level = alpha / family
 
@@ -129,7 +126,7 @@ def plan_from_pilot(
     >>> plan_from_pilot(0.05, 0.4, images_per_subject=2, unpaired_deviation=0.3).subjects
     673
     """
-    _check_pilot(effect, deviation, unpaired_deviation, power, alpha, family, targets)
+    check_pilot(effect, deviation, unpaired_deviation, power, alpha, family, targets)
     _check_discordant(effect, discordant)
     level = alpha / family
 
@@ -150,65 +147,6 @@ def plan_from_pilot(
     )
 
 
-def plan_equivalence(
-    margin: float,
-    base: float,
-    *,
-    power: float = 0.9,
-    correlation: float = CORRELATION,
-    cells: int = 1,
-    targets: int = 1,
-) -> Plan:
-    """The smallest transect that shows a difference of two rates to be below a margin, where there is none.
-
-    Two one-sided tests at 5 %, as a requirement of equivalence has them. base: the rate at both levels. power: the
-    chance to show it. The other settings are those of `plan`.
-
-    Raises BadInput for values out of range, or where more than ten million subjects would be needed.
-
-    >>> plan_equivalence(0.02, 0.05).subjects  # ((1.645 + 1.645) 0.275 / 0.02)², with 0.275² = E[2 p (1 - p)] given p
-    2046
-    """
-    _check(margin, base, power, ONE_SIDED, 1, correlation, cells, targets)
-    low, high, _ = _given_factor((base, base), correlation)
-    variance = float(_WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
-    subjects = _equivalent(margin, math.sqrt(variance), power)
-    group = _equivalent(margin, math.sqrt(2 * base * (1 - base)), power)
-    assumed = (
-        f"no difference; correlation {correlation:g} between a subject's answers, {counted(cells, 'cell')} of a subject"
-    )
-    images = 2 * cells * subjects
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
-
-
-def plan_equivalence_from_pilot(
-    margin: float,
-    deviation: float,
-    *,
-    images_per_subject: int,
-    unpaired_deviation: float,
-    power: float = 0.9,
-    targets: int = 1,
-) -> Plan:
-    """As `plan_equivalence`, by the spread of a pilot's differences between subjects; see `plan_from_pilot`."""
-    _check_pilot(margin, deviation, unpaired_deviation, power, ONE_SIDED, 1, targets)
-    subjects = _equivalent(margin, deviation, power)
-    group = _equivalent(margin, math.sqrt(2) * unpaired_deviation, power)
-    images = images_per_subject * subjects
-    assumed = f"no difference; differences between subjects with the pilot's standard deviation, {deviation:.3g}"
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
-
-
-def _equivalent(margin: float, deviation: float, power: float) -> int:
-    """Subjects whose 90 % interval lies inside the margin with this chance; where none differs, Tango's must too."""
-    z = float(ndtri(1 - ONE_SIDED))
-    spread = ((z + float(ndtri((1 + power) / 2))) * deviation / abs(margin)) ** 2
-    n = math.ceil(max(spread, z**2 * (1 / abs(margin) - 1) if abs(margin) < 1 else 0.0, 2))
-    if n > MOST_SUBJECTS:
-        raise BadInput(f"more than {MOST_SUBJECTS:,} subjects would be needed; plan for a larger margin")
-    return n
-
-
 def paired_power(
     n: int, rates: tuple[float, float], *, alpha: float = 0.05, correlation: float = CORRELATION, cells: int = 1
 ) -> float:
@@ -220,14 +158,14 @@ def paired_power(
     >>> round(paired_power(20, (0.0, 0.5)), 4)  # all of at least 6 discordant pairs go one way: P(Bin(20, 1/2) >= 6)
     0.9793
     """
-    low, high, conditional = _given_factor(rates, correlation)
+    low, high, conditional = given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
-        return _mcnemar_power(n, float(_WEIGHTS @ (high * (1 - low))), float(_WEIGHTS @ (low * (1 - high))), alpha)
+        return _mcnemar_power(n, float(WEIGHTS @ (high * (1 - low))), float(WEIGHTS @ (low * (1 - high))), alpha)
     if cells > 1 and n <= flip_power.MOST_SUBJECTS:
         return flip_power.averaged_power(n, rates, correlation, cells, alpha)
     mean = rates[1] - rates[0]
-    within = float(_WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
-    square = float(_WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
+    within = float(WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
+    square = float(WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
     variance = square - mean**2
     return _flip_power(mean, variance, square, n, alpha)
 
@@ -279,7 +217,7 @@ def smallest(reached: Callable[[int], float], power: float) -> int:
     return (below[-1] + 1) if below else high
 
 
-def _given_factor(
+def given_factor(
     rates: tuple[float, float], correlation: float
 ) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
     """Both rates, and their difference, at each node of the shared factor; the nodes' weights sum to 1."""
@@ -333,9 +271,10 @@ def _difference_power(effect: float, deviation: float, n: int, alpha: float, dis
     return _mcnemar_power(n, (share + gap) / 2, (share - gap) / 2, alpha)
 
 
-def _check(
+def check(
     effect: float, base: float, power: float, alpha: float, family: int, correlation: float, cells: int, targets: int
 ) -> None:
+    """Raises BadInput for a setting of a plan from rates that is out of range."""
     _check_test(power, alpha, family, targets)
     if not 0 <= base <= 1:
         raise BadInput(f"base: expected a rate from 0 to 1, got {base:g}; give the rate at the first level")
@@ -350,9 +289,10 @@ def _check(
         raise BadInput(f"cells: expected at least 1, got {cells}; count the combinations of the other attributes")
 
 
-def _check_pilot(
+def check_pilot(
     effect: float, deviation: float, unpaired: float, power: float, alpha: float, family: int, targets: int
 ) -> None:
+    """Raises BadInput for a setting of a plan from a pilot that is out of range."""
     _check_test(power, alpha, family, targets)
     if not (math.isfinite(effect) and effect != 0):
         raise BadInput(f"effect: expected a difference other than 0, got {effect:g}; give the smallest worth finding")

@@ -9,7 +9,8 @@ from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
-from transect.effects.planning import CORRELATION, Plan, plan_equivalence
+from transect.effects.equivalence_planning import plan_equivalence
+from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
 from transect.reports.short_page import ShortPageResult
@@ -104,8 +105,8 @@ def plan(
     """How many subjects, images and calls an effect needs, and what a transect saves against unpaired images.
 
     effect: the smallest difference worth detecting, of rates, or in the unit of the pilot's outcome. margin: what a
-    requirement allows, in place of effect: the plan is for showing that there is no larger difference. base: the rate at
-    the first level. power: the chance to detect the effect. family: tests that share alpha; default 1, or those of the
+    requirement allows, in place of effect: the plan is for showing that there is no larger difference. base: the rate
+    at the first level. power: the chance to do so. family: tests that share alpha; default 1, or those of the
     pilot. correlation: of a subject's answers, from 0 to below 1; default 0.5. cells: combinations of other attributes
     at which each subject is shown; default 1. targets: models that see each image. pilot: a finished run that shows
     how much subjects differ, in place of base, correlation, cells and targets.
