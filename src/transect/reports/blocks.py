@@ -93,12 +93,13 @@ class Row:
 @final
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """Rows of a common axis. unit: text at the right end of the axis."""
+    """Rows of a common axis. unit: text at the right end of the axis. style: a class of the style sheet."""
 
     caption: str
     ticks: Sequence[Tick]
     rows: Sequence[Row]
     unit: str = ""
+    style: str = ""
 
 
 @final

@@ -145,7 +145,11 @@ def _dots(block: DotPlot) -> Markup:
     ends = tag("span", class_="label"), tag("span", block.unit, class_="value fine")
     axis = tag("div", ends[0] + ticks(block.ticks) + ends[1], class_="effect axis", aria_hidden="true")
     caption = tag("figcaption", block.caption) if block.caption else Markup()
-    return tag("figure", joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]), class_="forest")
+    return tag(
+        "figure",
+        joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]),
+        class_=f"forest {block.style}".strip(),
+    )
 
 
 def _row(row: Row) -> Markup:
