@@ -111,30 +111,41 @@ def page_of(numbers: MitigateNumbers) -> Page:
 
 
 def _answers(doc: WrittenDocument) -> Iterator[Markup]:
-    yield Markup(
-        "From the answers of the model without mitigation (macro F₁ {} %), a new attacker guesses the class correctly "
-        "{} % of the time, with all classes weighted equally: {} points more than from answers with as many random "
-        "errors."
-    ).format(
-        doc.interval("/mitigations/0/f1"),
-        doc.interval("/mitigations/0/model_leakage"),
-        doc.interval("/mitigations/0/amplification", signed=True),
-    )
-    for at in doc.places("/mitigations"):
-        if doc.value(f"{at}/good_trade"):
-            left, lost = (doc.interval(f"{at}/{name}", signed=True) for name in ("amplification", "f1_lost"))
-            yield Markup("{} lowers Δ by half or more, to {}; points of F₁ lost: {}.").format(
-                doc.text(f"{at}/name"), left, lost
-            )
-    verdicts = [row["good_trade"] for row in doc.value("/mitigations")[1:]]
-    if True not in verdicts:
-        yield Markup("No mitigation is shown to lower Δ by half within the accepted cost in F₁.")
-    if None in verdicts:
-        undecided = Markup(
-            "{}: the intervals over seeds do not decide whether Δ is halved within the accepted cost in F₁."
+    """What is shown to work, what is not decided, and where the model starts; nothing is named without intervals."""
+    others = doc.places("/mitigations")[1:]
+    by_verdict = {
+        verdict: [at for at in others if doc.value(f"{at}/good_trade") is verdict] for verdict in (True, None)
+    }
+    for at in by_verdict[True]:
+        yield Markup("<b>{}</b> at least halves what leaks: Δ is {} points, F₁ falls by {} points.").format(
+            doc.text(f"{at}/name"), _signed(doc, f"{at}/amplification"), doc.interval(f"{at}/f1_lost", signed=True)
         )
-        names = [doc.text(f"{at}/name") for at in doc.places("/mitigations") if doc.value(f"{at}/good_trade") is None]
-        yield undecided.format(Markup(", ").join(names))
+    if not by_verdict[True]:
+        yield Markup("No mitigation is shown to halve what leaks (Δ) at an accepted cost in F₁.")
+    if by_verdict[None]:
+        yield _undecided(doc, by_verdict[None])
+    yield Markup(
+        "Without mitigation, an attacker guesses the class from the answers in {} % of cases, all classes weighted "
+        "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {} %."
+    ).format(
+        doc.interval("/mitigations/0/model_leakage"),
+        _signed(doc, "/mitigations/0/amplification"),
+        doc.interval("/mitigations/0/f1"),
+    )
+
+
+def _signed(doc: WrittenDocument, place: str) -> Markup:
+    return doc.interval(place, signed=True)
+
+
+def _undecided(doc: WrittenDocument, open_: Sequence[str]) -> Markup:
+    """Mitigations that may or may not be a good trade: for want of intervals, or because these hold both answers."""
+    names = Markup(", ").join(doc.text(f"{at}/name") for at in open_)
+    if len(doc.value("/mitigations/0/seeds")) < 2:
+        why = "one seed gives no interval, so that any difference may be chance; give at least three seeds"
+    else:
+        why = "the intervals over seeds hold both answers; more seeds make them narrower"
+    return Markup("Not decided for {}: {}.").format(names, why)
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:

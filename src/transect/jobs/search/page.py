@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.jobs.search.gallery import gallery
+from transect.jobs.search.gallery import gallery, strip
 from transect.jobs.search.numbers import AnswerFaces, FailurePicture, SearchNumbers
 from transect.jobs.search.results import verb_of
 from transect.reports import builder
@@ -55,7 +55,7 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures:
     """What the page shows. faces: mean pictures of right and of wrong answers; pictures: failures."""
     doc = WrittenDocument(plain(numbers))
     parts = [
-        summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *_cautions(doc)),
+        summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *strip(pictures, numbers.failures), *_cautions(doc)),
         Part("regions", "Regions", tuple(_regions(doc))),
         Part("failures", "Failures", tuple(gallery(pictures, numbers.failures))),
         Part("maps", "Maps", tuple(_maps(doc))),
@@ -83,22 +83,22 @@ def _answer(doc: WrittenDocument, verb: str) -> Markup:
         return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {}.").format(
             doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97 %"), fresh, verb, overall
         )
-    return Markup("No region: {}. Over the searched space it {} {}, from {}.").format(
-        doc.text("/regions_reason"), verb, overall, doc.counted("/estimate/n", "call")
+    return Markup("Over the searched space it {} {}, from {}. No region stands out: {}.").format(
+        verb, overall, doc.counted("/estimate/n", "call"), doc.text("/regions_reason")
     )
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Block]:
     for section in doc.places("/sections"):
         yield from (Paragraph(doc.text(warning), "notice") for warning in doc.places(f"{section}/warnings"))
-    facts = [(words, doc.number(f"/{key}", "count")) for words, key in _FACTS.items()]
-    yield Facts([*facts, ("cost", doc.number("/cost"))])
     yield Paragraph(
         "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them. "
         "Attributes are appearances as an onlooker sees them, never identities. Attributes that were not varied were "
         "not searched.",
         "note",
     )
+    facts = [(words, doc.number(f"/{key}", "count")) for words, key in _FACTS.items()]
+    yield Facts([*facts, ("cost", doc.number("/cost"))])
 
 
 def _regions(doc: WrittenDocument) -> Iterator[Block]:
