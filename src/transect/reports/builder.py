@@ -27,6 +27,7 @@ from transect.reports.blocks import (
 )
 from transect.reports.drawing.svg import joined, tag, ticks
 from transect.reports.environment import data_address, render
+from transect.reports.saving import savable
 from transect.runs.folder import write_atomically, write_json
 
 _EMPTY = Markup(" ")
@@ -89,11 +90,12 @@ def _block(block: Block) -> Markup:
         case TextTable():
             return _table(block)
         case DotPlot():
-            return _dots(block)
+            return savable(_dots(block), block.numbers)
         case Plot():
-            return _plot(block)
+            return savable(_plot(block), block.numbers)
         case Plots():
-            return tag("div", joined(_plot(plot, "panel") for plot in block.plots), class_=block.style)
+            plots = joined(_plot(plot, "panel") for plot in block.plots)
+            return savable(block.key + tag("div", plots, class_=block.style), block.numbers)
         case _:
             return _enclosing(block)
 

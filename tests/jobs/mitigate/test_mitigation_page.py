@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from report_reader import loose_digits, number_faults, parse, text_faults
 
-from transect.jobs.mitigate.page import covering_tightly, plane, write
+from transect.jobs.mitigate.page import write
+from transect.jobs.mitigate.planes import covering_tightly, plane
 from transect.mitigation.data import TaskData
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config

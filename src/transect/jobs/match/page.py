@@ -26,6 +26,7 @@ from transect.jobs.match.figures import (
 )
 from transect.jobs.match.first_screen import first_screen
 from transect.jobs.match.matched_effects import matched_effects
+from transect.jobs.match.saved_numbers import histogram_numbers, joint_numbers, levels, share_numbers
 from transect.reports import builder
 from transect.reports.blocks import (
     Block,
@@ -45,6 +46,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.scales import tick_text
 from transect.reports.drawing.svg import Tick, tag
 from transect.reports.environment import data_address, decimals
+from transect.reports.saving import savable
 
 LOVE_ROWS: Final = 10
 """Rows of the love plot that are not folded: the covariates that differed most."""
@@ -115,10 +117,13 @@ def _balance(page: Content) -> Iterator[Block]:
         after = tag("b" if row.beyond else "span", decimals(row.smd_after))
         value = Markup("{} → {}").format(decimals(row.smd_before), after)
         drawn.append(Row(Markup("{}{}").format(row.name, used), track, value, row.beyond))
-    yield DotPlot("", ticks, drawn[:LOVE_ROWS], "before → after", "love")
+    caption = tag("strong", "Absolute standardized mean differences, before (hollow) and after (filled)")
+    differences = [(row.name, str(row.smd_before), str(row.smd_after)) for row in rows]
+    saved = TextTable("Balance", ("covariate", "SMD before", "SMD after"), differences)
+    yield DotPlot(caption, ticks, drawn[:LOVE_ROWS], "before → after", "love", saved)
     if rest := drawn[LOVE_ROWS:]:
         words = f"{len(rest)} more {'covariate' if len(rest) == 1 else 'covariates'}, with smaller differences before"
-        yield Folded(words, (DotPlot("", ticks, rest, "before → after", "love"),))
+        yield Folded(words, (DotPlot(caption, ticks, rest, "before → after", "love", saved),))
     yield Folded("Table of balance", (_balance_table(page),))
 
 
@@ -157,9 +162,10 @@ def _shares(page: Content) -> Iterator[Block]:
         _proportion(f"share-{number}", share.covariate, (share.before, share.after), treated, control)
         for number, share in enumerate(shares[:MOST_PANELS])
     ]
-    yield tag("div", svg.joined(panels[:PANELS]), class_="proportions")
+    yield savable(tag("div", svg.joined(panels[:PANELS]), class_="proportions"), share_numbers(page, shares[:PANELS]))
     if rest := panels[PANELS:]:
-        yield Folded(f"{len(rest)} more", (tag("div", svg.joined(rest), class_="proportions"),))
+        numbers = share_numbers(page, shares[PANELS:MOST_PANELS])
+        yield Folded(f"{len(rest)} more", (savable(tag("div", svg.joined(rest), class_="proportions"), numbers),))
 
 
 def _proportion(name: str, title: str, sides: Sequence[Side | Cell], treated: str, control: str) -> Markup:
@@ -179,6 +185,7 @@ def _histograms(
     """The ends of the axis in words, and the plots."""
     edges, drawn = overlap_histograms(groups)
     ends = [decimals(edge, digits) for edge in edges]
+    numbers = histogram_numbers(edges, drawn)
     foot = tag("span", tag("span", ends[0]) + tag("span", ends[1]), class_="ends")
     plots = [
         Plot(
@@ -188,7 +195,7 @@ def _histograms(
         )
         for number, panel in enumerate(drawn)
     ]
-    return ends, Plots(plots)
+    return ends, Plots(plots, numbers=numbers)
 
 
 def _overlap(page: Content) -> Iterator[Block]:
@@ -232,17 +239,13 @@ def _joints(page: Content) -> Iterator[Block]:
         first = ", with 95 % Wilson intervals: groups may agree in each attribute and not in their combinations."
         yield _among("Share of each combination", joint.treated, joint.control, "." if place else first)
         panels = [
-            _proportion(f"joint-{place}-{number}", _levels(cells[0]), cells, joint.treated, joint.control)
+            _proportion(f"joint-{place}-{number}", levels(cells[0]), cells, joint.treated, joint.control)
             for number, cells in enumerate(zip(joint.before, joint.after, strict=True))
         ]
-        yield tag("div", svg.joined(panels), class_="proportions")
+        yield savable(tag("div", svg.joined(panels), class_="proportions"), joint_numbers(joint))
     if page.joints:
         tables = [table for joint in page.joints for table in _joint_tables(joint, several)]
         yield Folded(f"{'Tables' if several else 'Table'} of the joint distribution", tables)
-
-
-def _levels(cell: Cell) -> str:
-    return ", ".join(name if level else f"not {name}" for name, level in cell.levels.items())
 
 
 def _joint_tables(joint: Joint, several: bool) -> Iterator[Block]:
@@ -250,7 +253,7 @@ def _joint_tables(joint: Joint, several: bool) -> Iterator[Block]:
         yield Heading(when.capitalize() + (f": {joint.treated} and {joint.control}" if several else ""))
         title = f"Joint distribution {when}, {joint.treated} and {joint.control}"
         rows = [
-            (_levels(cell), *(_ranged(*side) for side in (
+            (levels(cell), *(_ranged(*side) for side in (
                 (cell.treated, cell.treated_interval), (cell.control, cell.control_interval)))
             ) for cell in cells
         ]  # fmt: skip

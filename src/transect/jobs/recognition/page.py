@@ -7,7 +7,7 @@ curves in `recognition-curves.json`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -38,7 +38,7 @@ from transect.reports.blocks import (
 )
 from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import SERIES, Interval, Tick
+from transect.reports.drawing.svg import SERIES, Interval, Tick, tag
 from transect.reports.environment import probability, significant
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
@@ -53,6 +53,8 @@ _RATES: Final = {
 }
 MEASURES: Final = {"mean distance": "mean distance", "fnmr": "FNMR, points", "fmr": "FMR, points"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
+SAVED: Final = 100
+"""Points of a line among the numbers that the page saves."""
 HEIGHT: Final = 256
 """Pixels of a plot's height."""
 
@@ -133,7 +135,6 @@ def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
         words = Markup('Threshold {} <span class="fine">{}</span>').format(significant(limit.threshold, 4), origin)
         yield Heading(words)
         for rate, title in _RATES.items():
-            yield Heading(title, 4)
             yield _rates(numbers, place, rate, title)
     for reason in dict.fromkeys(missing_intervals(numbers)):
         yield Paragraph(reason, "note")
@@ -166,7 +167,7 @@ def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> Do
         words = f"{title}: {group.group}, {TITLES[name]}"
         track = svg.track(f"rate-{place}-{rate}-{number}", words, "", grid, _marks(ends, scale, name == "matched"))
         drawn.append(Row(label, track, with_ends(ends[0], ends[1], ends[2], 100)))
-    return DotPlot("", ticks, drawn)
+    return DotPlot(tag("strong", title), ticks, drawn)
 
 
 def _marks(ends: tuple[float, ...], scale: Scale, filled: bool) -> list[Interval]:
@@ -208,11 +209,28 @@ def _curves(result: RecognitionResult) -> Iterator[Block]:
         "logarithmic), higher and further left in the second (ROC). A rate of 0 has no place on a logarithmic axis."
         + (left if len(errors["all"]) > len(shown) else "")
     )
-    yield svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
+    key = svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
+    drawn = _curve_numbers(errors, shown)
     yield Heading("DET: what a lower rate of one error costs in the other")
-    yield Plots([_plot(panel, "det", number) for number, panel in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "det", number) for number, panel in enumerate(panels)], "panels two", drawn, key)
     yield Heading("ROC: images of one person that match")
-    yield Plots([_plot(panel, "roc", number) for number, panel in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "roc", number) for number, panel in enumerate(panels)], "panels two", drawn, key)
+
+
+def _curve_numbers(errors: Mapping[str, Sequence[GroupErrors]], shown: Collection[str]) -> TextTable:
+    """Rates of the drawn groups at thresholds in equal steps of the curves; the JSON file has every threshold."""
+    rows = [
+        (TITLES[name], str(group.group), *(f"{curve[place]:.6g}" for curve in _rates_of(group)))
+        for name, groups in errors.items()
+        for group in groups
+        if group.group in shown
+        for place in np.linspace(0, len(group.curve) - 1, min(SAVED, len(group.curve))).round().astype(int).tolist()
+    ]
+    return TextTable("Curves", ("images", "group", "threshold", "FMR", "FNMR"), rows)
+
+
+def _rates_of(group: GroupErrors) -> tuple[Float[np.ndarray, " p"], ...]:
+    return group.curve, group.fmr_curve, group.fnmr_curve
 
 
 def _plot(panel: Panel, kind: str, number: int) -> Plot:

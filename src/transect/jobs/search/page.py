@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.jobs.search.gallery import gallery, strip
+from transect.jobs.search.gallery import STRIP, gallery, strip
 from transect.jobs.search.numbers import AnswerFaces, FailurePicture, SearchNumbers
 from transect.jobs.search.results import verb_of
 from transect.reports import builder
@@ -57,7 +57,7 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures:
     parts = [
         summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *strip(pictures, numbers.failures), *_cautions(doc)),
         Part("regions", "Regions", tuple(_regions(doc))),
-        Part("failures", "Failures", tuple(gallery(pictures, numbers.failures))),
+        Part("failures", "Failures", tuple(gallery(pictures, numbers.failures) if len(pictures) > STRIP else ())),
         Part("maps", "Maps", tuple(_maps(doc))),
         Part("errors", "Errors by condition", tuple(_errors(doc, faces))),
         Part("course", "Failures by calls", tuple(_course(doc))),
@@ -133,8 +133,25 @@ def _maps(doc: WrittenDocument) -> Iterator[Block]:
     if not doc.value("/maps"):
         yield Paragraph("Only one attribute was varied, so there is no pair to draw.")
         return
-    yield Plots([_map(doc, place, number) for number, place in enumerate(doc.places("/maps"))], "maps")
+    drawn = [_map(doc, place, number) for number, place in enumerate(doc.places("/maps"))]
+    yield Plots(drawn, "maps", _map_numbers(doc))
     yield Folded("Tables of the maps", [_map_table(doc, place) for place in doc.places("/maps")], long=True)
+
+
+def _map_numbers(doc: WrittenDocument) -> TextTable:
+    """Every field of every map: the ranges of both attributes, its calls and its failures."""
+    rows = [
+        (entry["x"], *_edges(entry, "x", column), entry["y"], *_edges(entry, "y", row), str(calls), str(failures))
+        for entry in doc.value("/maps")
+        for row, lines in enumerate(zip(entry["calls"], entry["failures"], strict=True))
+        for column, (calls, failures) in enumerate(zip(*lines, strict=True))
+    ]
+    return TextTable("Maps", ("across", "from", "to", "up", "up from", "up to", "calls", "failures"), rows)
+
+
+def _edges(entry: Mapping[str, Any], axis: str, number: int) -> tuple[str, str]:
+    low, high = entry[f"{axis}_edges"][number : number + 2]
+    return str(low), str(high)
 
 
 def _map(doc: WrittenDocument, place: str, number: int) -> Plot:
@@ -260,7 +277,10 @@ def _course(doc: WrittenDocument) -> Iterator[Block]:
         return
     line = tag("g", svg.course(points, height=100), class_="series s0")
     words = "The line rises with each failure that is far from those before."
-    yield svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    drawing = svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    rows = [(str(call), str(found)) for call, found in enumerate(doc.value("/curve"), start=1)]
+    numbers = TextTable("Course", ("call", "failures far apart"), rows)
+    yield Plot("Failures far apart by calls", drawing, "calls", numbers)
 
 
 def _curve(counts: list[int]) -> str:
