@@ -28,6 +28,7 @@ from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
+from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -55,6 +56,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
     audit,
     report,
+    export,
     study,
     plan,
     search,

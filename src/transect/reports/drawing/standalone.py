@@ -22,7 +22,7 @@ from transect.reports.markup_tree import Node
 WIDTH: Final = 720
 """Pixels of a figure's width."""
 _MARGIN: Final = 12
-_FONT: Final = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+FONT: Final = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _PER_LETTER: Final = 0.53
 """Widths of a letter in font sizes, on average."""
 _GAP: Final = 10
@@ -95,7 +95,7 @@ def standalone(figure: Node) -> Markup:
         width=WIDTH,
         height=height,
         viewBox=f"0 0 {WIDTH} {height}",
-        font_family=_FONT,
+        font_family=FONT,
     )
 
 
