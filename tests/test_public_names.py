@@ -14,7 +14,7 @@ JOBS = (
     "audit", "plan", "render", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
-    "audit_cost", "study", "check",
+    "audit_cost", "study", "check", "export",
 )  # fmt: skip
 
 
@@ -94,6 +94,8 @@ money: float | None = cost.numbers.cost
 opened = transect.open_run("runs/a")
 rows: int = opened.images.num_rows
 again = transect.report("runs/a", correction="max-t", shares=["clinic.csv", table], perceived=people, ratings=table)
+exported = transect.export("runs/a", "csv", Path("tables"))
+files: tuple[str, ...] = exported.numbers.files
 planned = transect.plan(0.05, 0.1, power=0.8)
 subjects: int = planned.numbers.subjects
 rendered = transect.render("sheet.png", subjects=4, vary=["glasses"])

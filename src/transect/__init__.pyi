@@ -19,6 +19,7 @@ from .jobs.check.run import check as check
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode
+from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.invert.sweep import invert_sweep as invert_sweep

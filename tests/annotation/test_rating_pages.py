@@ -218,6 +218,36 @@ def test_the_last_answer_taken_back_is_timed_from_when_it_is_shown_again(site):
     rater.context.close()
 
 
+FITZPATRICK = """
+() => {
+  const levels = document.getElementById("levels");
+  const names = ["I: very light", "II: light", "III: light brown", "IV: moderate brown", "V: dark brown", "VI: very dark"];
+  const buttons = [...names, "Cannot tell"].map(name => {
+    const button = document.createElement("button"), picture = new Image();
+    button.append(document.createElement("span"), picture);
+    button.firstChild.textContent = name;
+    picture.src = document.querySelector("#pictures img").src;
+    return button;
+  });
+  document.getElementById("question-help").textContent = "The Fitzpatrick scale. Look at the skin where it is evenly "
+    + "lit; ignore shadow and make-up.";
+  levels.replaceChildren(...buttons);
+  return [Math.max(...buttons.map(one => one.getBoundingClientRect().bottom)),
+          Math.min(...buttons.map(one => one.getBoundingClientRect().height))];
+}
+"""
+
+
+def test_a_question_with_seven_answers_and_examples_fits_a_phone(site):
+    """Each answer keeps the 44 pixels that a finger needs."""
+    rater = Page(site, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    until_single(rater)
+    bottom, height = rater.page.evaluate(FITZPATRICK)
+    assert bottom <= 844
+    assert height >= 44
+    rater.context.close()
+
+
 def test_a_phone_shows_everything_without_scrolling_sideways(site):
     rater = Page(site, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     assert rater.page.evaluate("document.documentElement.scrollWidth") <= 360

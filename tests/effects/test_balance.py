@@ -135,6 +135,8 @@ def test_the_gate_names_the_farthest_first():
     assert text.startswith("not balanced: far (+1.00), near (+0.")
     assert text.endswith("2 of 3 covariates beyond 0.1 standard deviations")
     assert verdict(found[:1]).startswith("balanced: 1 covariate within")
+    named = balance({f"c{i}": columns["far"] for i in range(7)}, rows[:4], rows[4:], (rows[:4], rows[4:]))
+    assert verdict(named).endswith("c4 (+1.00), 2 more; 7 of 7 covariates beyond 0.1 standard deviations")
 
 
 def test_effects_of_balance_have_no_interval():

@@ -10,13 +10,17 @@ import pytest
 from rating_files import csv
 
 from transect.analysis import finished_run, rater_report, reporting
+from transect.analysis.sections.answers import point
+from transect.analysis.sections.drawable import without_empty
 from transect.annotation.pictures import Pictures
 from transect.annotation.sources import source_of
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import rater_page
+from transect.jobs.annotate.agreeing import verdict
 from transect.ratings import seen as ratings
 from transect.ratings.seen import parse_rule
 from transect.reports import builder
+from transect.reports.records import Figure, Panel, Section, Series
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +149,35 @@ def test_the_report_says_what_other_raters_would_change(rated):
         assert row["estimate"] == pytest.approx(theirs.estimate)
     assert row["raters"] == 3
     assert row["standard error"] >= row["by subject alone"]
+
+
+def test_the_first_screen_says_how_far_raters_agree(rated, tmp_path):
+    """Interval of alpha by the shares that count as reliable: all above, all below, across."""
+    assert verdict(0.8, 0.9) == "raters agree reliably"
+    assert verdict(0.7, 0.9) == "raters agree well enough for tentative conclusions"
+    assert verdict(0.1, 0.6) == "raters do not agree enough to rely on"
+    assert "more answers would tell" in verdict(0.1, 0.9)
+    found = rater_report.page(rater_report.from_stored(rated))
+    text = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path).read_text()
+    first = text[text.index('id="summary"') : text.index('id="section-0"')]
+    assert first.index("% of pairs of answers are equal") < first.index('class="facts"')
+
+
+def test_what_has_no_value_is_not_drawn_and_named():
+    """A figure with a value in one of two panels and one of two labels, and a figure without any."""
+    points = [point(0.5, label="hair"), point(np.nan, label="age", reason="one answer per image")]
+    some = Panel(heading="seen", y_words="", series=[Series("all", points)])
+    none = Panel(heading="unseen", y_words="", series=[Series("all", points[1:])])
+    figures = [
+        Figure(kind="bars", title="Spread", panels=[some, none]),
+        Figure(kind="bars", title="Means", panels=[none]),
+    ]
+    made = without_empty(Section(key="raters", title="Raters", text=["First."], figures=figures))
+    assert [[panel.heading for panel in figure.panels] for figure in made.figures] == [["seen"]]
+    assert [one.label for one in made.figures[0].panels[0].series[0].points] == ["hair"]
+    assert made.text == [
+        "First.",
+        "Not drawn, since no image has the answers that it needs: Spread, age; Spread, unseen; Means.",
+    ]
+    whole = Section(key="raters", title="Raters", figures=[Figure(kind="bars", title="Spread", panels=[some])])
+    assert without_empty(without_empty(whole)) == without_empty(whole)

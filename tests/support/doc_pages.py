@@ -26,11 +26,22 @@ def smile_model() -> None:
     files.onnx_model("smile.onnx")
 
 
+SERVICES = "needs its library, which tests do not install; tests/jobs/export/test_tracking.py, where it is there"
+PIXELS = "needs resvg, which tests do not install; tests/jobs/export/test_exporting.py, where it is there"
+
 PAGES = {
     "README.md": Page(
         made=(files.package, expression),
     ),
     "examples/face_api/README.md": Page({"npm": NODE}),
+    "docs/how-to/export-results.md": Page(
+        {
+            "transect export runs/smile --to figures": PIXELS,
+            "transect export runs/smile --to mlflow": SERVICES,
+            "transect export runs/smile --to wandb": SERVICES,
+        },
+        small={"--subjects": 8},
+    ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/conditional-gan.md": Page(

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 from transect.analysis import findings, finished_run
 from transect.analysis.sections import deviations, galleries, pairs, raters, seen_along
+from transect.analysis.sections.drawable import without_empty
 from transect.analysis.sections.raters import Excluded, Rated, rated_of
 from transect.analysis.sections.seen_along import Shown
 from transect.annotation.agreement.numbers import PairFigures
@@ -241,7 +242,8 @@ def study_sections(study: RatedStudy) -> list[Section]:
     shown = [raters.section(study.name, study.rated, study.excluded, study.people)] if study.rated else []
     run = study.run
     along = seen_along.section(_shown(study.name, run), study.rated) if run is not None and run.design.levels else None
-    return [*shown, *([along] if along else []), *pairs.sections(study.name, study.pairs)]
+    every = [*shown, *([along] if along else []), *pairs.sections(study.name, study.pairs)]
+    return [without_empty(section) for section in every]
 
 
 def _shown(name: str, run: finished_run.Run) -> Shown:

@@ -29,6 +29,7 @@ from transect.jobs.audit.command import audit, demo
 from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
+from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -57,6 +58,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     audit,
     report,
     check,
+    export,
     study,
     plan,
     search,

@@ -21,6 +21,8 @@ from transect.records import Effect
 
 GATE: Final = 0.1
 """Absolute standardized mean difference up to which a covariate counts as balanced (Austin 2009)."""
+MOST_NAMED: Final = 5
+"""Covariates beyond the gate that the verdict names."""
 
 SOURCES: Final = (
     "Austin 2009, Balance diagnostics for comparing baseline covariates, doi:10.1002/sim.3697",
@@ -100,7 +102,7 @@ def balance(
 
 
 def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
-    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the farthest first.
+    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the five farthest first.
 
     A covariate whose balance cannot be measured (no pair, no value) is named with "unknown".
 
@@ -116,7 +118,8 @@ def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
         covariates = "1 covariate" if len(rows) == 1 else f"{len(rows)} covariates"
         return f"balanced: {covariates} within {gate:g} standard deviations"
     sides = {row.covariate: row.after for row in rows}
-    named = [f"{name} ({_words(sides[name])})" for name in beyond]
+    named = [f"{name} ({_words(sides[name])})" for name in beyond[:MOST_NAMED]]
+    named += [f"{len(beyond) - MOST_NAMED} more"] if len(beyond) > MOST_NAMED else []
     count = f"{len(beyond)} of {len(rows)} covariates beyond {gate:g} standard deviations"
     return f"not balanced: {', '.join(named)}; {count}"
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Final, Literal, final
 
 from markupsafe import Markup
 
 from transect.reports.document import Printer
 from transect.reports.drawing.svg import Tick
 
+_NO_KEY: Final = Markup()
 Cell = Literal["text", "interval", "difference", "points", "fixed", "count", "plain"]
 """How a cell of a table of records is printed."""
 
@@ -93,31 +94,41 @@ class Row:
 @final
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """Rows of a common axis. unit: text at the right end of the axis."""
+    """Rows of a common axis. unit: text at the right end of the axis. style: a class of the style sheet.
+
+    numbers: what is saved as its numbers, by default the rows.
+    """
 
     caption: str
     ticks: Sequence[Tick]
     rows: Sequence[Row]
     unit: str = ""
+    style: str = ""
+    numbers: TextTable | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing with a caption above and the name of its axis below."""
+    """A drawing with a caption above and the name of its axis below. numbers: what is saved as its numbers."""
 
     caption: str
     drawing: Markup
     across: str = ""
+    numbers: TextTable | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Plots:
-    """Drawings beside each other, as many as the width allows."""
+    """Drawings beside each other, as many as the width allows. numbers: what is saved as their numbers; key:
+    of their lines.
+    """
 
     plots: Sequence[Plot]
     style: str = "panels"
+    numbers: TextTable | None = None
+    key: Markup = _NO_KEY
 
 
 @final

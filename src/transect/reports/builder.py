@@ -27,6 +27,7 @@ from transect.reports.blocks import (
 )
 from transect.reports.drawing.svg import joined, tag, ticks
 from transect.reports.environment import data_address, render
+from transect.reports.saving import savable
 from transect.runs.folder import write_atomically, write_json
 
 _EMPTY = Markup(" ")
@@ -90,11 +91,12 @@ def _block(block: Block) -> Markup:
         case TextTable():
             return _table(block)
         case DotPlot():
-            return _dots(block)
+            return savable(_dots(block), block.numbers)
         case Plot():
-            return _plot(block)
+            return savable(_plot(block), block.numbers)
         case Plots():
-            return tag("div", joined(_plot(plot, "panel") for plot in block.plots), class_=block.style)
+            plots = joined(_plot(plot, "panel") for plot in block.plots)
+            return savable(block.key + tag("div", plots, class_=block.style), block.numbers)
         case _:
             return _enclosing(block)
 
@@ -146,7 +148,11 @@ def _dots(block: DotPlot) -> Markup:
     ends = tag("span", class_="label"), tag("span", block.unit, class_="value fine")
     axis = tag("div", ends[0] + ticks(block.ticks) + ends[1], class_="effect axis", aria_hidden="true")
     caption = tag("figcaption", block.caption) if block.caption else Markup()
-    return tag("figure", joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]), class_="forest")
+    return tag(
+        "figure",
+        joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]),
+        class_=f"forest {block.style}".strip(),
+    )
 
 
 def _row(row: Row) -> Markup:

@@ -15,6 +15,8 @@ from transect import __version__
 from transect.reports.document import pointer
 from transect.reports.drawing import crossed, levels, sections, shades, svg
 from transect.reports.drawing.intersections import MANY_TABLES
+from transect.reports.figure_numbers import crossing_numbers, figure_numbers
+from transect.reports.saving import savable
 from transect.reports.wording import (
     ATTRIBUTE_NOTE,
     correction_name,
@@ -96,6 +98,7 @@ def environment() -> Environment:
         extensions=["jinja2.ext.do"],
     )
     environment.filters |= {
+        "savable": savable,
         "spaced": spaced,
         "unit_words": unit_words,
         "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
@@ -107,6 +110,8 @@ def environment() -> Environment:
         "version": __version__,
         "svg": svg,
         "draw_levels": levels.draw,
+        "crossing_numbers": crossing_numbers,
+        "figure_numbers": figure_numbers,
         "draw_scatter": crossed.draw,
         "draw_panel": sections.draw,
         "draw_row": sections.draw_row,

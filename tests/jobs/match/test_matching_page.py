@@ -206,3 +206,44 @@ def test_zero_has_no_sign():
     from transect.reports.environment import decimals
 
     assert [decimals(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]
+
+
+def first_screen_of(made):
+    text = build(page_of(content_of(made)))
+    return text[text.index('id="summary"') : text.index("</section>", text.index('id="summary"'))]
+
+
+def outcomes(a, b):
+    """12 pairs of neighbours, each with a 1 and a 0 in the treatment; the outcome of the first and of the second."""
+    table = {"hat": [1, 0] * 12, "place": np.repeat(np.arange(12.0), 2), "error": np.stack([a, b], axis=1).ravel()}
+    return match(table["place"][:, None], "hat", table, covariates="place", outcomes="error")
+
+
+def test_the_first_screen_leads_with_the_effect_on_the_outcome():
+    """12 pairs: 11 differ by 1 and one by 0, so the difference is 11/12, 91.7 points; of 12 equal ones it is 0."""
+    always, never = np.ones(12), np.zeros(12)
+    summed_up = first_screen_of(outcomes(np.append(np.ones(11), 0), never))
+    assert "<b>error:</b> <b>+91.7 points</b>" in summed_up
+    assert "A difference is shown (p 0.00" in summed_up
+    assert summed_up.index("error:") < summed_up.index("Balanced: 1 covariate") < summed_up.index('class="facts"')
+    same = first_screen_of(outcomes(always, always))
+    assert "<b>0.0 points</b>" in same
+    assert "A difference is shown" not in same
+
+
+def test_without_an_outcome_the_first_screen_says_so(matched):
+    made, _ = matched
+    summed_up = first_screen_of(made)
+    assert "No effect on an outcome:</b> none was given" in summed_up
+    assert f"{made.numbers.pairs} pairs were found for {made.numbers.treated} images with male 1." in summed_up
+
+
+def test_the_love_plot_folds_all_but_the_ten_that_differed_most(matched):
+    _, folder = matched
+    table = pq.read_table(folder / "t.parquet")
+    rng = np.random.default_rng(1)
+    more = {f"c{i}": rng.normal(size=len(table)) for i in range(11)}  # with young and hat 13 covariates
+    made = match(folder / "x.npy", "male", {**table.select(["male", "young", "hat"]).to_pydict(), **more}, caliper=0.8)
+    text = build(page_of(content_of(made)))
+    assert text.count('class="forest love"') == 2
+    assert "<summary>3 more covariates, with smaller differences before</summary>" in text

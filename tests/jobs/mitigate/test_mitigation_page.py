@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from report_reader import loose_digits, number_faults, parse, text_faults
 
-from transect.jobs.mitigate.page import covering_tightly, plane, write
+from transect.jobs.mitigate.page import write
+from transect.jobs.mitigate.planes import covering_tightly, plane
 from transect.mitigation.data import TaskData
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
@@ -107,11 +108,17 @@ def test_verdicts_are_those_of_intervals_over_seeds(tmp_path):
     assert reweighed.beats_noise is False
     assert critic.f1_lost.high < 0  # F1 rises, and the page says by how much
     page = write(numbers, tmp_path).read_text()
-    assert "lowers Δ by half or more" in page
-    assert "do not decide" not in page
+    first = page[page.index('class="answer"') :]
+    assert first.index("at least halves what leaks") < first.index("Without mitigation, an attacker")
+    assert "Not decided" not in page
     one = results({name: seeds[:1] for name, seeds in found.items()})
     assert [row.good_trade for row in one.mitigations] == [False, None, None, None]
-    assert "do not decide" in write(one, tmp_path).read_text()
+    page = write(one, tmp_path).read_text()
+    assert "Not decided for" in page
+    assert "one seed gives no interval, so that any difference may be chance; give at least three seeds" in page
+    assert "No mitigation is shown to halve what leaks" in page
+    undecided = write(results(), tmp_path).read_text()
+    assert "the intervals over seeds hold both answers" in undecided
 
 
 @pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])

@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 from transect.effects.pooled_threshold import pooled_thresholds
 from transect.effects.recognition import verification
 from transect.errors import BadInput, RunFolderError
+from transect.jobs.recognition.first_screen import Rate, compared
 from transect.jobs.recognition.page import decades, panel
 from transect.records import DECLARED, Predictions, Task
 from transect.targets import as_target
@@ -309,3 +310,28 @@ def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeyp
 def test_no_image_can_be_compared():
     with pytest.raises(BadInput, match="needs at least"):
         pooled_thresholds(np.full((3, 2), np.nan), ["a", "b", "c"], ["g"] * 3, [0.5])
+
+
+def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
+    """80 % [70, 90] and 10 % [5, 15] are apart; 80 % [70, 90] and 72 % [60, 85] are not."""
+    high, low, near = Rate("a", 80, 70, 90), Rate("b", 10, 5, 15), Rate("c", 72, 60, 85)
+    apart = compared([low, high], "fnmr").striptags()
+    assert apart == (
+        "Not matched (FNMR). Most often in a: 80 % (70 to 90) of comparisons of one person’s images do not match, against "
+        "10 % (5 to 15) in b. The intervals do not overlap: these two groups differ."
+    )
+    assert "a difference is not shown" in compared([near, high], "fmr")
+    assert "it is open whether they differ" in compared([low, Rate("a", 80, np.nan, np.nan)], "fnmr")
+    assert "the only group that can be measured" in compared([high], "fnmr")
+    assert compared([], "fmr", matched=True).striptags() == (
+        "Falsely matched (FMR) among matched images. No group has the comparisons that this needs."
+    )
+
+
+def test_the_page_begins_with_the_answer(folder):
+    """At .75 a rejects 1 of 2 and b 1 of 1: the groups have one or two people each, so that nothing is sure."""
+    printed(*given_table(folder, "--embeddings", str(folder / "e.npy"), "--threshold", "0.75"))
+    text = (folder / "out" / "recognition.html").read_text()
+    summed_up = text[text.index('id="summary"') : text.index('id="errors"')]
+    assert "Most often in <b>b</b>: <b>100 %</b>" in summed_up
+    assert summed_up.index('class="answer"') < summed_up.index("Errors by group, %") < summed_up.index('class="facts"')

@@ -9,6 +9,7 @@ from transect.designs.search import History, Random, eager
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
+from transect.jobs.search.numbers import FailurePicture
 from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, summary
 from transect.records import Attribute
 from transect.reports import builder
@@ -97,6 +98,19 @@ def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     assert 'data-source="/regions/0/rate"' in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_the_first_screen_shows_failing_images():
+    """Seven failures with pictures: six stand on the first screen, before the counts; without pictures nothing does."""
+    search, asked = searched()
+    numbers = summary(search, asked, (200, 0.25))
+    pictures = [FailurePicture(call, (("tone", f"{call}"),), b"\x89PNG") for call in range(1, 8)]
+    page = builder.build(search_page.page_of(numbers, (), pictures))
+    first = page[page.index('id="summary"') : page.index('id="regions"')]
+    assert first.count("<img") == 6
+    assert f"6 of {numbers.failures} failures, far apart where possible:" in first
+    assert first.index('class="answer"') < first.index("<img") < first.index('class="facts"')
+    assert "<img" not in builder.build(search_page.page_of(numbers))
 
 
 def test_a_page_without_failures_regions_or_pairs():

@@ -10,6 +10,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from transect.jobs.annotate.agreeing import agreement
 from transect.reports import builder
 from transect.reports.blocks import Facts, Page, Paragraph, Part
 from transect.reports.document import WrittenDocument, pointer
@@ -26,6 +27,11 @@ SIDE: Final = 88
 """Pixels of a picture's longer side; larger ones are reduced, and the page says so."""
 LARGEST: Final = 4_000_000
 """Bytes of pictures on the page; galleries that find no room are counted."""
+
+_LIMITS: Final = (
+    f"Agreement says that raters see the same, not that they are right. {ATTRIBUTE_NOTE} The intervals are for other "
+    "subjects and these raters."
+)
 
 Pictures = Callable[[str, str], bytes]
 """The PNG of an image, by study and id."""
@@ -46,7 +52,7 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     return Page(
         f"What raters saw: {shown.title}",
         (
-            Part("summary", "Summary", (Facts(facts), Paragraph(ATTRIBUTE_NOTE, "note"))),
+            Part("summary", "Summary", (*agreement(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
             *section_parts(doc, sections(shown.sections), content),
             *(_gallery(doc, number, gallery, addresses) for number, gallery in enumerate(shown.galleries)),
         ),
@@ -67,7 +73,9 @@ def _gallery(
 ) -> Part:
     at = f"/galleries/{number}"
     groups = [
-        _group(doc, f"{at}/groups/{place}", group.pictures, addresses) for place, group in enumerate(gallery.groups)
+        _group(doc, f"{at}/groups/{place}", group.pictures, addresses)
+        for place, group in enumerate(gallery.groups)
+        if group.pictures
     ]
     scrolls = {"role": "region", "tabindex": 0, "aria_label": gallery.title} if gallery.layout == "by-score" else {}
     shown = tag("div", joined(groups), class_=gallery.layout, **scrolls)

@@ -233,6 +233,7 @@ def page_of(result: SweepResult) -> Page:
     up = [Tick(_HEIGHT * (1 - at), words, at) for at, words in ((0.0, "smallest"), (1.0, "largest"))]
     drawing = svg.plot("sweep", "Measures by λ", "One line per measure, from its smallest to its largest mean.", lines,
                        up=up, across=across, css="section-plot", height=_HEIGHT)  # fmt: skip
+    means = TextTable("Means by λ", *result.rows())
     key = svg.legend([(escape(MEASURES[name]), number) for number, name in enumerate(drawn)])
     return Page(
         "Inversion by λ",
@@ -241,9 +242,9 @@ def page_of(result: SweepResult) -> Page:
             Part(
                 "curves",
                 "Measures by λ",
-                (key, Plots([Plot("each from its smallest to its largest mean", drawing, "λ")])),
+                (Plots([Plot("each from its smallest to its largest mean", drawing, "λ")], numbers=means, key=key),),
             ),
-            Part("means", "Means by λ", (TextTable("Means by λ", *result.rows()),)),
+            Part("means", "Means by λ", (means,)),
         ),
         question="Which λ keeps the likeness and the person, with the layers close together?",
     )

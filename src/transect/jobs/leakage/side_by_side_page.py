@@ -173,7 +173,10 @@ def _by_f1(doc: WrittenDocument) -> Iterator[Plot]:
         Markup(' <span class="fine">dots: λ_M of the models at their F₁</span>') if marks else Markup(),
         svg.legend([(name, number) for number, (name, _) in enumerate(lines)], "span") if len(lines) > 1 else Markup(),
     )
-    yield Plot(caption, drawing, "Across: macro F₁ of the labels, %. Up: leakage, %.")
+    rows = [(name, f"{f1:g}", f"{value:g}") for name, points in lines for f1, value in points]
+    rows += [(Markup("models"), f"{f1:g}", f"{value:g}") for f1, value in _marks(doc)]
+    numbers = TextTable("Leakage by F1", ("items", "macro F1, %", "leakage, %"), rows)
+    yield Plot(caption, drawing, "Across: macro F₁ of the labels, %. Up: leakage, %.", numbers)
 
 
 def _lines(doc: WrittenDocument) -> list[tuple[Markup, list[tuple[float, float]]]]:

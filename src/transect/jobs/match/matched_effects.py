@@ -53,7 +53,7 @@ def _counted_others(page: Content) -> str:
     return f"the {len(page.numbers.groups) - 1} other groups"
 
 
-def _sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
+def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
     """A difference of an outcome: in points where it is 0 or 1."""
     if outcome.is_binary:
         return decimals(100 * value, 1) + (" points" if unit else "")
@@ -61,8 +61,8 @@ def _sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
 
 
 def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -> tuple[str, ...]:
-    estimate = _sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
-    ends = " to ".join(_sized(outcome, end, unit=False) for end in (found.low, found.high))
+    estimate = sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
+    ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
     interval = ends if math.isfinite(found.low) else found.reason
     return outcome.label, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
 
@@ -97,8 +97,8 @@ def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
 
 def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted: bool) -> tuple[str, ...]:
     test = effect.adjusted if adjusted else effect.matched
-    estimate = _sized(outcome, effect.estimate) if math.isfinite(effect.estimate) else "not estimable"
-    ends = " to ".join(_sized(outcome, end, unit=False) for end in (effect.low, effect.high))
+    estimate = sized(outcome, effect.estimate) if math.isfinite(effect.estimate) else "not estimable"
+    ends = " to ".join(sized(outcome, end, unit=False) for end in (effect.low, effect.high))
     head = (
         outcome.outcome,
         f"{effect.name}, {effect.target}",
@@ -108,6 +108,6 @@ def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted
     )
     if test is None or not math.isfinite(test.p):
         return (*head, effect.reason or (test.reason if test else ""), "–", "–", "–")
-    interval = " to ".join(_sized(outcome, end, unit=False) for end in (test.low, test.high))
-    smallest = _sized(outcome, test.smallest_found, unit=False)
-    return (*head, _sized(outcome, test.difference), interval, probability(test.p), smallest)
+    interval = " to ".join(sized(outcome, end, unit=False) for end in (test.low, test.high))
+    smallest = sized(outcome, test.smallest_found, unit=False)
+    return (*head, sized(outcome, test.difference), interval, probability(test.p), smallest)

@@ -24,11 +24,11 @@ from transect.jobs.match.figures import (
     overlap_histograms,
     share_marks,
 )
+from transect.jobs.match.first_screen import first_screen
 from transect.jobs.match.matched_effects import matched_effects
-from transect.jobs.match.numbers import MatchNumbers
+from transect.jobs.match.saved_numbers import histogram_numbers, joint_numbers, levels, share_numbers
 from transect.reports import builder
 from transect.reports.blocks import (
-    Answer,
     Block,
     DotPlot,
     Facts,
@@ -46,13 +46,12 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.scales import tick_text
 from transect.reports.drawing.svg import Tick, tag
 from transect.reports.environment import data_address, decimals
-from transect.reports.wording import ATTRIBUTE_NOTE
+from transect.reports.saving import savable
 
-_SHARES: Final = {
-    "accuracy_in_sample": "accuracy of the propensity model in-sample",
-    "accuracy_cross_validated": "cross-validated",
-    "recall": "recall of the index",
-}
+LOVE_ROWS: Final = 10
+"""Rows of the love plot that are not folded: the covariates that differed most."""
+PANELS: Final = 6
+"""Panels of shares that are not folded."""
 _NO_PICTURES: Final = "To see them, give --pictures COLUMN."
 _HIDE: Final = Markup("#r-{0}:checked ~ .cards .card:not(.reason-{0}) {{ display: none; }}\n")
 
@@ -70,16 +69,19 @@ def page_of(page: Content) -> Page:
         f"Which images with {treated} have a counterpart {'in each of' if len(numbers.groups) > 2 else 'with'} "
         f"{control} that is similar in everything else?"
     )
+    if numbers.outcomes:
+        named = ", ".join(dict.fromkeys(outcome.outcome for outcome in numbers.outcomes))
+        question = f"How does {named} differ between {treated} and {control}, where all that was measured is similar?"
     if numbers.weighted is not None:
         question = f"With which weights are images with {treated} and with {control} similar in everything else?"
     parts = (
-        Part("summary", "Summary", tuple(_summary(page))),
+        Part("summary", "Summary", tuple(first_screen(page))),
+        Part("outcomes", "Matched effects", tuple(matched_effects(page))),
         Part("balance", "Balance", tuple(_balance(page))),
         Part("shares", "Shares", tuple(_shares(page))),
         Part("overlap", "Overlap", tuple(_overlap(page))),
         Part("references", "Reference images", tuple(_references(page))),
         Part("joint", "Joint distribution", tuple(_joints(page))),
-        Part("outcomes", "Matched effects", tuple(matched_effects(page))),
         Part("pairs", "Pairs", tuple(_pairs(page))),
         Part("refused", "Images without a match", tuple(_refused(page, reasons)), "Without a match"),
     )
@@ -94,46 +96,6 @@ def page_of(page: Content) -> Page:
 
 def _percent(share: float) -> str:
     return decimals(100 * share, 1)
-
-
-def _summary(page: Content) -> Iterator[Block]:
-    numbers = page.numbers
-    verdict = Markup("<b>{}.</b>").format(numbers.verdict[0].upper() + numbers.verdict[1:])
-    yield Answer((verdict,)) if numbers.verdict.startswith("balanced") else Paragraph(verdict, "notice")
-    yield Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)])
-    warning = numbers.facts.get("warning")
-    for note in (*numbers.notes, *([str(warning)] if warning else [])):
-        yield Paragraph(note, "note")
-    yield Paragraph(
-        f"{ATTRIBUTE_NOTE} Matching makes groups similar in what was measured. What was not measured may still differ, "
-        "so differences between matched groups are associations.",
-        "note",
-    )
-
-
-def _counts(page: Content) -> Iterator[tuple[str, str]]:
-    numbers = page.numbers
-    if numbers.weighted is not None:
-        yield "images weighted", f"{numbers.weighted:,}"
-    else:
-        yield "pairs", f"{numbers.pairs:,}"
-    if numbers.dose_gap is not None:
-        yield "images", f"{numbers.treated:,}"
-        yield f"{numbers.treatment} differs by", f"{numbers.dose_gap} or more"
-    else:
-        yield f"treated ({page.groups[1]})", f"{numbers.treated:,}"
-        yield f"control ({page.groups[0]})", f"{numbers.control:,}"
-
-
-def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
-    for name, words in _SHARES.items():
-        share = numbers.facts.get(name)
-        if isinstance(share, float):
-            yield words, f"{_percent(share)} %"
-    if numbers.missing:
-        more = " …" if numbers.missing > len(numbers.missing_rows) else ""
-        rows = "row" if numbers.missing == 1 else "rows"
-        yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"
 
 
 def _balance(page: Content) -> Iterator[Block]:
@@ -155,7 +117,13 @@ def _balance(page: Content) -> Iterator[Block]:
         after = tag("b" if row.beyond else "span", decimals(row.smd_after))
         value = Markup("{} → {}").format(decimals(row.smd_before), after)
         drawn.append(Row(Markup("{}{}").format(row.name, used), track, value, row.beyond))
-    yield DotPlot("", ticks, drawn, "before → after")
+    caption = tag("strong", "Absolute standardized mean differences, before (hollow) and after (filled)")
+    differences = [(row.name, str(row.smd_before), str(row.smd_after)) for row in rows]
+    saved = TextTable("Balance", ("covariate", "SMD before", "SMD after"), differences)
+    yield DotPlot(caption, ticks, drawn[:LOVE_ROWS], "before → after", "love", saved)
+    if rest := drawn[LOVE_ROWS:]:
+        words = f"{len(rest)} more {'covariate' if len(rest) == 1 else 'covariates'}, with smaller differences before"
+        yield Folded(words, (DotPlot(caption, ticks, rest, "before → after", "love", saved),))
     yield Folded("Table of balance", (_balance_table(page),))
 
 
@@ -194,7 +162,10 @@ def _shares(page: Content) -> Iterator[Block]:
         _proportion(f"share-{number}", share.covariate, (share.before, share.after), treated, control)
         for number, share in enumerate(shares[:MOST_PANELS])
     ]
-    yield tag("div", svg.joined(panels), class_="proportions")
+    yield savable(tag("div", svg.joined(panels[:PANELS]), class_="proportions"), share_numbers(page, shares[:PANELS]))
+    if rest := panels[PANELS:]:
+        numbers = share_numbers(page, shares[PANELS:MOST_PANELS])
+        yield Folded(f"{len(rest)} more", (savable(tag("div", svg.joined(rest), class_="proportions"), numbers),))
 
 
 def _proportion(name: str, title: str, sides: Sequence[Side | Cell], treated: str, control: str) -> Markup:
@@ -214,6 +185,7 @@ def _histograms(
     """The ends of the axis in words, and the plots."""
     edges, drawn = overlap_histograms(groups)
     ends = [decimals(edge, digits) for edge in edges]
+    numbers = histogram_numbers(edges, drawn)
     foot = tag("span", tag("span", ends[0]) + tag("span", ends[1]), class_="ends")
     plots = [
         Plot(
@@ -223,7 +195,7 @@ def _histograms(
         )
         for number, panel in enumerate(drawn)
     ]
-    return ends, Plots(plots)
+    return ends, Plots(plots, numbers=numbers)
 
 
 def _overlap(page: Content) -> Iterator[Block]:
@@ -267,17 +239,13 @@ def _joints(page: Content) -> Iterator[Block]:
         first = ", with 95 % Wilson intervals: groups may agree in each attribute and not in their combinations."
         yield _among("Share of each combination", joint.treated, joint.control, "." if place else first)
         panels = [
-            _proportion(f"joint-{place}-{number}", _levels(cells[0]), cells, joint.treated, joint.control)
+            _proportion(f"joint-{place}-{number}", levels(cells[0]), cells, joint.treated, joint.control)
             for number, cells in enumerate(zip(joint.before, joint.after, strict=True))
         ]
-        yield tag("div", svg.joined(panels), class_="proportions")
+        yield savable(tag("div", svg.joined(panels), class_="proportions"), joint_numbers(joint))
     if page.joints:
         tables = [table for joint in page.joints for table in _joint_tables(joint, several)]
         yield Folded(f"{'Tables' if several else 'Table'} of the joint distribution", tables)
-
-
-def _levels(cell: Cell) -> str:
-    return ", ".join(name if level else f"not {name}" for name, level in cell.levels.items())
 
 
 def _joint_tables(joint: Joint, several: bool) -> Iterator[Block]:
@@ -285,7 +253,7 @@ def _joint_tables(joint: Joint, several: bool) -> Iterator[Block]:
         yield Heading(when.capitalize() + (f": {joint.treated} and {joint.control}" if several else ""))
         title = f"Joint distribution {when}, {joint.treated} and {joint.control}"
         rows = [
-            (_levels(cell), *(_ranged(*side) for side in (
+            (levels(cell), *(_ranged(*side) for side in (
                 (cell.treated, cell.treated_interval), (cell.control, cell.control_interval)))
             ) for cell in cells
         ]  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final
 
 from markupsafe import Markup
 
+from transect.jobs.mitigate.planes import Plane, Point, Scatter, draw, draw_labels, letter_of, plane, scatter_of
 from transect.mitigation.found_faces import FACELESS
 from transect.mitigation.numbers import MitigateNumbers
 from transect.reports import builder
@@ -29,14 +30,8 @@ from transect.reports.blocks import (
     works_cited,
 )
 from transect.reports.document import WrittenDocument
-from transect.reports.drawing import svg
-from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import Tick
 from transect.runs.plain_json import plain
 
-LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-HEIGHT: Final = 340
-SIDE: Final = 150
 _COLUMNS: Final[dict[str, tuple[str, Cell]]] = {
     "Mitigation": ("name", "text"),
     "λ_M": ("model_leakage", "interval"),
@@ -54,38 +49,6 @@ _EFFECTS: Final[dict[str, tuple[str, Cell]]] = {
 }
 
 
-@final
-@dataclass(frozen=True)
-class Point:
-    """A mitigation on a plane: per cent across and down, its letter and kind."""
-
-    index: int
-    letter: str
-    kind: str
-    x: float
-    y: float
-
-
-@final
-@dataclass(frozen=True)
-class Plane:
-    """Points with their axes; curve: a polyline through the noise."""
-
-    points: tuple[Point, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    curve: str
-
-
-@final
-@dataclass(frozen=True)
-class Scatter:
-    """F1 of each label before (across) and after (up) one mitigation; positions in per cent."""
-
-    index: int
-    points: tuple[tuple[float, float], ...]
-
-
 def write(numbers: MitigateNumbers, folder: Path) -> Path:
     """Write `mitigate.html` and return its path; the same numbers give the same bytes."""
     return builder.write(page_of(numbers), folder / "mitigate.html")
@@ -96,11 +59,11 @@ def page_of(numbers: MitigateNumbers) -> Page:
     doc = WrittenDocument(plain(numbers))
     rows = doc.value("/mitigations")
     trade, causal = plane(rows, "f1", "amplification"), plane(rows, "amplification", "changed")
-    scatters = [_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"]
+    scatters = [scatter_of(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"]
     parts = [
         summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
         Part("table", "Leakage and performance", tuple(_tables(doc)), "Table"),
-        Part("trade", "Trade-off", (_trade(trade),)),
+        Part("trade", "Trade-off", (_trade(doc, trade),)),
         Part("labels", "F₁ by label, before and after", tuple(_by_label(doc, scatters)), "Labels"),
         Part("audit", "Does less leakage mean less effect?", tuple(_audit(doc, causal)), "Audit"),
         Part("methods", "Methods", tuple(_methods(doc))),
@@ -111,30 +74,41 @@ def page_of(numbers: MitigateNumbers) -> Page:
 
 
 def _answers(doc: WrittenDocument) -> Iterator[Markup]:
-    yield Markup(
-        "From the answers of the model without mitigation (macro F₁ {} %), a new attacker guesses the class correctly "
-        "{} % of the time, with all classes weighted equally: {} points more than from answers with as many random "
-        "errors."
-    ).format(
-        doc.interval("/mitigations/0/f1"),
-        doc.interval("/mitigations/0/model_leakage"),
-        doc.interval("/mitigations/0/amplification", signed=True),
-    )
-    for at in doc.places("/mitigations"):
-        if doc.value(f"{at}/good_trade"):
-            left, lost = (doc.interval(f"{at}/{name}", signed=True) for name in ("amplification", "f1_lost"))
-            yield Markup("{} lowers Δ by half or more, to {}; points of F₁ lost: {}.").format(
-                doc.text(f"{at}/name"), left, lost
-            )
-    verdicts = [row["good_trade"] for row in doc.value("/mitigations")[1:]]
-    if True not in verdicts:
-        yield Markup("No mitigation is shown to lower Δ by half within the accepted cost in F₁.")
-    if None in verdicts:
-        undecided = Markup(
-            "{}: the intervals over seeds do not decide whether Δ is halved within the accepted cost in F₁."
+    """What is shown to work, what is not decided, and where the model starts; nothing is named without intervals."""
+    others = doc.places("/mitigations")[1:]
+    by_verdict = {
+        verdict: [at for at in others if doc.value(f"{at}/good_trade") is verdict] for verdict in (True, None)
+    }
+    for at in by_verdict[True]:
+        yield Markup("<b>{}</b> at least halves what leaks: Δ is {} points, F₁ falls by {} points.").format(
+            doc.text(f"{at}/name"), _signed(doc, f"{at}/amplification"), doc.interval(f"{at}/f1_lost", signed=True)
         )
-        names = [doc.text(f"{at}/name") for at in doc.places("/mitigations") if doc.value(f"{at}/good_trade") is None]
-        yield undecided.format(Markup(", ").join(names))
+    if not by_verdict[True]:
+        yield Markup("No mitigation is shown to halve what leaks (Δ) at an accepted cost in F₁.")
+    if by_verdict[None]:
+        yield _undecided(doc, by_verdict[None])
+    yield Markup(
+        "Without mitigation, an attacker guesses the class from the answers in {} % of cases, all classes weighted "
+        "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {} %."
+    ).format(
+        doc.interval("/mitigations/0/model_leakage"),
+        _signed(doc, "/mitigations/0/amplification"),
+        doc.interval("/mitigations/0/f1"),
+    )
+
+
+def _signed(doc: WrittenDocument, place: str) -> Markup:
+    return doc.interval(place, signed=True)
+
+
+def _undecided(doc: WrittenDocument, open_: Sequence[str]) -> Markup:
+    """Mitigations that may or may not be a good trade: for want of intervals, or because these hold both answers."""
+    names = Markup(", ").join(doc.text(f"{at}/name") for at in open_)
+    if len(doc.value("/mitigations/0/seeds")) < 2:
+        why = "one seed gives no interval, so that any difference may be chance; give at least three seeds"
+    else:
+        why = "the intervals over seeds hold both answers; more seeds make them narrower"
+    return Markup("Not decided for {}: {}.").format(names, why)
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
@@ -166,18 +140,14 @@ def _lettered_table(
     """A row per mitigation, with the letter of its marks in front."""
     table = tabulated(doc, title, "/mitigations", columns, caption)
     letters = [
-        Markup('<span class="key-letter">{}</span>').format(_letter(number)) for number in range(len(table.rows))
+        Markup('<span class="key-letter">{}</span>').format(letter_of(number)) for number in range(len(table.rows))
     ]
     rows = [(letter, *row) for letter, row in zip(letters, table.rows, strict=True)]
     numbers = [number + 1 for number in table.numbers]
     return replace(table, headings=("", *table.headings), rows=rows, numbers=numbers, names=1)
 
 
-def _letter(index: int) -> str:
-    return LETTERS[index % len(LETTERS)]
-
-
-def _trade(trade: Plane | None) -> Block:
+def _trade(doc: WrittenDocument, trade: Plane | None) -> Block:
     if trade is None:
         return Paragraph("A plot needs at least two mitigations.")
     caption = Markup(
@@ -185,7 +155,29 @@ def _trade(trade: Plane | None) -> Block:
         "noise, which any mitigation should beat; letters as in the table</span>"
     )
     drawing = draw(trade, "trade-plot", "Amplification by F₁", noise=True)
-    return Plot(caption, drawing, "Across: macro F₁, %. Up: Δ in the same format, points.")
+    across = Markup("Across: macro F₁, %. Up: Δ in the same format, points, with its interval. {}")
+    return Plot(caption, drawing, across.format(_named(doc, trade)), _plane_numbers(doc, trade, "f1", "amplification"))
+
+
+def _named(doc: WrittenDocument, shown: Plane) -> Markup:
+    """The letters of a plane and what they stand for."""
+    named = [(point.letter, doc.text(f"/mitigations/{point.index}/name")) for point in shown.points]
+    return Markup(", ").join(Markup("{} {}").format(*pair) for pair in named) + "."
+
+
+def _plane_numbers(doc: WrittenDocument, shown: Plane, across: str, up: str) -> TextTable:
+    """Both figures of each mitigation with their intervals."""
+    rows = [
+        [str(doc.value(f"/mitigations/{point.index}/name")), *_ends(doc, point, across), *_ends(doc, point, up)]
+        for point in shown.points
+    ]
+    headings = ["mitigation", *(f"{name}{end}" for name in (across, up) for end in ("", " low", " high"))]
+    return TextTable("Plane", headings, rows)
+
+
+def _ends(doc: WrittenDocument, point: Point, name: str) -> list[str]:
+    figure = doc.value(f"/mitigations/{point.index}/{name}")
+    return ["" if figure[end] is None else str(figure[end]) for end in ("estimate", "low", "high")]
 
 
 def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Block]:
@@ -197,6 +189,7 @@ def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Blo
             for number, scatter in enumerate(scatters)
         ],
         "small-multiples",
+        _label_numbers(doc),
     )
     yield Paragraph(
         "Across: F₁ of the model without mitigation; up: with it, in per cent. On the dashed line nothing changes.",
@@ -208,6 +201,16 @@ def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Blo
         for number, at in enumerate(doc.places("/labels"))
     ]
     yield TextTable("F1 by label", ("Label", *names), rows, "F₁ of each label, %", range(1, len(names) + 1))
+
+
+def _label_numbers(doc: WrittenDocument) -> TextTable:
+    """F1 of each label with each mitigation."""
+    rows = doc.value("/mitigations")
+    figures = [
+        [doc.value(f"{at}/name"), *(str(row["label_f1"][number]["estimate"]) for row in rows)]
+        for number, at in enumerate(doc.places("/labels"))
+    ]
+    return TextTable("F1 by label", ["label", *(row["name"] for row in rows)], figures)
 
 
 def _f1(doc: WrittenDocument, place: str) -> Markup:
@@ -237,7 +240,8 @@ def _audit(doc: WrittenDocument, causal: Plane | None) -> Iterator[Block]:
     yield Plot(
         Markup("<strong>Answers that change with the appearance alone, by amplification</strong>"),
         draw(causal, "causal-plot", "Answers that change, by amplification"),
-        "Across: Δ in the same format, points. Up: answers that change, %.",
+        Markup("Across: Δ in the same format, points. Up: answers that change, %. {}").format(_named(doc, causal)),
+        _plane_numbers(doc, causal, "amplification", "changed"),
     )
     caption = Markup(
         'Effects of the appearance on answers, over seeds <span class="fine">size: the mean over labels of the '
@@ -277,95 +281,3 @@ def _faceless(doc: WrittenDocument) -> Iterator[tuple[str, str]]:
     for place in doc.places("/mitigations"):
         if FACELESS in (doc.value(f"{place}/seeds") or [{"notes": {}}])[0]["notes"]:
             yield str(doc.value(f"{place}/name")), f"{place}/seeds/0/notes/{FACELESS}"
-
-
-def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
-    """The mitigations on the plane of two figures; None where fewer than two have both."""
-    known = [(i, row) for i, row in enumerate(rows) if _value(row, across) is not None and _value(row, up) is not None]
-    if len(known) < 2:
-        return None
-    x = covering_tightly(_value(row, across) for _, row in known)
-    y = covering([_value(row, up) or 0.0 for _, row in known])
-    points = tuple(
-        Point(
-            index,
-            _letter(index),
-            row["kind"],
-            round(100 * x.fraction(_value(row, across) or 0.0), 2),
-            round(100 - 100 * y.fraction(_value(row, up) or 0.0), 2),
-        )
-        for index, row in known
-    )
-    curve = sorted((p.x, p.y) for p in points if p.kind in ("plain", "noise"))
-    return Plane(
-        points,
-        tuple(Tick(100 * x.fraction(tick), tick_text(x, tick, False), tick) for tick in x.ticks),
-        tuple(Tick(HEIGHT * (1 - y.fraction(tick)), tick_text(y, tick, False), tick) for tick in y.ticks),
-        " ".join(f"{a:g},{b:g}" for a, b in curve) if len(curve) > 1 else "",
-    )
-
-
-def draw(plane: Plane, name: str, title: str, *, noise: bool = False) -> Markup:
-    """The plot of a plane, a lettered mark per mitigation. noise: whether to join those that add noise."""
-    line = svg.course(plane.curve, "noise-curve", height=100) if noise and plane.curve else Markup()
-    marks = svg.joined(_lettered(point) for point in plane.points)
-    words = "Letters as in the table."
-    content = svg.joined([line, marks])
-    return svg.plot(
-        name,
-        title,
-        words,
-        content,
-        up=plane.y_ticks,
-        across=plane.x_ticks,
-        zero=True,
-        css="lettered-plot",
-        height=HEIGHT,
-    )
-
-
-def _lettered(point: Point) -> Markup:
-    x, y = f"{point.x}%", f"{point.y}%"
-    circle = svg.tag("circle", cx=x, cy=y, r=12)
-    letter = svg.tag("text", point.letter, x=x, y=y, dy=".35em", text_anchor="middle")
-    return svg.tag("g", circle + letter, class_=f"lettered {point.kind}")
-
-
-def draw_labels(scatter: Scatter, name: str) -> Markup:
-    """F1 of each label before and after, in a square."""
-    dots = svg.joined(
-        svg.tag("circle", class_="dot", cx=round(SIDE * x / 100, 2), cy=round(SIDE * y / 100, 2), r=3.5)
-        for x, y in scatter.points
-    )
-    words = "A dot per label: before, across, and after, up; on the line nothing changes."
-    ticks = [Tick(SIDE * share, f"{100 * share:.0f}", share) for share in (0.0, 0.5, 1.0)]
-    return svg.square(name, "F1 of each label before and after", words, dots, SIDE, ticks, "diagonal")
-
-
-def covering_tightly(values: Iterable[float | None]) -> Scale:
-    """As `covering`, from near the lowest value instead of from zero.
-
-    >>> covering_tightly([71.0, 78.0]).ticks
-    (70.0, 72.0, 74.0, 76.0, 78.0)
-    """
-    known = [value for value in values if value is not None]
-    low, high = min(known), max(known)
-    shifted = covering([high - low])
-    step = shifted.ticks[1] - shifted.ticks[0]
-    start = step * (low // step)
-    count = int(-(-(high - start) // step)) or 1
-    ticks = tuple(round(start + step * place, 12) for place in range(count + 1))
-    return Scale(ticks[0], ticks[-1], ticks)
-
-
-def _value(row: Mapping[str, Any], name: str) -> float | None:
-    figure = row[name]
-    return None if figure is None else figure["estimate"]
-
-
-def _scatter(rows: list[dict[str, Any]], index: int) -> Scatter:
-    pairs = [
-        (before["estimate"], after["estimate"])
-        for before, after in zip(rows[0]["label_f1"], rows[index]["label_f1"], strict=True)
-    ]
-    return Scatter(index, tuple((a, 100 - b) for a, b in pairs if a is not None and b is not None))

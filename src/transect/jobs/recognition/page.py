@@ -7,7 +7,7 @@ curves in `recognition-curves.json`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from transect.effects.gap_changes import GapChange
 from transect.effects.recognition import GroupErrors
+from transect.jobs.recognition.first_screen import TITLES, first_screen, with_ends
 from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers, Threshold
 from transect.jobs.recognition.text import missing_intervals
 from transect.reports import builder
@@ -25,7 +26,6 @@ from transect.reports.blocks import (
     Block,
     Bullets,
     DotPlot,
-    Facts,
     Folded,
     Heading,
     Page,
@@ -38,9 +38,8 @@ from transect.reports.blocks import (
 )
 from transect.reports.drawing import svg
 from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import SERIES, Interval, Tick
+from transect.reports.drawing.svg import SERIES, Interval, Tick, tag
 from transect.reports.environment import probability, significant
-from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 
@@ -48,13 +47,14 @@ if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult
 
 CURVES: Final = "recognition-curves.json"
-TITLES: Final = {"all": "All images", "matched": "Matched images"}
 _RATES: Final = {
     "fnmr": "False non-matches (FNMR), % of comparisons of one person",
     "fmr": "False matches (FMR), % of comparisons of two people",
 }
 MEASURES: Final = {"mean distance": "mean distance", "fnmr": "FNMR, points", "fmr": "FMR, points"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
+SAVED: Final = 100
+"""Points of a line among the numbers that the page saves."""
 HEIGHT: Final = 256
 """Pixels of a plot's height."""
 
@@ -101,12 +101,9 @@ def page_of(result: RecognitionResult) -> Page:
     """What the page shows."""
     numbers = result.numbers
     still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
-    question = (
-        f"Does {numbers.embeddings} take two images of one person for two, or of two people for one, more often in one "
-        f"group{still}?"
-    )
+    question = f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?"
     parts = (
-        Part("summary", "Summary", tuple(_summary(numbers))),
+        Part("summary", "Summary", tuple(first_screen(numbers))),
         Part("errors", "Errors by group", tuple(_errors(numbers))),
         Part("curves", "Curves", tuple(_curves(result))),
         Part("differentials", "Differentials", tuple(_differentials(numbers))),
@@ -115,28 +112,6 @@ def page_of(result: RecognitionResult) -> Page:
         Part("sources", "Sources", (Bullets(numbers.sources),)),
     )
     return Page(f"Face recognition by {numbers.group}", parts, question=question)
-
-
-def _summary(numbers: RecognitionNumbers) -> Iterator[Block]:
-    compared = {name: sum(group.images for group in sample.groups) for name, sample in numbers.samples.items()}
-    facts = [("images", f"{numbers.images:,}")]
-    if len(compared) > 1:
-        facts += [(f"{TITLES[name].lower()} compared", f"{count:,}") for name, count in compared.items()]
-    limits = [significant(limit.threshold, 4) for limit in numbers.thresholds]
-    facts += [("distance", numbers.metric), ("threshold" if len(limits) == 1 else "thresholds", ", ".join(limits))]
-    yield Facts(facts)
-    yield from (Paragraph(note, "note") for note in numbers.notes)
-    for left in numbers.left_out:
-        yield Paragraph(f"Left out: {left.images:,} of {left.group} ({left.reason}).", "note")
-    yield Paragraph(ATTRIBUTE_NOTE, "note")
-
-
-def _ends(value: float, low: float, high: float, scale: float = 1) -> Markup:
-    """A number and its interval; "unknown" where it is NaN."""
-    if not math.isfinite(value) or not math.isfinite(low):
-        return escape(significant(scale * value))
-    ends = [significant(scale * end) for end in (value, low, high)]
-    return Markup('{} <span class="range">{} to {}</span>').format(*ends)
 
 
 def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
@@ -160,7 +135,6 @@ def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
         words = Markup('Threshold {} <span class="fine">{}</span>').format(significant(limit.threshold, 4), origin)
         yield Heading(words)
         for rate, title in _RATES.items():
-            yield Heading(title, 4)
             yield _rates(numbers, place, rate, title)
     for reason in dict.fromkeys(missing_intervals(numbers)):
         yield Paragraph(reason, "note")
@@ -192,8 +166,8 @@ def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> Do
         label = Markup('{} <span class="change">{}</span>').format(group.group, TITLES[name])
         words = f"{title}: {group.group}, {TITLES[name]}"
         track = svg.track(f"rate-{place}-{rate}-{number}", words, "", grid, _marks(ends, scale, name == "matched"))
-        drawn.append(Row(label, track, _ends(ends[0], ends[1], ends[2], 100)))
-    return DotPlot("", ticks, drawn)
+        drawn.append(Row(label, track, with_ends(ends[0], ends[1], ends[2], 100)))
+    return DotPlot(tag("strong", title), ticks, drawn)
 
 
 def _marks(ends: tuple[float, ...], scale: Scale, filled: bool) -> list[Interval]:
@@ -208,9 +182,9 @@ def _error_table(numbers: RecognitionNumbers) -> TextTable:
             group.group,
             TITLES[name].lower(),
             significant(at.threshold, 4),
-            _ends(at.fnmr, at.fnmr_low, at.fnmr_high, 100),
+            with_ends(at.fnmr, at.fnmr_low, at.fnmr_high, 100),
             f"{group.genuine:,}",
-            _ends(at.fmr, at.fmr_low, at.fmr_high, 100),
+            with_ends(at.fmr, at.fmr_low, at.fmr_high, 100),
             f"{group.impostor:,}",
         )
         for name, sample in numbers.samples.items()
@@ -235,11 +209,28 @@ def _curves(result: RecognitionResult) -> Iterator[Block]:
         "logarithmic), higher and further left in the second (ROC). A rate of 0 has no place on a logarithmic axis."
         + (left if len(errors["all"]) > len(shown) else "")
     )
-    yield svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
+    key = svg.legend([(escape(curve.name), curve.number) for curve in panels[0].roc])
+    drawn = _curve_numbers(errors, shown)
     yield Heading("DET: what a lower rate of one error costs in the other")
-    yield Plots([_plot(panel, "det", number) for number, panel in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "det", number) for number, panel in enumerate(panels)], "panels two", drawn, key)
     yield Heading("ROC: images of one person that match")
-    yield Plots([_plot(panel, "roc", number) for number, panel in enumerate(panels)], "panels two")
+    yield Plots([_plot(panel, "roc", number) for number, panel in enumerate(panels)], "panels two", drawn, key)
+
+
+def _curve_numbers(errors: Mapping[str, Sequence[GroupErrors]], shown: Collection[str]) -> TextTable:
+    """Rates of the drawn groups at thresholds in equal steps of the curves; the JSON file has every threshold."""
+    rows = [
+        (TITLES[name], str(group.group), *(f"{curve[place]:.6g}" for curve in _rates_of(group)))
+        for name, groups in errors.items()
+        for group in groups
+        if group.group in shown
+        for place in np.linspace(0, len(group.curve) - 1, min(SAVED, len(group.curve))).round().astype(int).tolist()
+    ]
+    return TextTable("Curves", ("images", "group", "threshold", "FMR", "FNMR"), rows)
+
+
+def _rates_of(group: GroupErrors) -> tuple[Float[np.ndarray, " p"], ...]:
+    return group.curve, group.fmr_curve, group.fnmr_curve
 
 
 def _plot(panel: Panel, kind: str, number: int) -> Plot:
@@ -270,7 +261,7 @@ def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
 def _ratios(differential: DifferentialNumbers) -> str:
     if not math.isfinite(differential.largest_ratio):
         return f"not estimable: {differential.reason}"
-    ratios = [Markup("{} {}").format(row.group, _ends(row.ratio, row.low, row.high)) for row in differential.ratios]
+    ratios = [Markup("{} {}").format(row.group, with_ends(row.ratio, row.low, row.high)) for row in differential.ratios]
     return Markup("; ").join([*ratios, *([escape(differential.reason)] if differential.reason else [])])
 
 
@@ -287,7 +278,7 @@ def _changes(numbers: RecognitionNumbers) -> Iterator[Block]:
             "" if math.isnan(change.threshold) else significant(change.threshold, 4),
             significant(_scale(change) * change.before),
             significant(_scale(change) * change.after),
-            _ends(change.change, change.low, change.high, _scale(change)),
+            with_ends(change.change, change.low, change.high, _scale(change)),
             probability(change.p_adjusted) if math.isfinite(change.p_adjusted) else change.reason,
         )
         for change in numbers.changes
@@ -309,12 +300,12 @@ def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
     rows: list[tuple[str, ...]] = []
     for name, sample in numbers.samples.items():
         for group in sample.groups:
-            mean = _ends(group.mean_distance, group.mean_distance_low, group.mean_distance_high)
+            mean = with_ends(group.mean_distance, group.mean_distance_low, group.mean_distance_high)
             rows.append((TITLES[name], group.group, f"{group.identities:,}", f"{group.genuine:,}", mean))
         for gap in sample.differences:
             shown = gap.p_adjusted
             p = f", p {'' if shown < 5e-5 else '= '}{probability(shown)}" if math.isfinite(shown) else ""
-            rows.append((TITLES[name], gap.name, "", "", _ends(gap.estimate, gap.low, gap.high) + p))
+            rows.append((TITLES[name], gap.name, "", "", with_ends(gap.estimate, gap.low, gap.high) + p))
     headings = ("images", numbers.group, "identities", "comparisons", "mean distance")
     yield TextTable("Distances of one person’s images", headings, rows)
 

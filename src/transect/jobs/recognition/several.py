@@ -14,8 +14,8 @@ from jaxtyping import Bool
 from transect.effects.multiplicity import holm
 from transect.errors import BadInput
 from transect.jobs.recognition.common import GroupDistances, distances_on, in_common
+from transect.jobs.recognition.first_screen import TITLES
 from transect.jobs.recognition.numbers import Difference
-from transect.jobs.recognition.page import TITLES
 from transect.jobs.recognition.run import RecognitionResult
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary

@@ -21,6 +21,8 @@ from transect.reports.blocks import (
     Page,
     Paragraph,
     Part,
+    Plot,
+    Plots,
     Row,
     TextTable,
     summary,
@@ -149,11 +151,22 @@ def _curve(doc: WrittenDocument, chosen: Sequence[int], name: str, title: str) -
         for number, arm in enumerate(arms)
     ]
     yield Heading(title)
-    yield svg.legend([(doc.text(f"/arms/{i}/name"), number) for number, i in enumerate(chosen)])
+    key = svg.legend([(doc.text(f"/arms/{i}/name"), number) for number, i in enumerate(chosen)])
     words = "One line a search, its band from the fewest to the most failures of any repeat."
-    yield svg.plot(
+    drawing = svg.plot(
         f"curve-{name}", f"Failures by calls, {title.lower()}", words, svg.joined(lines), up=up, across=across
     )
+    yield Plots([Plot("Failures by calls", drawing, "calls")], "panels", _curve_numbers(arms), key)
+
+
+def _curve_numbers(arms: Sequence[dict[str, Any]]) -> TextTable:
+    """Mean failures after each step of calls, with the fewest and the most of any repeat."""
+    rows = [
+        (arm["name"], str(call), *(str(arm[end][call - 1]) for end in ("curve", "fewest", "most")))
+        for arm in arms
+        for call in _steps(len(arm["curve"]))
+    ]
+    return TextTable("Failures by calls", ("search", "call", "mean failures", "fewest", "most"), rows)
 
 
 def _steps(calls: int) -> list[int]:

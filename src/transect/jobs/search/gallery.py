@@ -21,6 +21,8 @@ from transect.runs.wording import spaced
 
 SHOWN: Final = 24
 """Failures of one search that its page shows."""
+STRIP: Final = 6
+"""Failures on the first screen."""
 _NAMED: Final = 4
 """Attributes that the caption of a picture names."""
 
@@ -57,6 +59,17 @@ def gallery(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
     shown = chosen if len(pictures) < failures else "All failures"
     text = f"{shown}, in the order of the calls; below each picture is its call."
     return [Paragraph(text), tag("div", joined(_figure(picture) for picture in pictures), class_="shots")]
+
+
+def strip(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
+    """The first failures for the first screen, with how many there are; nothing without a picture."""
+    if not pictures:
+        return []
+    shown = pictures[:STRIP]
+    count = f"{len(shown)} of {failures:,} failures, far apart where possible:"
+    every = "The one failure:" if failures == 1 else f"All {failures} failures:"
+    words = Paragraph(count if len(shown) < failures else every, "key")
+    return [words, tag("div", joined(_figure(picture) for picture in shown), class_="shots row")]
 
 
 def _figure(picture: FailurePicture) -> Markup:

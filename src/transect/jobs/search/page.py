@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.jobs.search.gallery import gallery
+from transect.jobs.search.gallery import STRIP, gallery, strip
 from transect.jobs.search.numbers import AnswerFaces, FailurePicture, SearchNumbers
 from transect.jobs.search.results import verb_of
 from transect.reports import builder
@@ -55,9 +55,9 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures:
     """What the page shows. faces: mean pictures of right and of wrong answers; pictures: failures."""
     doc = WrittenDocument(plain(numbers))
     parts = [
-        summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *_cautions(doc)),
+        summary(Answer((_answer(doc, verb_of(numbers.outcome)),)), *strip(pictures, numbers.failures), *_cautions(doc)),
         Part("regions", "Regions", tuple(_regions(doc))),
-        Part("failures", "Failures", tuple(gallery(pictures, numbers.failures))),
+        Part("failures", "Failures", tuple(gallery(pictures, numbers.failures) if len(pictures) > STRIP else ())),
         Part("maps", "Maps", tuple(_maps(doc))),
         Part("errors", "Errors by condition", tuple(_errors(doc, faces))),
         Part("course", "Failures by calls", tuple(_course(doc))),
@@ -83,22 +83,22 @@ def _answer(doc: WrittenDocument, verb: str) -> Markup:
         return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {}.").format(
             doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97 %"), fresh, verb, overall
         )
-    return Markup("No region: {}. Over the searched space it {} {}, from {}.").format(
-        doc.text("/regions_reason"), verb, overall, doc.counted("/estimate/n", "call")
+    return Markup("Over the searched space it {} {}, from {}. No region stands out: {}.").format(
+        verb, overall, doc.counted("/estimate/n", "call"), doc.text("/regions_reason")
     )
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Block]:
     for section in doc.places("/sections"):
         yield from (Paragraph(doc.text(warning), "notice") for warning in doc.places(f"{section}/warnings"))
-    facts = [(words, doc.number(f"/{key}", "count")) for words, key in _FACTS.items()]
-    yield Facts([*facts, ("cost", doc.number("/cost"))])
     yield Paragraph(
         "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them. "
         "Attributes are appearances as an onlooker sees them, never identities. Attributes that were not varied were "
         "not searched.",
         "note",
     )
+    facts = [(words, doc.number(f"/{key}", "count")) for words, key in _FACTS.items()]
+    yield Facts([*facts, ("cost", doc.number("/cost"))])
 
 
 def _regions(doc: WrittenDocument) -> Iterator[Block]:
@@ -133,8 +133,25 @@ def _maps(doc: WrittenDocument) -> Iterator[Block]:
     if not doc.value("/maps"):
         yield Paragraph("Only one attribute was varied, so there is no pair to draw.")
         return
-    yield Plots([_map(doc, place, number) for number, place in enumerate(doc.places("/maps"))], "maps")
+    drawn = [_map(doc, place, number) for number, place in enumerate(doc.places("/maps"))]
+    yield Plots(drawn, "maps", _map_numbers(doc))
     yield Folded("Tables of the maps", [_map_table(doc, place) for place in doc.places("/maps")], long=True)
+
+
+def _map_numbers(doc: WrittenDocument) -> TextTable:
+    """Every field of every map: the ranges of both attributes, its calls and its failures."""
+    rows = [
+        (entry["x"], *_edges(entry, "x", column), entry["y"], *_edges(entry, "y", row), str(calls), str(failures))
+        for entry in doc.value("/maps")
+        for row, lines in enumerate(zip(entry["calls"], entry["failures"], strict=True))
+        for column, (calls, failures) in enumerate(zip(*lines, strict=True))
+    ]
+    return TextTable("Maps", ("across", "from", "to", "up", "up from", "up to", "calls", "failures"), rows)
+
+
+def _edges(entry: Mapping[str, Any], axis: str, number: int) -> tuple[str, str]:
+    low, high = entry[f"{axis}_edges"][number : number + 2]
+    return str(low), str(high)
 
 
 def _map(doc: WrittenDocument, place: str, number: int) -> Plot:
@@ -260,7 +277,10 @@ def _course(doc: WrittenDocument) -> Iterator[Block]:
         return
     line = tag("g", svg.course(points, height=100), class_="series s0")
     words = "The line rises with each failure that is far from those before."
-    yield svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    drawing = svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    rows = [(str(call), str(found)) for call, found in enumerate(doc.value("/curve"), start=1)]
+    numbers = TextTable("Course", ("call", "failures far apart"), rows)
+    yield Plot("Failures far apart by calls", drawing, "calls", numbers)
 
 
 def _curve(counts: list[int]) -> str:

@@ -1,0 +1,73 @@
+"""The answer of the page on raters: on which questions they agree, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from markupsafe import Markup
+
+from transect.reports.blocks import Answer
+from transect.reports.document import WrittenDocument
+
+RELIABLE, TENTATIVE = 0.8, 0.667
+"""Krippendorff's α from which answers count as reliable, and from which conclusions are tentative."""
+MOST: Final = 6
+"""Questions that the answer names; the tables have all."""
+_TABLE: Final = "Agreement between raters"
+_SOURCE: Final = (
+    "α is Krippendorff's, 1 for full agreement and 0 for chance. From 0.8 on, answers count as reliable; from 0.667 "
+    "on, conclusions are tentative (Krippendorff 2004)."
+)
+
+
+def agreement(doc: WrittenDocument) -> Iterator[Answer]:
+    """A sentence for each question that was asked of single images; nothing without one."""
+    places = [
+        (section, f"{table}/rows/{row}")
+        for section in doc.places("/sections")
+        for table in doc.places(f"{section}/tables")
+        if doc.value(f"{table}/title") == _TABLE
+        for row in range(len(doc.value(f"{table}/rows")))
+    ]
+    if not places:
+        return
+    several = len({section for section, _ in places}) > 1
+    sentences = [_sentence(doc, section if several else "", at) for section, at in places[:MOST]]
+    left = len(places) - MOST
+    more = [f"{left} more {'question is' if left == 1 else 'questions are'} below."] if left > 0 else []
+    yield Answer(sentences, (_SOURCE, *more))
+
+
+def _sentence(doc: WrittenDocument, section: str, at: str) -> Markup:
+    """The row's columns: question, scale, equal pairs, α, its ends, median spread, note."""
+    study = Markup(" ({})").format(doc.text(f"{section}/study")) if section else ""
+    head = Markup("<b>{}</b>{}: ").format(doc.text(f"{at}/0"), study)
+    alpha, low, high = (doc.value(f"{at}/{column}") for column in (3, 4, 5))
+    if alpha is None:
+        reason = doc.text(f"{at}/7") if doc.value(f"{at}/7") else "too few answers"
+        return head + Markup("agreement cannot be estimated: {}.").format(reason)
+    equal = Markup("{}% of pairs of answers are equal").format(doc.number(f"{at}/2", "percent"))
+    ends = Markup(", no interval")
+    if low is not None:
+        shown = doc.number(f"{at}/4", "fixed", 2), doc.number(f"{at}/5", "fixed", 2)
+        ends = Markup(' <span class="range">({} to {}, 95 % interval)</span>').format(*shown)
+    number = doc.number(f"{at}/3", "fixed", 2)
+    return head + Markup("{}. α {}{}; {}.").format(verdict(low, high), number, ends, equal)
+
+
+def verdict(low: float | None, high: float | None) -> str:
+    """What the interval of α says of the answers.
+
+    >>> verdict(0.85, 0.9), verdict(0.2, 0.5)
+    ('raters agree reliably', 'raters do not agree enough to rely on')
+    """
+    if low is None or high is None:
+        return "it is open whether raters agree"
+    if low >= RELIABLE:
+        return "raters agree reliably"
+    if high < TENTATIVE:
+        return "raters do not agree enough to rely on"
+    if low >= TENTATIVE:
+        return "raters agree well enough for tentative conclusions"
+    return "it is open whether raters agree reliably, and more answers would tell"

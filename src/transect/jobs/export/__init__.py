@@ -1,0 +1,1 @@
+"""Hands the numbers of a run to other tools."""

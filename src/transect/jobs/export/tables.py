@@ -1,0 +1,78 @@
+"""The tables of an audit that are handed on: effects, rates, interactions, negative controls, targets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from transect.errors import BadInput
+from transect.reports.results import read
+from transect.reports.saving import as_csv
+from transect.runs.folder import write_atomically, write_table
+from transect.runs.plain_json import loads
+
+LISTS: Final = ("effects", "rates", "interactions", "negative_controls")
+"""The lists of results.json that become tables; empty ones do not."""
+
+
+def results_of(run: Path) -> dict[str, Any]:
+    """What results.json of an audit holds, checked against its schema. Raises BadInput where there is none to read."""
+    path = run / "results.json" if run.is_dir() else run
+    try:
+        content = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BadInput(
+            f"{run}: expected the folder of a finished audit, with results.json; other jobs: --to figures"
+        ) from None
+    if not isinstance(content, dict):
+        raise BadInput(f"{path}: expected the results of an audit as a JSON object, got {type(content).__name__}")
+    read(content)
+    return content
+
+
+def tables_of(results: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Each table by name; settings and lists within a row are JSON texts. targets: a row per study and target."""
+    rows: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name, []) for name in LISTS}
+    rows["targets"] = [
+        {"study": study["name"], "subjects": study["subjects"], "seed": study["seed"], **target}
+        for study in results["studies"]
+        for target in study["targets"]
+    ]
+    return {name: _table(each) for name, each in rows.items() if each}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [_cell(row.get(name)) for row in rows] for name in names})
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def write_csv(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
+    """A CSV file per table; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    paths = []
+    for name, table in tables.items():
+        rows = [["" if value is None else _number(value) for value in row.values()] for row in table.to_pylist()]
+        write_atomically(out / f"{name}.csv", as_csv([table.column_names, *rows]))
+        paths.append(out / f"{name}.csv")
+    return paths
+
+
+def _number(value: object) -> str:
+    """A whole number without a fraction, which counts are; other numbers as they are read back."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
+
+
+def write_parquet(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
+    """A Parquet file per table."""
+    for name, table in tables.items():
+        write_table(out / f"{name}.parquet", table)
+    return [out / f"{name}.parquet" for name in tables]

@@ -1,0 +1,79 @@
+"""Numbers of an audit in the words that a paper and a model card share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transect.reports.document import decimals_for, rounded
+from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
+from transect.runs.wording import spaced
+
+
+def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """The task of each target, by study and name."""
+    return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
+
+
+def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """What was counted, as "miss rate"."""
+    task = tasks(results)[row["study"], row["target"]]
+    return outcome_words(row["outcome"], row["unit"].partition(" per ")[0], task)
+
+
+def level(results: Mapping[str, Any]) -> str:
+    """The level of the intervals, as "95 %"."""
+    return f"{100 * results['family'].get('confidence', 0.95):.3g} %"
+
+
+def effect_headings(results: Mapping[str, Any]) -> list[str]:
+    """Headings of `effect_cells`."""
+    return ["Change", "Model", "Outcome", "Effect", f"{level(results)} interval", "Unit", "p (adjusted)", "Subjects"]
+
+
+def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+    """An effect as a row of texts."""
+    estimate, ends, p = effect_numbers(row)
+    named = [effect_name(row), row["target"], outcome(row, results)]
+    return [*named, estimate, ends, unit_words(row["unit"]), p, f"{row['n_subjects']:,}"]
+
+
+def tests(results: Mapping[str, Any]) -> str:
+    """How p was adjusted, and over how many tests."""
+    return f"p is adjusted by {correction_name(results['family']['method'])} over {results['family']['size']:,} tests."
+
+
+def effect_name(row: Mapping[str, Any]) -> str:
+    """What changed: an attribute and its levels."""
+    return spaced(row["name"])
+
+
+def effect_numbers(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Estimate, interval and adjusted p as texts with a true minus; a reason or a dash where there is none."""
+    style = effect_style(row["unit"])
+    if row["estimate"] is None:
+        return "not estimable", row["reason"], "–"
+    plus = "+" if row["estimate"] > 0 else ""
+    ends = "no interval"
+    if row["low"] is not None:
+        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
+    p = "–" if row["p_adjusted"] is None else rounded(row["p_adjusted"], "p")
+    return plus + rounded(row["estimate"], style), ends, p
+
+
+def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
+    """A rate and its interval as texts; shares in per cent."""
+    style = rate_style(row["unit"])
+    if row["rate"] is None:
+        return "not estimable", "–"
+    digits = 1 if style != "percent" else max(decimals_for(row["low"], row["high"]), 1)
+    ends = "no interval"
+    if row["low"] is not None:
+        ends = f"{rounded(row['low'], style, digits)} to {rounded(row['high'], style, digits)}"
+    return rounded(row["rate"], style, digits), ends
+
+
+def cell(row: Mapping[str, Any]) -> str:
+    """The levels that a rate is at, as "skin tone 1"; "all images" for none."""
+    levels = [f"{spaced(name)} {value:g}" for name, value in row["cell"].items()]
+    return ", ".join(levels) or "all images"

@@ -1,0 +1,130 @@
+"""The first screen of a matching: the effect on the outcome, what may still lie behind it, then counts and notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from markupsafe import Markup
+
+from transect.effects.matched_pairs import AdjustedPairs
+from transect.jobs.match.figures import Content
+from transect.jobs.match.matched_effects import sized
+from transect.jobs.match.numbers import MatchedOutcome, MatchNumbers
+from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph
+from transect.reports.environment import decimals, probability
+from transect.reports.wording import ATTRIBUTE_NOTE
+
+MOST_OUTCOMES: Final = 4
+"""Outcomes that the answer names; the part on matched effects has all."""
+ALPHA: Final = 0.05
+_DOUBT: Final = " What still differs may explain a difference of the outcome; the adjusted one allows for it."
+_NONE: Final = "none was given. Name a column with --outcome, such as errors, to compare it within pairs."
+_SHARES: Final = {
+    "accuracy_in_sample": "accuracy of the propensity model in-sample",
+    "accuracy_cross_validated": "cross-validated",
+    "recall": "recall of the index",
+}
+
+
+def first_screen(page: Content) -> Iterator[Block]:
+    """The blocks of the summary."""
+    numbers = page.numbers
+    balanced = numbers.verdict.startswith("balanced")
+    verdict = Markup("<b>{}.</b>").format(numbers.verdict[0].upper() + numbers.verdict[1:])
+    yield Answer(tuple(_answers(page)), tuple(_remarks(numbers)))
+    yield Paragraph(verdict + ("" if balanced or not numbers.outcomes else _DOUBT), "note" if balanced else "notice")
+    yield Paragraph(
+        "Matching makes groups similar in what was measured. What was not measured may still differ, so differences "
+        f"between matched groups are associations. {ATTRIBUTE_NOTE}",
+        "note",
+    )
+    warning = numbers.facts.get("warning")
+    for note in (*numbers.notes, *([str(warning)] if warning else [])):
+        yield Paragraph(note, "note")
+    yield Folded("Images and method", (Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)]),))
+
+
+def _answers(page: Content) -> Iterator[Markup]:
+    numbers = page.numbers
+    for outcome in numbers.outcomes[:MOST_OUTCOMES]:
+        yield effect(outcome, page.groups[1], outcome.versus or page.groups[0])
+    if numbers.outcomes:
+        return
+    why = "This method weighs images and makes no pairs, so it compares no outcome." if numbers.weighted else _NONE
+    yield Markup("<b>No effect on an outcome:</b> {} {}").format(why, _made(page))
+
+
+def _made(page: Content) -> str:
+    numbers = page.numbers
+    if numbers.weighted is not None:
+        return f"{numbers.weighted:,} images have a weight."
+    pairs = "1 pair was" if numbers.pairs == 1 else f"{numbers.pairs:,} pairs were"
+    return f"{pairs} found for {numbers.treated:,} images with {page.groups[1]}."
+
+
+def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
+    """The difference of an outcome within pairs in words, with its interval and whether it is shown."""
+    head = Markup("<b>{}:</b> ").format(outcome.outcome)
+    if not math.isfinite(outcome.estimate):
+        return head + f"not estimable: {outcome.reason}."
+    pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs:,} pairs"
+    shown = Markup("{} with {} against {}, within {}. {}")
+    text = head + shown.format(_sized(outcome, outcome, "95 % interval"), treated, control, pairs, _verdict(outcome))
+    if math.isfinite(outcome.adjusted.estimate):
+        kept = "" if outcome.adjusted.p <= ALPHA else ", which does not show a difference"
+        adjusted = Markup(" Adjusted for what still differs within pairs: {}{}.")
+        text += adjusted.format(_sized(outcome, outcome.adjusted), kept)
+    return text
+
+
+def _sized(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs, level: str = "") -> Markup:
+    """A difference and its interval, in points where the outcome is 0 or 1."""
+    plus = "+" if found.estimate > 0 else ""
+    estimate = Markup("<b>{}{}</b>").format(plus, sized(outcome, found.estimate))
+    if not math.isfinite(found.low):
+        return estimate + f" ({found.reason})"
+    ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
+    return estimate + Markup(' <span class="range">({}{})</span>').format(ends, f", {level}" if level else "")
+
+
+def _verdict(outcome: MatchedOutcome) -> str:
+    """Whether a difference is shown, by p (corrected where there are several groups)."""
+    p = outcome.p_groups if math.isfinite(outcome.p_groups) else outcome.p
+    if not math.isfinite(p):
+        return "This is not tested."
+    return f"A difference is {'shown' if p <= ALPHA else 'not shown'} (p {probability(p)})."
+
+
+def _remarks(numbers: MatchNumbers) -> Iterator[str]:
+    left = len(numbers.outcomes) - MOST_OUTCOMES
+    if left > 0:
+        yield f"{left} more {'outcome is' if left == 1 else 'outcomes are'} below."
+    if len(numbers.outcomes) > 1:
+        yield "p is not corrected for the number of outcomes."
+
+
+def _counts(page: Content) -> Iterator[tuple[str, str]]:
+    numbers = page.numbers
+    if numbers.weighted is not None:
+        yield "images weighted", f"{numbers.weighted:,}"
+    else:
+        yield "pairs", f"{numbers.pairs:,}"
+    if numbers.dose_gap is not None:
+        yield "images", f"{numbers.treated:,}"
+        yield f"{numbers.treatment} differs by", f"{numbers.dose_gap} or more"
+    else:
+        yield f"treated ({page.groups[1]})", f"{numbers.treated:,}"
+        yield f"control ({page.groups[0]})", f"{numbers.control:,}"
+
+
+def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
+    for name, words in _SHARES.items():
+        share = numbers.facts.get(name)
+        if isinstance(share, float):
+            yield words, f"{decimals(100 * share, 1)} %"
+    if numbers.missing:
+        more = " …" if numbers.missing > len(numbers.missing_rows) else ""
+        rows = "row" if numbers.missing == 1 else "rows"
+        yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"

@@ -1,0 +1,153 @@
+"""The first screen of a recognition benchmark: whom it fails to match, whom it matches falsely, how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, final
+
+from markupsafe import Markup, escape
+
+from transect.jobs.recognition.numbers import GroupNumbers, RecognitionNumbers
+from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph, TextTable
+from transect.reports.environment import significant
+from transect.reports.wording import ATTRIBUTE_NOTE
+
+RateName = Literal["fnmr", "fmr"]
+TITLES: Final = {"all": "All images", "matched": "Matched images"}
+MOST_ROWS: Final = 8
+"""Groups of the table on the first screen."""
+_WORDS: Final[dict[RateName, tuple[str, str]]] = {
+    "fnmr": ("Not matched (FNMR)", "of comparisons of one person’s images do not match"),
+    "fmr": ("Falsely matched (FMR)", "of comparisons of two people of the group match"),
+}
+_LIMITS: Final = (
+    "Groups may also differ in what was not matched, as the quality of their images: this compares groups, it does not "
+    "show what causes the difference. One threshold holds for all groups."
+)
+_OVERLAP: Final = 5
+"""Groups up to which 95 % intervals that do not overlap keep the error over all pairs at 5 % (Tukey, equal errors)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One rate of a group in per cent with its 95 % interval; NaN ends where it has none."""
+
+    group: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> Markup:
+        """The rate and its interval."""
+        shown = [significant(end) for end in (self.value, self.low, self.high)]
+        ends = Markup(' <span class="range">({} to {})</span>').format(*shown[1:]) if math.isfinite(self.low) else ""
+        return Markup("<b>{} %</b>{}").format(shown[0], ends)
+
+
+def with_ends(value: float, low: float, high: float, scale: float = 1) -> Markup:
+    """A number and its interval as data; "unknown" where it is NaN.
+
+    >>> with_ends(0.5, 0.25, 0.75, 100).striptags()
+    '50 25 to 75'
+    """
+    if not math.isfinite(value):
+        return escape("unknown")
+    shown, low_shown, high_shown = (_datum(scale * end) for end in (value, low, high))
+    if not math.isfinite(low):
+        return shown
+    return Markup('{} <span class="range">{} to {}</span>').format(shown, low_shown, high_shown)
+
+
+def _datum(value: float) -> Markup:
+    return Markup('<data value="{}">{}</data>').format(value, significant(value))
+
+
+def first_screen(numbers: RecognitionNumbers) -> Iterator[Block]:
+    """The blocks of the summary: the answer by group with intervals, what it cannot show, then counts and notes."""
+    yield Answer(tuple(_sentences(numbers)), tuple(_remarks(numbers)))
+    yield _table(numbers.samples["all"].groups, numbers.group)
+    yield Paragraph(f"{_LIMITS} {ATTRIBUTE_NOTE}", "note")
+    yield from (Paragraph(note, "note") for note in numbers.notes)
+    for left in numbers.left_out:
+        yield Paragraph(f"Left out: {left.images:,} of {left.group} ({left.reason}).", "note")
+    yield Folded("Images, distance and thresholds", (_facts(numbers),))
+
+
+def _facts(numbers: RecognitionNumbers) -> Facts:
+    compared = {name: sum(group.images for group in sample.groups) for name, sample in numbers.samples.items()}
+    facts = [("images", f"{numbers.images:,}")]
+    if len(compared) > 1:
+        facts += [(f"{TITLES[name].lower()} compared", f"{count:,}") for name, count in compared.items()]
+    limits = [significant(limit.threshold, 4) for limit in numbers.thresholds]
+    facts += [("distance", numbers.metric), ("threshold" if len(limits) == 1 else "thresholds", ", ".join(limits))]
+    return Facts(facts)
+
+
+def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
+    for rate in _WORDS:
+        for name, sample in numbers.samples.items():
+            yield compared(rates(sample.groups, rate), rate, matched=name == "matched")
+
+
+def rates(groups: Sequence[GroupNumbers], rate: RateName) -> list[Rate]:
+    """The rate of each group at the first threshold, where it is known."""
+    found = [
+        (group.group, *(getattr(group.rates[0], f"{rate}{end}") for end in ("", "_low", "_high"))) for group in groups
+    ]
+    return [Rate(name, *(100 * end for end in numbers)) for name, *numbers in found if math.isfinite(numbers[0])]
+
+
+def compared(known: Sequence[Rate], rate: RateName, *, matched: bool = False) -> Markup:
+    """The group with the highest rate against that with the lowest, and whether the data tell them apart."""
+    title, words = _WORDS[rate]
+    head = Markup("<b>{}{}.</b> ").format(title, " among matched images" if matched else "")
+    if not known:
+        return head + "No group has the comparisons that this needs."
+    most, least = max(known, key=lambda one: one.value), min(known, key=lambda one: one.value)
+    if len(known) == 1:
+        return head + Markup("{} {} in {}, the only group that can be measured.").format(most.words, words, most.group)
+    if most.value == least.value:
+        return head + Markup("{} {} in each of {} groups.").format(most.words, words, len(known))
+    shown = Markup("Most often in <b>{}</b>: {} {}, against {} in {}. {}")
+    return head + shown.format(most.group, most.words, words, least.words, least.group, _sure(most, least))
+
+
+def _sure(most: Rate, least: Rate) -> str:
+    if not (math.isfinite(most.low) and math.isfinite(least.high)):
+        return "One of them has no interval, so it is open whether they differ."
+    if most.low > least.high:
+        return "The intervals do not overlap: these two groups differ."
+    return "The intervals overlap: a difference is not shown; more people per group would tell."
+
+
+def _remarks(numbers: RecognitionNumbers) -> Iterator[str]:
+    limit, others = numbers.thresholds[0], len(numbers.thresholds) - 1
+    at = f"At the threshold {significant(limit.threshold, 4)}"
+    if limit.false_match_rate is not None:
+        at += f", set so that at most {significant(100 * limit.false_match_rate)} % of different people match"
+    yield f"{at}. Intervals are 95 %, each of its group alone." + (f" {others} more below." if others else "")
+    if len(numbers.samples["all"].groups) > _OVERLAP:
+        yield (
+            f"The highest and the lowest were picked from {len(numbers.samples['all'].groups)} groups, so their gap "
+            "looks larger than it is: check it on other images."
+        )
+
+
+def _table(groups: Sequence[GroupNumbers], name: str) -> TextTable:
+    known = sorted(groups, key=lambda one: -math.inf if math.isnan(one.rates[0].fnmr) else one.rates[0].fnmr)[::-1]
+    rows = [
+        (
+            group.group,
+            with_ends(at.fnmr, at.fnmr_low, at.fnmr_high, 100),
+            with_ends(at.fmr, at.fmr_low, at.fmr_high, 100),
+        )
+        for group in known[:MOST_ROWS]
+        for at in group.rates[:1]
+    ]
+    left = len(known) - len(rows)
+    caption = "Errors by group, %" + (f" ({left} more groups below)" if left else "")
+    return TextTable("Errors by group on the first screen", (name, "not matched", "falsely matched"), rows, caption)

@@ -1,0 +1,168 @@
+"""`transect export`: tables, LaTeX, a model card and figures of a run, and the refusals."""
+
+import csv
+import io
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from commands import printed, refused_here
+from report_factory import make_gallery, make_results
+
+import transect
+from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.jobs.export.latex import escaped, table
+from transect.jobs.export.model_card import metadata, plain_text, section, yaml
+from transect.jobs.export.run import FORMATS
+from transect.jobs.export.tables import results_of, tables_of
+from transect.reports import write
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "run"
+    write(make_results(), make_gallery(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(run):
+    return results_of(run)
+
+
+def test_csv_and_parquet_hold_every_row_unrounded(run, results, tmp_path):
+    made = transect.export(run, "csv", tmp_path)
+    assert made.numbers.files == ("effects.csv", "rates.csv", "targets.csv") or "effects.csv" in made.numbers.files
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "effects.csv").read_text())))
+    assert len(rows) == len(results["effects"])
+    for row, effect in zip(rows, results["effects"], strict=True):
+        assert row["name"] == effect["name"]
+        assert (float(row["estimate"]) if row["estimate"] else None) == effect["estimate"]
+        assert row["reason"] == effect["reason"]
+    transect.export(run, "parquet", tmp_path)
+    for name, stored in tables_of(results).items():
+        assert pq.read_table(tmp_path / f"{name}.parquet").equals(stored)
+    cells = [json.loads(cell) for cell in tables_of(results)["rates"]["cell"].to_pylist()]
+    assert cells == [rate["cell"] for rate in results["rates"]]
+
+
+def test_a_paper_gets_a_row_per_effect_with_its_interval(run, results, tmp_path):
+    transect.export(run, "latex", tmp_path)
+    text = (tmp_path / "effects.tex").read_text()
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert len(rows) == 1 + len(results["effects"])
+    effect = results["effects"][0]
+    estimate, low, high = (f"{100 * effect[end]:.1f}" for end in ("estimate", "low", "high"))
+    assert f"& +{estimate} & {low} to {high} & percentage points &" in rows[1]
+    assert all(line.count("&") - line.count(r"\&") == 7 for line in rows)
+    assert text.index(r"\toprule") < text.index(r"\midrule") < text.index(r"\bottomrule")
+    assert len([line for line in (tmp_path / "rates.tex").read_text().splitlines() if line.endswith(r"\\")]) > 1
+
+
+def test_no_text_of_others_is_a_command_of_latex():
+    made = table("50 % & \\input{/etc/passwd}", "x", ["a", "b"], [["\\write18{rm}", "$x^2$ ~ <#1>\n\n{_}"]], 1)
+    free = re.sub(r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater)\{\}|\\[{}&%$#_]", "", made)
+    commands = set(re.findall(r"\\([a-zA-Z]+)", free))
+    assert commands <= {"begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule"}
+    assert escaped("a\nb") == "a b"
+
+
+def test_the_metadata_are_those_of_the_hugging_face_hub(run, results, tmp_path):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub, whose reader is the judge")
+    transect.export(run, "model-card", tmp_path, model='A "model": 1')
+    card = hub.ModelCard.load(tmp_path / "model-card.md")
+    assert card.data.model_name == 'A "model": 1'
+    found = {(one.metric_name, one.metric_value) for one in card.data.eval_results}
+    whole = [row["rate"] for row in results["rates"] if row["order"] == 0 and row["rate"] is not None]
+    effects = [row["estimate"] for row in results["effects"] if row["estimate"] is not None]
+    assert sorted(one.metric_value for one in card.data.eval_results) == sorted(whole + effects)
+    assert len(found) == len(card.data.eval_results), "no two metrics share a name and a value"
+    first = next(one for one in card.data.eval_results if one.metric_value == results["effects"][0]["estimate"])
+    assert (first.metric_args["low"], first.metric_args["high"]) == (
+        results["effects"][0]["low"],
+        results["effects"][0]["high"],
+    )
+    tasks = {target["task"] for study in results["studies"] for target in study["targets"]}
+    assert tasks == {"detection"}
+    assert {one.task_type for one in card.data.eval_results} == {"object-detection"}
+
+
+def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
+    hostile = json.loads(json.dumps(results))
+    name = hostile["studies"][0]["targets"][0]["name"]
+    text = json.dumps(hostile).replace(json.dumps(name)[1:-1], "x|<img src=a onerror=b>\\n# [y](z)")
+    made = section(json.loads(text), "m")
+    body = made.split("---\n", 2)[2]
+    assert "<img" not in re.sub(r"\\.", "", body)
+    assert "\n# [y]" not in made
+    assert "### What this cannot show" in body
+    assert all(plain_text(limit) in body for limit in results["limits"])
+
+
+def test_yaml_reads_back_as_what_it_was(results):
+    reader = pytest.importorskip("yaml", reason="needs PyYAML, which reads the text back")
+    value = metadata(results, "a: #b\n---")
+    assert reader.safe_load(yaml(value)) == value
+    assert reader.safe_load(yaml({"empty": [], "no": None, "yes": "no", "deep": [[{"a b": 1}]]})) == {
+        "empty": [], "no": None, "yes": "no", "deep": [[{"a b": 1}]],
+    }  # fmt: skip
+
+
+def test_figures_are_written_as_pictures_and_numbers(run, tmp_path):
+    pytest.importorskip("resvg_py", reason="needs the extra figures, which makes pixels")
+    made = transect.export(run, "figures", tmp_path)
+    kinds = [name.rsplit(".", 1)[1] for name in made.numbers.files]
+    assert kinds.count("svg") == kinds.count("png") == kinds.count("csv") > 5
+    assert made.numbers.files[0].startswith("report-01-")
+    from PIL import Image
+
+    first = next(tmp_path.glob("*-01-*.png"))
+    with Image.open(first) as picture:
+        assert picture.width == 1440
+        assert len(picture.convert("RGB").getcolors(1 << 20)) > 20, "letters, lines and marks are drawn"
+
+
+def test_figures_without_their_library_say_what_to_install(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'transect\[figures\]'"):
+        transect.export(run, "figures", tmp_path)
+
+
+@pytest.mark.parametrize("to", ["mlflow", "wandb"])
+def test_services_without_their_library_say_what_to_install(run, tmp_path, monkeypatch, to):
+    monkeypatch.setitem(__import__("sys").modules, to, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'transect\[{to}\]'"):
+        transect.export(run, to, tmp_path)
+
+
+def test_the_command_says_what_it_wrote(run, tmp_path):
+    said = printed("export", str(run), "--to", "latex", "--out", str(tmp_path / "tex"))
+    assert said.strip() == f"2 files as latex in {tmp_path / 'tex'}"
+    numbers = json.loads(printed("export", str(run), "--to", "csv", "--out", str(tmp_path), "--json"))
+    assert numbers["to"] == "csv"
+    assert "effects.csv" in numbers["files"]
+
+
+def test_without_a_folder_it_writes_beside_the_run(run):
+    assert transect.export(run, "csv").numbers.out == str(run / "export")
+    assert (run / "export" / "effects.csv").exists()
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_folder_without_a_run_is_refused(tmp_path, to):
+    with pytest.raises(BadInput, match="expected"):
+        transect.export(tmp_path, to)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_formats_and_broken_results_are_refused(run, tmp_path):
+    with pytest.raises(UnknownName, match="xlsx"):
+        transect.export(run, "xlsx")
+    assert "xlsx" in refused_here("export", str(run), "--to", "xlsx")
+    (tmp_path / "results.json").write_text("[1]")
+    with pytest.raises(BadInput, match="as a JSON object, got list"):
+        transect.export(tmp_path, "csv")
+    (tmp_path / "results.json").write_text('{"schema_version": 1}')
+    with pytest.raises(BadInput, match=r"do not fit results\.schema\.json"):
+        transect.export(tmp_path, "csv")

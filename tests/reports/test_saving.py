@@ -1,0 +1,149 @@
+"""What a page offers to save: figures that stand alone, and their numbers, unrounded; nothing of a hostile page gets in."""
+
+import base64
+import csv
+import io
+import xml.etree.ElementTree as ET
+
+import pytest
+from browsers import CHROMIUM, FLAGS
+from markupsafe import Markup
+from report_factory import make_gallery, make_results
+
+from transect.reports import builder, write
+from transect.reports.blocks import DotPlot, Page, Part, Plot, Row, TextTable
+from transect.reports.drawing import svg
+from transect.reports.drawing.palette import rules, style_of
+from transect.reports.drawing.standalone import WIDTH, standalone
+from transect.reports.markup_tree import read
+from transect.reports.saving import as_csv, savable, saved_figures
+
+SVG = "{http://www.w3.org/2000/svg}"
+TRACK = svg.track("t", "A title", "", [(0, 0.0), (50, 1.0)], [svg.Interval(50, 40, 60)])
+NUMBER = Markup(
+    '<data value="0.123456">0.12</data> <span class="range"><data value="0.1">0.10</data> to <data value="0.2">0.20</data></span>'
+)
+DOTS = DotPlot(Markup("<strong>Rates</strong>, %"), [svg.Tick(0, "0", 0.0)], [Row("a & b", TRACK, NUMBER)])
+
+
+def page(*blocks):
+    return builder.build(Page("A page", (Part("all", "All", blocks),)))
+
+
+def table_of(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_a_dot_plot_is_saved_with_unrounded_numbers():
+    (saved,) = saved_figures(page(DOTS))
+    assert saved.name == "rates"
+    assert table_of(saved.csv) == [["row", "value", "value low", "value high"], ["a & b", "0.123456", "0.1", "0.2"]]
+    tree = ET.fromstring(saved.svg)
+    assert [one.text for one in tree.iter(f"{SVG}text")][:2] == ["Rates", "%"]
+    (dot,) = tree.iter(f"{SVG}circle")
+    (whisker,) = [line for line in tree.iter(f"{SVG}line") if line.get("class") == "whisker"]
+    first, last = float(whisker.get("x1")), float(whisker.get("x2"))
+    assert float(dot.get("cx")) == pytest.approx((first + last) / 2), "per cent became pixels"
+    assert last - first > 10
+
+
+def test_numbers_that_are_given_are_those_of_the_file():
+    numbers = TextTable("Some numbers", ("name", "rate"), [("<b>", "0.5"), (Markup("<i>c</i>"), "-1"), ("=2+2", "1")])
+    drawing = svg.plot("p", "Plot", "", svg.course("0,0 100,100", height=100), up=[svg.Tick(0, "1", 1.0)], height=80)
+    (saved,) = saved_figures(page(Plot("A plot", drawing, "calls", numbers)))
+    assert saved.name == "some-numbers"
+    assert table_of(saved.csv) == [["name", "rate"], ["<b>", "0.5"], ["c", "-1"], ["'=2+2", "1"]]
+    points = ET.fromstring(saved.svg).find(f".//{SVG}polyline").get("points").split()
+    assert points[0] == "0,0"
+    assert float(points[1].split(",")[0]) > 100, "a stretched box became pixels"
+    assert points[1].endswith(",80")
+
+
+def test_the_links_of_a_page_hold_what_is_saved():
+    links = [one for one in read(page(DOTS)).find(name="a") if "download" in one.attributes]
+    assert [one.attributes["download"] for one in links] == ["rates.svg", "rates.csv"]
+    for link, start in zip(links, ("<svg ", "row,value"), strict=True):
+        head, _, body = link.attributes["href"].partition("base64,")
+        assert head.startswith("data:")
+        assert base64.b64decode(body).decode().startswith(start)
+
+
+def test_what_has_no_drawing_is_left_as_it_is():
+    words = Markup("<figure><p>Words</p></figure>")
+    assert savable(words) == words
+
+
+def test_every_figure_of_a_report_stands_alone_with_numbers(tmp_path):
+    text = write(make_results(), make_gallery(), tmp_path).read_text()
+    saved = saved_figures(text)
+    assert len(saved) > 5
+    for one in saved:
+        tree = ET.fromstring(one.svg)
+        assert len(table_of(one.csv)) > 1, one.name
+        assert tree.get("width") == str(WIDTH)
+        lengths = [value for node in tree.iter() for key, value in node.attrib.items() if key != "style"]
+        assert not [value for value in lengths if value.endswith("%")]
+        assert "var(" not in one.svg
+    effects = {row[2] for one in saved for row in table_of(one.csv)}
+    assert str(make_results()["effects"][0]["estimate"]) in effects
+
+
+def test_a_hostile_page_gets_nothing_into_a_figure():
+    evil = (
+        '<div class="savable"><figure><figcaption>&lt;script&gt;</figcaption>'
+        '<svg role="img" onload="alert(1)"><script>alert(2)</script><image href="http://a"/><a href="http://b"><rect/></a>'
+        '<foreignObject><p>x</p></foreignObject><rect x="url(http://c)" onclick="alert(3)" class="a;b" fill="url(http://d)"/>'
+        '<path d="M0 0;url(http://e)"/><circle r="1e9" cx="9999999999" cy="nan"/></svg></figure>'
+        '<p class="save"><a download="../../x.svg" href="data:text/csv;charset=utf-8;base64,!!!">x</a></p></div>'
+    )
+    (saved,) = saved_figures(evil)
+    assert saved.csv == ""
+    assert saved.name == "x"
+    tree = ET.fromstring(saved.svg)
+    assert {one.tag.removeprefix(SVG) for one in tree.iter()} <= {
+        "svg",
+        "title",
+        "style",
+        "g",
+        "rect",
+        "text",
+        "path",
+        "circle",
+    }
+    assert not [key for one in tree.iter() for key in one.attrib if key.startswith("on") or key == "href"]
+    assert "http://" not in saved.svg.replace("http://www.w3.org/2000/svg", "")
+    assert "&lt;script&gt;" in saved.svg
+
+
+def test_colors_are_those_of_the_style_sheet():
+    drawn = dict(rules())
+    assert drawn[".s1 .course"] == "fill: none; stroke: #b8470b; stroke-width: 2;"
+    assert drawn["rect.map-field"] == "fill: #c95818; stroke: #e8ebf0;"
+    assert all("var(" not in body for body in drawn.values())
+    assert style_of({"nothing"}) == ""
+    assert "white" not in str(standalone(read("<p>x</p>")))
+
+
+def test_a_formula_is_text_in_a_spreadsheet():
+    assert as_csv([["-1.5", "-a", "@b", "ok"]]) == "-1.5,'-a,'@b,ok\n"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium: apt-get install chromium")
+def test_a_browser_saves_the_files_under_the_policy_of_the_page(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    path = tmp_path / "page.html"
+    path.write_text(page(DOTS))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        view = browser.new_page()
+        view.goto(path.as_uri())
+        found = {}
+        for words in ("figure (SVG)", "numbers (CSV)"):
+            with view.expect_download() as waiting:
+                view.click(f"text={words}")
+            found[waiting.value.suggested_filename] = waiting.value.path().read_text()
+        browser.close()
+    (saved,) = saved_figures(path.read_text())
+    assert found == {"rates.svg": saved.svg, "rates.csv": saved.csv}
