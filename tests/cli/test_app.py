@@ -17,7 +17,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
     [
         ((*AUDIT, "--vary", "skin_ton"), "unknown attribute 'skin_ton': did you mean skin_tone"),
         ((*AUDIT, "--vary", "skin_tone=0:10:3"), "skin_tone: expected between 1 and 10 Monk scale, got 0"),
-        ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or"),
+        ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': did you mean skin_tone=1:10:3"),
         ((*AUDIT, "--vary", "skin_tone=3"), "skin_tone: a comparison needs at least two levels, got 1"),
         (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
         ((*AUDIT[:-1], "0", "--vary", "glasses"), "--subjects: expected 1 or more, got 0"),

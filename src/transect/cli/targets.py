@@ -70,7 +70,7 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
     received = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {size}"
     left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
     calls = counted(explained["calls"], "call")
-    rows = [
+    return [
         ["asked", f"{sent['method']} {sent['url']}"],
         ["headers", ", ".join(f"{key}: {value}" for key, value in sent["headers"].items()) or "none of the file's"],
         ["image", f"{sent['image']}, as {sent['body']}"],
@@ -82,4 +82,3 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
         ["failure", explained["failure"] or "none"],
         ["cost", f"{calls}, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
     ]  # fmt: skip
-    return [[name, text.replace("[", r"\[")] for name, text in rows]

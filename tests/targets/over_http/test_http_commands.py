@@ -50,6 +50,7 @@ class TestCheck:
         assert (json.loads(again)["calls"], json.loads(again)["kept"]) == (0, True)
         assert "kept from before, nothing paid" in shown
         assert "Bearer ${ACME_KEY}" in shown
+        assert '"scores": [0.75]' in shown.replace("\n", "")  # brackets as they are
         assert len(server.requests) == 1
         assert SECRET not in first + again + shown
 

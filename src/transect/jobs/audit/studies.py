@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.designs import population_design, transect_design
+from transect.designs.identities import unknown_attribute
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import FACE, Truth, truths_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
@@ -158,7 +159,7 @@ def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
     known = dict.fromkeys(attribute.name for study in observed for attribute in study.world.attributes)
     for name in compare:
         if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+            raise unknown_attribute(name, known, "see: transect attributes")
     varied = [name for study in studies if study.name == EXPERIMENT for name in study.design.levels]
     names = list(dict.fromkeys([*varied, *compare]))
     return [_compared_by(study, names, compare) for study in studies]
