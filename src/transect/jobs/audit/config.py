@@ -11,6 +11,7 @@ import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from transect.errors import BadInput, UnknownName
+from transect.jobs.audit.presets import with_preset
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
 from transect.runs import toml_files
 from transect.runs.validation_words import expectation, in_words
@@ -18,7 +19,7 @@ from transect.runs.validation_words import expectation, in_words
 
 def read_request(path: str | Path) -> AuditRequest:
     """The request in a TOML file. Raises as `read_settings`."""
-    return with_settings(AuditRequest(), read_settings(path))
+    return with_settings(AuditRequest(), with_preset(read_settings(path)))
 
 
 def read_settings(path: str | Path) -> dict[str, object]:

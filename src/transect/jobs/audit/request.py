@@ -115,10 +115,11 @@ class AuditRequest:
     labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by (default: every
     attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer of all targets, as
     "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control: also vary something that cannot
-    matter, where that is cheap.
+    matter, where that is cheap. preset: the preset that settings are from; see `transect.audit_preset`.
     """
 
     targets: Sequence[TargetLike] = ()
+    preset: str | None = None
     vary: Levels = ()
     steps: Sequence[str] = ()
     step_unit: str = "half-range"
