@@ -6,6 +6,7 @@ from .cli.study import study as study
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
+from .jobs.audit.init import init as init
 from .jobs.audit.request import AuditRequest as AuditRequest
 from .jobs.audit.request import CheckSettings as CheckSettings
 from .jobs.audit.request import ModelSettings as ModelSettings

@@ -26,6 +26,7 @@ from transect.errors import BadInput, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
+from transect.jobs.audit.init_command import init
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.invert.command import invert
@@ -53,6 +54,7 @@ app = typer.Typer(
 )
 COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
+    init,
     audit,
     report,
     study,

@@ -27,13 +27,18 @@ def read_settings(path: str | Path) -> dict[str, object]:
 
     Raises BadInput for a file that cannot be read or a value of another type, UnknownName for an unknown key or table.
     """
-    tables = toml_files.parse(toml_files.read_text(Path(path)), f"--config {path}")
+    return settings_in(toml_files.read_text(Path(path)), str(path))
+
+
+def settings_in(text: str, path: str) -> dict[str, object]:
+    """The settings in the text of a file of that name. Raises as `read_settings`."""
+    tables = toml_files.parse(text, f"--config {path}")
     settings: dict[str, object] = {}
     for name, value in tables.items():
         if name in SECTIONS:
-            settings |= _section(str(path), name, value)
+            settings |= _section(path, name, value)
         else:
-            settings[name] = _checked(str(path), "", name, value)
+            settings[name] = _checked(path, "", name, value)
     return settings
 
 

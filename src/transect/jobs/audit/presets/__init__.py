@@ -58,11 +58,12 @@ def preset(name: str) -> Preset:
 def with_preset(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings, and below them those of the preset that they name: what is stated stays as stated.
 
-    A stated number of observed `images` replaces what a preset varies. Raises UnknownName.
+    A stated number of observed `images` replaces what a preset varies, and groups `within` which a preset compares are
+    those that vary. Raises UnknownName.
 
     >>> found = with_preset({"preset": "face-detector", "subjects": 5})
-    >>> found["subjects"], found["outcomes"]
-    (5, ['miss'])
+    >>> found["subjects"], found["truth"]
+    (5, ['face'])
     >>> with_preset({"subjects": 5})
     {'subjects': 5}
     """
@@ -72,6 +73,9 @@ def with_preset(settings: Mapping[str, object]) -> dict[str, object]:
     chosen = dict(preset(str(name)).settings)
     if settings.get("images") is not None:
         chosen.pop("vary", None)
+    if "vary" in settings and "within" in chosen:
+        varied = [text.partition("=")[0].strip() for text in settings["vary"] or ()]  # type: ignore[attr-defined]
+        chosen["within"] = [group for group in chosen["within"] if group in varied]  # type: ignore[attr-defined]
     return {**chosen, **settings}
 
 
