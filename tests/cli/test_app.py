@@ -29,7 +29,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "glasses", "--truth", "smile>"), "truth 'smile>'"),
         ((*AUDIT, "--vary", "glasses", "--outcome", "miss"), "outcome 'miss' is not offered for a binary target"),
         (("audit", "audited:brightness", "--vary", "glasses", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512"),
-        ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "expected a finite timeout above 0"),
+        ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "--max-failures: expected a share from 0 to 1, got 2"),
         (("audit", "opencv:haarcascade_frontalface_defalt", "--vary", "glasses"), "unknown target 'opencv:haarcascade_frontalface_defalt': did you mean opencv:haarcascade_frontalface_default"),
         (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: expected a file, found none"),
         (("audit", f"onnx:{SUPPORT / 'audited.py'}", "--vary", "glasses"), "model file"),

@@ -88,7 +88,7 @@ class TestCheck:
             _, error = invoke("targets", "check", file, "--image", file)
             assert "acme.toml: expected an image, got another kind of file" in str(error)
             _, error = invoke("targets", "check", file, "--image", tmp_path / "no.png")
-            assert "no.png: expected an image, got No such file or directory" in str(error)
+            assert "no.png: expected an image, got there is no such file or folder" in str(error)
         assert server.requests == []
 
 

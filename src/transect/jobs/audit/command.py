@@ -115,6 +115,13 @@ def audit(
             "transect datasets."
         ),
     ] = None,
+    max_unreadable: Annotated[
+        int | None,
+        _observation(
+            help="Of --dataset: leave out up to N photographs that cannot be read, and refuse more; default: refuse "
+            "the first."
+        ),
+    ] = None,
     compare: Annotated[
         list[str] | None,
         _observation(

@@ -42,6 +42,8 @@ def check(request: AuditRequest) -> None:
     observed = request.dataset or request.observe or request.images
     if request.compare and not observed:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
+    if request.max_unreadable is not None and not request.dataset:
+        raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
@@ -62,7 +64,7 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
     if request.dataset:
-        studies.append(_photographs(request.dataset, request.world.image_size))
+        studies.append(_photographs(request.dataset, request))
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return _compared(studies, request.compare), lines
 
@@ -129,10 +131,10 @@ def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
     return {"subjects": request.subjects, "seed": request.seed, "population": population, "hold": request.hold}
 
 
-def _photographs(dataset: str, image_size: int | None) -> Study:
+def _photographs(dataset: str, request: AuditRequest) -> Study:
     from transect.datasets import open_dataset
 
-    labelled = open_dataset(dataset, image_size=image_size)
+    labelled = open_dataset(dataset, image_size=request.world.image_size, max_unreadable=request.max_unreadable)
     for line in labelled.notes():
         say(f"{labelled.name}: {line}", error=True)
     return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
