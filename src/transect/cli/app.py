@@ -40,6 +40,7 @@ from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.report.command import report
+from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
 from transect.jobs.train.command import train
@@ -62,6 +63,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     plan,
     search,
     render,
+    sample_data,
     readings,
     match,
     neighbours,
