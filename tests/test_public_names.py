@@ -11,10 +11,10 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
+    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
-    "audit_cost", "study", "check", "export",
+    "audit_cost", "audit_preset", "init", "study", "check", "export",
 )  # fmt: skip
 
 

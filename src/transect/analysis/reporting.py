@@ -19,7 +19,7 @@ from transect.analysis import (
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
-from transect.effects.shares import read_shares
+from transect.effects.shares import check_levels, read_shares
 from transect.effects.truth import FACE
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
@@ -105,6 +105,8 @@ def _report(
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
     populations = [read_shares(source, attributes, f"shares {n}") for n, source in enumerate(shares, start=1)]
+    for population in populations:
+        check_levels(population, _shown_levels(studies), attributes)
     controls = [negative_control.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
     rated = [
@@ -128,6 +130,15 @@ def _report(
         margins=margin,
         again=selection.Estimates({run.spec.name: run for run in runs}, cut_points),
     )
+
+
+def _shown_levels(studies: Sequence[findings.Findings]) -> dict[str, set[float]]:
+    """Every level at which an experiment showed an attribute."""
+    shown: dict[str, set[float]] = {}
+    for study in studies:
+        for name, levels in {} if study.in_steps else study.design.levels.items():
+            shown.setdefault(name, set()).update(levels)
+    return shown
 
 
 def _cut_points(

@@ -30,6 +30,7 @@ from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.part_schemas import check_part
 from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
+from transect.runs.spec_changes import in_plain_words
 from transect.texts import encodable, words_of
 
 _TEMPORARY = ".partial"
@@ -149,15 +150,14 @@ def disk_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             advice = "free some space and rerun the command; finished parts are kept"
             raise RunFolderError(f"no space left on the disk to write {path}: {advice}") from error
-        reason = error.strerror or type(error).__name__
-        raise RunFolderError(f"cannot write {path}: {reason}; choose another folder") from error
+        raise RunFolderError(f"cannot write {path}: {words_of(error)}; choose another folder") from error
 
 
 @final
 class RunFolder:
     """A folder that holds one run; use it as a context manager, which takes and frees the lock.
 
-    Raises FolderOfAnotherSpec (naming the differing keys), FolderInUse or RunFolderError on entry.
+    Raises FolderOfAnotherSpec (with the settings that differ), FolderInUse or RunFolderError on entry.
     """
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
@@ -197,11 +197,9 @@ class RunFolder:
             body = {"spec_hash": spec_hash(self.spec), **self.spec}
             write_json(record, body)
             return
-        differing = differing_keys(read_record(self.path), self.spec)
-        if differing:
-            shown = ", ".join(differing[:6]) + (", …" if len(differing) > 6 else "")
-            message = f"{self.path} holds a run with another spec (differs in {shown}): choose another --out"
-            raise FolderOfAnotherSpec(message)
+        stored = read_record(self.path)
+        if told := in_plain_words(stored, self.spec):
+            raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -160,9 +161,20 @@ def check_address(host: str, port: int) -> None:
                 if os.name == "posix":  # as uvicorn does; elsewhere it would take a port that is in use
                     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listening.bind((address[0], port, *address[2:]))  # getaddrinfo takes ports beyond 65,535 for others
-    except (OSError, OverflowError):
-        raise _taken(host, port) from None
+    except (OSError, OverflowError) as error:
+        raise _taken(host, port, error) from None
 
 
-def _taken(host: str, port: int) -> BadInput:
-    return BadInput(f"--host {host} --port {port}: expected an address to listen on, found it taken or not ours")
+def _taken(host: str, port: int, error: Exception | None = None) -> BadInput:
+    """Why an address cannot be listened on, and what to do; without an error another program took it since."""
+    if isinstance(error, socket.gaierror):
+        return BadInput(f"--host {host}: expected a name or address of this machine, found none of that name; fix it")
+    number = error.errno if isinstance(error, OSError) else errno.EADDRINUSE
+    if number == errno.EADDRNOTAVAIL:
+        return BadInput(f"--host {host}: expected an address of this machine, got that of another; fix it")
+    if number == errno.EACCES:
+        return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
+    return BadInput(
+        f"--port {port}: expected a free port, found another program on it (an earlier serve?): stop that, or choose "
+        "another --port; --port 0 takes any free one"
+    )

@@ -69,6 +69,13 @@ def audit(
         Path | None,
         typer.Option(help="A TOML file with any of these settings; options on the command line override it."),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings for a kind of model: face-detector, face-attribute, face-recognition or classifier; other "
+            "options override them."
+        ),
+    ] = None,
     vary: Annotated[
         list[str] | None, _experiment(help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
     ] = None,
@@ -112,6 +119,13 @@ def audit(
         _observation(
             help="Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: "
             "transect datasets."
+        ),
+    ] = None,
+    max_unreadable: Annotated[
+        int | None,
+        _observation(
+            help="Of --dataset: leave out up to N photographs that cannot be read, and refuse more; default: refuse "
+            "the first."
         ),
     ] = None,
     compare: Annotated[
@@ -227,13 +241,15 @@ def audit(
     from transect.experiment import costs
     from transect.jobs.audit import run
     from transect.jobs.audit.config import read_settings
+    from transect.jobs.audit.presets import with_preset
     from transect.jobs.audit.request import AuditRequest, with_settings
 
     if isinstance(names := settings.get("labels"), str):
         settings["labels"] = tuple(name.strip() for name in names.split(","))
     stored = {} if config is None else read_settings(config)
     required = _required(config) if settings.pop("check", False) else ()
-    request = with_settings(AuditRequest(), {**stored, **{k: v for k, v in settings.items() if k != "config"}})
+    stated = {**stored, **{name: value for name, value in settings.items() if name != "config"}}
+    request = with_settings(AuditRequest(), with_preset(stated))
     if request.run.dry_run:
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
