@@ -177,7 +177,7 @@ def _opened(source: Path | pa.Buffer, texts: Sequence[str] = ()) -> Any:
     from pyarrow import parquet
 
     stream = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
-    return parquet.ParquetFile(stream, read_dictionary=list(texts))
+    return parquet.ParquetFile(stream, read_dictionary=list(texts), page_checksum_verification=True)
 
 
 def _measured(
