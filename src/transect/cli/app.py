@@ -42,6 +42,7 @@ from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
 from transect.jobs.train.command import train
 from transect.jobs.verify.command import verify
+from transect.jobs.view.command import view
 from transect.texts import one_line, say
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
     audit,
     report,
+    view,
     study,
     plan,
     search,
