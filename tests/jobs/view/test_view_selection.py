@@ -133,11 +133,15 @@ def test_levels_side_by_side(index):
     assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [
         (0, 2), (1, 3), (4, 6), (5, 7), (8, 10), (9, 11),
     ]  # fmt: skip
-    np.testing.assert_allclose(difference(index, found, "one"), [0.8, 0.6, 0.1, NAN, -0.1, -0.2])
+    np.testing.assert_allclose(difference(index, found), [0.8, 0.6, 0.1, NAN, -0.1, -0.2])
     by_size = pair(index, Sides("smile", 0.0, 1.0), Wanted(target="one", sort="score", descending=True))
     assert by_size.left.tolist() == [0, 1, 4, 8, 9, 5]
     filtered = pair(index, Sides("glasses", 1.0, 0.0), Wanted(target="one", levels={"smile": (1.0,)}))
     assert list(zip(filtered.left.tolist(), filtered.right.tolist(), strict=True)) == [(3, 2), (7, 6), (11, 10)]
+    models = pair(index, Sides("smile", 0.0, 0.0, "other"), Wanted(target="one", sort="score"))
+    assert models.targets == ("one", "other")
+    assert models.left.tolist() == [0, 4, 8, 9, 1, 5], "the same image on both sides: two targets"
+    np.testing.assert_allclose(difference(index, models), [0, 0, 0, 0, 0.7, NAN])
     with pytest.raises(BadInput, match=r"smile: expected one of its levels \(0, 1\), got 0.5; choose one"):
         pair(index, Sides("smile", 0.5, 1.0), Wanted(target="one"))
 
@@ -146,13 +150,16 @@ def test_runs_side_by_side_by_subject_and_setting(tmp_path):
     """The second run lists the levels in another order, and has a subject fewer."""
     make_viewed(tmp_path / "a", {"one": ONE})
     turned = {"glasses": (1.0, 0.0), "smile": (0.0, 1.0)}
-    make_viewed(tmp_path / "b", {"one": ONE[:8]}, levels=turned, subjects=2)
+    make_viewed(tmp_path / "b", {"two": OTHER[:8]}, levels=turned, subjects=2)
     index = read_folder(tmp_path)
     found = pair(index, Sides("run", "a", "b"), Wanted(target="one"))
     # of `a` cells are (smile, glasses) 00 01 10 11; of `b` (glasses, smile) 10 11 00 01
     assert found.right.tolist() == [12 + n for n in (2, 0, 3, 1, 6, 4, 7, 5)]
     assert found.left.tolist() == list(range(8))
     assert found.alone == 4
+    assert found.targets == ("one", "two"), "each run's own"
+    expected = np.array(OTHER)[[2, 0, 3, 1, 6, 4, 7, 5]] - ONE[:8]
+    np.testing.assert_allclose(difference(index, found), expected)
     assert pair(index, Sides("run", "b", "a"), Wanted(target="one")).alone == 0
     with pytest.raises(UnknownName, match="unknown run 'c'"):
         pair(index, Sides("run", "a", "c"), Wanted(target="one"))

@@ -114,7 +114,7 @@ def test_images_pass_the_filters_of_the_address(http):
     assert [line["id"] for line in found["lines"]] == ["1-0000", "1-0003", "2-0002", "2-0003"]
     first = found["lines"][0]
     assert first["caption"] == "smile 0, glasses off"
-    assert first["said"] == {"answer": True, "score": 0.6, "right": False, "reason": ""}
+    assert first["said"] == {"asked": True, "answer": True, "score": 0.6, "right": False, "reason": ""}
     assert first["by"] == 0.6
     failed = answer(http, "/api/images", target="one", answer="none")["lines"]
     assert [line["said"]["reason"] for line in failed] == ["failed: timed out"]
@@ -126,7 +126,13 @@ def test_one_subject_with_the_answers_of_all_targets(http):
     assert [axis["labels"] for axis in found["axes"]] == [["0", "1"], ["off", "on"]]
     assert (found["before"], found["after"]) == ("0", "2")
     assert found["images"][1]["answers"]["one"]["reason"] == "failed: timed out"
-    assert found["images"][1]["answers"]["other"] == {"answer": True, "score": 0.6, "right": False, "reason": ""}
+    assert found["images"][1]["answers"]["other"] == {
+        "asked": True,
+        "answer": True,
+        "score": 0.6,
+        "right": False,
+        "reason": "",
+    }
 
 
 def test_an_image_has_all_columns_of_its_tables(http):
@@ -148,6 +154,12 @@ def test_pairs_and_their_differences(http):
     assert (found["count"], found["alone"]) == (6, 0)
     assert [line["difference"] for line in found["lines"]] == pytest.approx([0.8, 0.6, 0.1, None, -0.1, -0.2])
     assert (found["lines"][0]["left"]["id"], found["lines"][0]["right"]["id"]) == ("0-0000", "0-0002")
+
+
+def test_where_an_image_stands_in_a_selection(http):
+    asked = {"target": "one", "verdict": "wrong", "sort": "score", "down": "1", "of": "run"}
+    assert answer(http, "/api/place", **asked, id="2-0002") == {"place": 2}
+    assert answer(http, "/api/place", **asked, id="0-0000") == {"place": None}
 
 
 def shown(http, kind, line):
@@ -202,6 +214,7 @@ def test_the_selection_leaves_as_csv_parquet_and_sheet(http):
         ("/api/images?sort=size", "unknown order 'size'"),
         ("/api/images?answer=maybe&target=one", "answer: expected yes, no, none, got 'maybe'"),
         ("/api/images?start=-1", "query.start: expected another value"),
+        ("/api/images?sort=disagreement&target=x", "unknown target 'x'"),
         ("/api/pairs?by=hat&left=0&right=1", "unknown attribute 'hat'"),
         ("/api/subject?run=run&subject=7", "expected the number of a subject, got 7"),
         ("/api/subject?run=run", "query.subject: expected another value"),
@@ -331,7 +344,7 @@ def test_the_command_prints_where_the_page_is_and_ends_at_ctrl_c(tmp_path):
         process.wait()
     assert lines[0].startswith(f"8 images of 1 run in {tmp_path / 'run'}: open http://127.0.0.1:")
     assert lines[1] == "run is not finished: 8 of 12 images are there"
-    assert (process.returncode, said.strip()) == (0, "stopped")
+    assert (process.returncode, said.splitlines()) == (0, ["reading run: 12 images …", "stopped"])
 
 
 def test_without_its_libraries_the_viewer_names_its_extra(tmp_path, monkeypatch):

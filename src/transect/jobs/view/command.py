@@ -30,7 +30,7 @@ def view(
     """
     from transect.jobs.view import run
 
-    with run.view(folder, port=port) as page:
+    with run.view(folder, port=port, quiet=json) as page:
         _announce(page, json)
         if browser and not json:
             _open(page.url)

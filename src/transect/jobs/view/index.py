@@ -17,10 +17,13 @@ from transect.errors import BadInput, TransectError, UnknownName
 from transect.jobs.view.columns import NOT_ASKED, Answers, RunColumns, read_run
 from transect.jobs.view.places import runs_at
 from transect.records import Attribute
+from transect.runs.progress import stage
 
 MOST_LEVELS: Final = 12
 """Values of an attribute that are listed one by one; of more, a range is asked for."""
 _ELSEWHERE: Final = "not a target of this run"
+UNASKED: Final = (NOT_ASKED, _ELSEWHERE)
+"""Reasons of images that a target was never shown."""
 
 
 @final
@@ -130,7 +133,8 @@ class Index:
         return self.answers[name]
 
     def asks_same(self, name: str) -> tuple[str, ...]:
-        """The targets whose stated truth is that of a target, itself included: they answer the same question."""
+        """The targets whose stated truth is that of a target, itself included. Raises UnknownName."""
+        self.target(name)
         truths = {each: entry.truth for run in self.runs for each, entry in run.targets.items()}
         return tuple(each for each, truth in truths.items() if truth == truths[name])
 
@@ -154,6 +158,7 @@ def read_folder(folder: Path) -> Index:
     runs: list[RunColumns] = []
     left_out = dict(place.left_out)
     for name, run in place.runs.items():
+        stage(f"reading {name}: {run.spec.design.n_images:,} images")
         try:
             runs.append(read_run(name, run))
         except TransectError as error:
@@ -175,7 +180,7 @@ def _nothing(n: int) -> Answers:
 
 def asked(answers: Answers) -> np.ndarray:
     """Which images a target was shown."""
-    return np.asarray((answers.reasons != _ELSEWHERE) & (answers.reasons != NOT_ASKED))
+    return ~np.isin(answers.reasons, UNASKED)
 
 
 def _facet(attribute: Attribute, values: Float[np.ndarray, " n"], is_set: bool) -> Facet | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
@@ -20,21 +20,29 @@ RUNS: Final = "run"
 @final
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What stands side by side. by: `run` or an attribute; left, right: names of runs, or values of the attribute."""
+    """What stands side by side. by: `run` or an attribute; left, right: names of runs, or values of the attribute.
+
+    target: whose answers stand on the right; "" for the same as on the left, or, in a run without it, its first.
+    """
 
     by: str
     left: str | float
     right: str | float
+    target: str = ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the left and right images [m], and how many images of the left side have no partner."""
+    """Rows of the left and right images [m], and how many images of the left side have no partner.
+
+    targets: whose answers stand on the left and on the right; "" where a run has no target.
+    """
 
     left: Int[np.ndarray, " m"]
     right: Int[np.ndarray, " m"]
     alone: int
+    targets: tuple[str, str]
 
 
 def pair(index: Index, sides: Sides, wanted: Wanted) -> Pairs:
@@ -46,24 +54,37 @@ def pair(index: Index, sides: Sides, wanted: Wanted) -> Pairs:
     Raises UnknownName for runs, attributes or targets that are not there; BadInput for a value that is no level.
     """
     partners = _of_runs(index, sides) if sides.by == RUNS else _of_levels(index, sides)
-    rows = select(index, wanted)
+    by_score = wanted.sort == "score"
+    rows = select(index, replace(wanted, sort="order", descending=False) if by_score else wanted)
     rows = rows[_on_left(index, sides)[rows]]
     there = rows[partners[rows] >= 0]
-    pairs = Pairs(there, partners[there], len(rows) - len(there))
-    return _by_difference(index, pairs, wanted) if wanted.sort == "score" else pairs
+    pairs = Pairs(there, partners[there], len(rows) - len(there), _targets(index, sides, wanted))
+    return _by_difference(index, pairs, wanted) if by_score else pairs
 
 
-def difference(index: Index, pairs: Pairs, target: str) -> Float[np.ndarray, " m"]:
-    """The measure of the right image less that of the left; NaN where one has none."""
-    values = measure(index.target(target))
-    return np.asarray(values[pairs.right] - values[pairs.left])
+def difference(index: Index, pairs: Pairs) -> Float[np.ndarray, " m"]:
+    """The measure of the right image less that of the left; NaN where one has none, or is not asked about."""
+    left, right = pairs.targets
+    if not (left and right):
+        return np.full(len(pairs.left), np.nan)
+    return np.asarray(measure(index.target(right))[pairs.right] - measure(index.target(left))[pairs.left])
+
+
+def _targets(index: Index, sides: Sides, wanted: Wanted) -> tuple[str, str]:
+    """Whose answers stand on each side: of two runs each side's own."""
+    if sides.by != RUNS:
+        return wanted.target, sides.target or wanted.target
+    left, right = (tuple(index.runs[index.named(str(name))].targets) for name in (sides.left, sides.right))
+    first = wanted.target if wanted.target in left else next(iter(left), "")
+    other = sides.target or wanted.target
+    return first, other if other in right else next(iter(right), "")
 
 
 def _by_difference(index: Index, pairs: Pairs, wanted: Wanted) -> Pairs:
     """The pairs by the difference, its sign included."""
-    keys = difference(index, pairs, wanted.target)
+    keys = difference(index, pairs)
     order = np.argsort(-keys if wanted.descending else keys, kind="stable")
-    return Pairs(pairs.left[order], pairs.right[order], pairs.alone)
+    return replace(pairs, left=pairs.left[order], right=pairs.right[order])
 
 
 def _on_left(index: Index, sides: Sides) -> np.ndarray:

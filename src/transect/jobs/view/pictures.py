@@ -24,6 +24,8 @@ THUMBNAIL: Final = 160
 _PARTS: Final = 128 << 20
 _THUMBNAILS: Final = 32 << 20
 _QUALITY: Final = 90
+_AT_ONCE: Final = 2
+_LOCKS: Final = 16
 
 Value = TypeVar("Value")
 
@@ -70,7 +72,8 @@ class Pictures:
         self._index = index
         self._parts: Kept[pa.ChunkedArray] = Kept(_PARTS, lambda column: int(column.nbytes))
         self._thumbnails: Kept[bytes] = Kept(_THUMBNAILS, len)
-        self._reading = threading.Lock()
+        self._at_once = threading.Semaphore(_AT_ONCE)
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def pixels(self, row: int) -> np.ndarray:
         """uint8 [h, w, 3]. Raises CorruptedPart or BadInput, naming what does not read back."""
@@ -91,7 +94,8 @@ class Pictures:
         def read() -> pa.ChunkedArray:
             return self._index.runs[run].run.read_part("images", part)["image"]
 
-        with self._reading:  # many requests for one part at once read it once
+        # Many requests for one part at once read it once, and few parts are in memory beside those that are kept.
+        with self._locks[(run + part) % _LOCKS], self._at_once:
             return self._parts.get((run, part), read)
 
 

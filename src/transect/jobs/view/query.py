@@ -49,12 +49,12 @@ def wanted_of(parameters: Parameters, index: Index) -> Wanted:
 def sides_of(parameters: Parameters, index: Index) -> Sides:
     """What stands side by side. Raises UnknownName or BadInput where the address does not say."""
     given = dict(parameters)
-    by, left, right = (given.get(name, "") for name in ("by", "left", "right"))
+    by, left, right, target = (given.get(name, "") for name in ("by", "left", "right", "beside"))
     if by == RUNS:
-        return Sides(by, left, right)
+        return Sides(by, left, right, target)
     if by not in index.values:
         raise UnknownName("attribute", by, (RUNS, *index.values))
-    return Sides(by, number(by, left), number(by, right))
+    return Sides(by, number(by, left), number(by, right), target)
 
 
 def whole(name: str, text: str) -> int:

@@ -6,13 +6,14 @@ Identifiers and subjects are texts: a subject's number may have more digits than
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from transect.jobs.view.columns import RunColumns
-from transect.jobs.view.index import Facet, Index
+from transect.jobs.view.index import UNASKED, Facet, Index
 from transect.jobs.view.pairs import Pairs, difference
 from transect.jobs.view.selection import EFFECT, Wanted, sort_key
 from transect.jobs.view.transects import Transect
@@ -42,16 +43,15 @@ def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, Any]
     return [_line(index, row, wanted.target, sorted_by) for row in rows.tolist()]
 
 
-def pair_lines(index: Index, pairs: Pairs, wanted: Wanted, start: int, stop: int) -> list[dict[str, Any]]:
+def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, Any]]:
     """One entry per pair: both images, and the difference right less left where both have a score or answer."""
-    target = wanted.target
-    here = Pairs(pairs.left[start:stop], pairs.right[start:stop], pairs.alone)
-    differences = difference(index, here, target) if target else np.full(len(here.left), np.nan)
-    both = zip(here.left.tolist(), here.right.tolist(), differences.tolist(), strict=True)
+    first, other = pairs.targets
+    here = replace(pairs, left=pairs.left[start:stop], right=pairs.right[start:stop])
+    both = zip(here.left.tolist(), here.right.tolist(), difference(index, here).tolist(), strict=True)
     return [
         {
-            "left": _line(index, left, target, None),
-            "right": _line(index, right, target, None),
+            "left": _line(index, left, first, None),
+            "right": _line(index, right, other, None),
             "difference": _number(value),
         }
         for left, right, value in both
@@ -93,13 +93,15 @@ def image_reply(index: Index, row: int) -> dict[str, Any]:
 
 
 def answer_of(index: Index, target: str, row: int) -> dict[str, Any]:
-    """What a target said of an image: yes or no, the score, whether that is right, and why there is no answer."""
+    """What a target said of an image: whether it was asked, yes or no, the score, right or not, why no answer."""
     said = index.answers[target]
+    reason = str(said.reasons[row])
     return {
+        "asked": reason not in UNASKED,
         "answer": _yes(said.answer[row]),
         "score": _number(float(said.score[row])),
         "right": _yes(said.right[row]),
-        "reason": _text(str(said.reasons[row])),
+        "reason": _text(reason),
     }
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from transect.errors import BadInput, MissingExtra
+from transect.runs.progress import announcing_stages
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ class RunView:
             self._listening.set()
 
 
-def view(folder: str | Path, *, port: int = 0) -> RunView:
+def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
     """Serve a page on which one looks through the images of runs and through what targets answered.
 
     folder: a run folder, a folder of studies, or a folder that holds several of either; finished parts of a run that is
     still being made are shown. port: of this machine; 0 takes one that is free. No other machine can reach the page,
-    and no browser sees it without the token of its address.
+    and no browser sees it without the token of its address. quiet: no stages on standard error.
 
     Returns the page that is being served, with `url` and `close()`. Raises BadInput for a folder without images or a
     port in use, MissingExtra without the extra.
@@ -118,7 +119,9 @@ def view(folder: str | Path, *, port: int = 0) -> RunView:
         check_address(HOST, port)
     except BadInput:
         raise port_in_use(port) from None
-    return RunView(read_folder(Path(folder)), port)
+    with announcing_stages(quiet=quiet):
+        index = read_folder(Path(folder))
+    return RunView(index, port)
 
 
 def port_in_use(port: int) -> BadInput:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import threading
 from collections.abc import Callable
 from importlib import resources
 from typing import Annotated, Any, Final, final
@@ -21,7 +20,7 @@ from transect.errors import RunFolderError, TransectError
 from transect.jobs.view import exports, pairs, query, replies, transects
 from transect.jobs.view.index import Index, read_folder
 from transect.jobs.view.pictures import Kept, Pictures
-from transect.jobs.view.selection import select
+from transect.jobs.view.selection import Wanted, select
 from transect.runs.csv_files import csv_of
 from transect.runs.plain_json import dumps
 
@@ -37,29 +36,36 @@ MOST_LINES: Final = 400
 _TOKEN: Final = "token"  # noqa: S105  (the name of a parameter)
 _KEPT: Final = {"cache-control": "private, max-age=3600, immutable"}
 _SELECTIONS: Final = 8 << 20
-_MINE: Final = Buckets(burst=4000, rate=1000.0)
-"""Of the one person who has the token: fast scrolling asks for hundreds of thumbnails a second."""
+_BURST, _RATE = 4000, 1000.0
+"""Requests of the one person who has the token: fast scrolling asks for hundreds of thumbnails a second."""
+
+
+@final
+class Held:
+    """What is served: an index, its pictures, and what addresses led to. It is replaced as a whole, never changed."""
+
+    def __init__(self, index: Index) -> None:
+        self.index, self.pictures = index, Pictures(index)
+        self.selections: Kept[Any] = Kept(_SELECTIONS, _size)
 
 
 @final
 class Service:
-    """What the routes share. token: who has it sees everything; index: replaced as a whole when it is read again."""
+    """What the routes share. token: who has it sees everything."""
 
     def __init__(self, index: Index, token: str) -> None:
-        self.token = token
+        self.token, self.held = token, Held(index)
         self.cookie = f"transect_view_{hash_of(token)[:8]}"
         """Its own for each server: cookies of one name would be shared by all ports of this machine."""
-        self._lock = threading.Lock()
-        self._take(index)
 
-    def _take(self, index: Index) -> None:
-        self.index, self.pictures = index, Pictures(index)
-        self.selections: Kept[Any] = Kept(_SELECTIONS, _size)
+    def lets_in(self, given: str) -> bool:
+        """Whether a text is the token."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
 
-    def read_again(self) -> None:
+    def read_again(self) -> Held:
         """Look for parts that were finished since. Raises BadInput where no run is left."""
-        with self._lock:
-            self._take(read_folder(self.index.folder))
+        self.held = Held(read_folder(self.held.index.folder))
+        return self.held
 
 
 def create_app(index: Index, token: str) -> Guard:
@@ -72,32 +78,40 @@ def create_app(index: Index, token: str) -> Guard:
     _add_answers(app)
     _add_pictures(app)
     _add_exports(app)
-    return Guard(app, LOOPBACK, False, {hash_of(token)}, cookies=(service.cookie,), by_session=_MINE)
+    return Guard(app, LOOPBACK, False, {hash_of(token)}, cookies=(service.cookie,), by_session=Buckets(_BURST, _RATE))
 
 
 def _known(request: Request) -> Service:
     """The service, for a browser with the cookie; 401 for any other."""
     service: Service = request.app.state.service
-    if not hmac.compare_digest(request.cookies.get(service.cookie, "").encode(), service.token.encode()):
+    if not service.lets_in(request.cookies.get(service.cookie, "")):
         raise HTTPException(401, "open the address that `transect view` printed")
     return service
 
 
 Known = Annotated[Service, Depends(_known)]
+
+
+def _held(service: Known) -> Held:
+    return service.held
+
+
+Seen = Annotated[Held, Depends(_held)]
 Row = Annotated[int, Path(ge=0, le=2**31 - 1)]
 Start = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
 def _add_page(app: FastAPI, service: Service) -> None:
     folder = resources.files(__package__) / "static"
-    files = {name: (folder / name).read_bytes() for name in (*_STATIC, "index.html", "closed.html")}
+    files = {name: (folder / name).read_bytes() for name in (*_SCRIPTS, "view.css", "index.html", "closed.html")}
+    files["icon.svg"] = (resources.files("transect.annotation.server") / "static" / "icon.svg").read_bytes()
 
     @app.get("/")
     def page(request: Request) -> Response:
         given = request.query_params.get(_TOKEN)
-        if given is not None and hmac.compare_digest(given.encode(), service.token.encode()):
+        if given is not None and service.lets_in(given):
             return _let_in(request, service)
-        known = hmac.compare_digest(request.cookies.get(service.cookie, "").encode(), service.token.encode())
+        known = service.lets_in(request.cookies.get(service.cookie, ""))
         return _html(files["index.html"]) if known else _html(files["closed.html"], 401)
 
     @app.get("/static/{name}")
@@ -122,84 +136,88 @@ def _let_in(request: Request, service: Service) -> Response:
 
 def _add_answers(app: FastAPI) -> None:
     @app.get("/api/about")
-    def about(service: Known) -> Response:
-        return _json(replies.about(service.index))
+    def about(held: Seen) -> Response:
+        return _json(replies.about(held.index))
 
     @app.post("/api/again")
     def again(service: Known) -> Response:
-        service.read_again()
-        return _json(replies.about(service.index))
+        return _json(replies.about(service.read_again().index))
 
     @app.get("/api/images")
-    def images(request: Request, service: Known, start: Start = 0) -> Response:
-        wanted, rows = _selected(request, service)
+    def images(request: Request, held: Seen, start: Start = 0) -> Response:
+        wanted, rows = _selected(request, held)
         here = rows[start : start + MOST_LINES]
-        return _json({"count": len(rows), "start": start, "lines": replies.lines(service.index, here, wanted)})
+        return _json({"count": len(rows), "start": start, "lines": replies.lines(held.index, here, wanted)})
 
     @app.get("/api/pairs")
-    def side_by_side(request: Request, service: Known, start: Start = 0) -> Response:
-        index, given = service.index, request.query_params.multi_items()
+    def side_by_side(request: Request, held: Seen, start: Start = 0) -> Response:
+        index, given = held.index, request.query_params.multi_items()
         wanted = query.wanted_of(given, index)
-        found = _kept(service, "pairs", given, lambda: pairs.pair(index, query.sides_of(given, index), wanted))
-        shown = replies.pair_lines(index, found, wanted, start, start + MOST_LINES)
-        return _json({"count": len(found.left), "alone": found.alone, "start": start, "lines": shown})
+        found = _kept(held, "pairs", given, lambda: pairs.pair(index, query.sides_of(given, index), wanted))
+        shown = replies.pair_lines(index, found, start, start + MOST_LINES)
+        counts = {"count": len(found.left), "alone": found.alone, "targets": found.targets, "start": start}
+        return _json({**counts, "lines": shown})
 
     @app.get("/api/subject")
-    def subject(service: Known, run: str, subject: str) -> Response:
-        found = transects.transect_of(service.index, run, query.whole("subject", subject))
-        return _json(replies.transect_reply(service.index, found))
+    def subject(held: Seen, run: str, subject: str) -> Response:
+        found = transects.transect_of(held.index, run, query.whole("subject", subject))
+        return _json(replies.transect_reply(held.index, found))
 
     @app.get("/api/image")
-    def image(service: Known, run: str, id: str) -> Response:
-        return _json(replies.image_reply(service.index, service.index.row_of(run, id)))
+    def image(held: Seen, run: str, id: str) -> Response:
+        return _json(replies.image_reply(held.index, held.index.row_of(run, id)))
+
+    @app.get("/api/place")
+    def place(request: Request, held: Seen, of: str, id: str) -> Response:
+        """Where an image stands in a selection: its number, or null."""
+        found = np.flatnonzero(_selected(request, held)[1] == held.index.row_of(of, id))
+        return _json({"place": int(found[0]) if len(found) else None})
 
 
 def _add_pictures(app: FastAPI) -> None:
     @app.get("/pictures/{row}/{digest}")
-    def picture(service: Known, row: Row, digest: str) -> Response:
-        return _picture(service, row, digest, Pictures.full, "image/png")
+    def picture(held: Seen, row: Row, digest: str) -> Response:
+        return _picture(held, row, digest, Pictures.full, "image/png")
 
     @app.get("/thumbnails/{row}/{digest}")
-    def thumbnail(service: Known, row: Row, digest: str) -> Response:
-        return _picture(service, row, digest, Pictures.thumbnail, "image/jpeg")
+    def thumbnail(held: Seen, row: Row, digest: str) -> Response:
+        return _picture(held, row, digest, Pictures.thumbnail, "image/jpeg")
 
 
-def _picture(
-    service: Service, row: int, digest: str, encoded: Callable[[Pictures, int], bytes], media: str
-) -> Response:
-    run, place = service.index.place(row)
+def _picture(held: Held, row: int, digest: str, encoded: Callable[[Pictures, int], bytes], media: str) -> Response:
+    run, place = held.index.place(row)
     if str(run.digests[place])[: replies.DIGITS] != digest:
         raise HTTPException(404, "the run has changed: load the page again")
-    return Response(encoded(service.pictures, row), media_type=media, headers=_KEPT)
+    return Response(encoded(held.pictures, row), media_type=media, headers=_KEPT)
 
 
 def _add_exports(app: FastAPI) -> None:
     @app.get("/export.csv")
-    def as_csv(request: Request, service: Known) -> Response:
-        return _file(csv_of(exports.table_of(service.index, _selected(request, service)[1])), "csv", "text/csv")
+    def as_csv(request: Request, held: Seen) -> Response:
+        return _file(csv_of(exports.table_of(held.index, _selected(request, held)[1])), "csv", "text/csv")
 
     @app.get("/export.parquet")
-    def as_parquet(request: Request, service: Known) -> Response:
-        table = exports.table_of(service.index, _selected(request, service)[1])
+    def as_parquet(request: Request, held: Seen) -> Response:
+        table = exports.table_of(held.index, _selected(request, held)[1])
         return _file(exports.parquet_of(table), "parquet", "application/octet-stream")
 
     @app.get("/export.png")
-    def as_sheet(request: Request, service: Known) -> Response:
-        rows = _selected(request, service)[1]
-        labels = [replies.caption(service.index, row) for row in rows[: exports.MOST_ON_A_SHEET].tolist()]
-        return _file(exports.sheet_of(service.pictures, rows, labels), "png", "image/png")
+    def as_sheet(request: Request, held: Seen) -> Response:
+        rows = _selected(request, held)[1]
+        labels = [replies.caption(held.index, row) for row in rows[: exports.MOST_ON_A_SHEET].tolist()]
+        return _file(exports.sheet_of(held.pictures, rows, labels), "png", "image/png")
 
 
-def _selected(request: Request, service: Service) -> tuple[Any, np.ndarray]:
+def _selected(request: Request, held: Held) -> tuple[Wanted, np.ndarray]:
     given = request.query_params.multi_items()
-    wanted = query.wanted_of(given, service.index)
-    return wanted, _kept(service, "images", given, lambda: select(service.index, wanted))
+    wanted = query.wanted_of(given, held.index)
+    return wanted, _kept(held, "images", given, lambda: select(held.index, wanted))
 
 
-def _kept(service: Service, kind: str, given: list[tuple[str, str]], make: Callable[[], Any]) -> Any:
+def _kept(held: Held, kind: str, given: list[tuple[str, str]], make: Callable[[], Any]) -> Any:
     """What an address leads to; kept, since its pages are asked for one after another."""
-    key = (kind, *((name, value) for name, value in given if name != "start"))
-    return service.selections.get(key, make)
+    key = (kind, *((name, value) for name, value in given if name not in ("start", "of", "id")))
+    return held.selections.get(key, make)
 
 
 def _size(found: Any) -> int:

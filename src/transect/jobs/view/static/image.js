@@ -4,18 +4,18 @@ import { answersTable, ask, at, change, complain, element, picture, state, table
 
 let turn = 0;
 
-/** step(by): shows the image before or after in the selection. */
-export function begin(step) {
+/** step(by): shows the image before or after in the selection; canStep(): whether there is one, a list. */
+export function begin(step, canStep) {
   const dialog = at("image");
   dialog.addEventListener("close", () => change(now => { now.delete("open"); now.delete("openrun"); }));
   dialog.addEventListener("keydown", event => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!by || !canStep() || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     step(by);
   });
   dialog.addEventListener("click", event => { if (event.target === dialog) dialog.close(); });
-  begin.step = step;
+  Object.assign(begin, { step, canStep });
 }
 
 /** Show the image that the address names, or none. */
@@ -36,7 +36,7 @@ export async function show() {
       element("h2", { id: "image-name" }, one.caption),
       button("Close", () => dialog.close(), { id: "image-close" })),
     element("div", { className: "row" },
-      button("Before", () => begin.step(-1), { id: "image-before" }), button("After", () => begin.step(1), { id: "image-after" }),
+      ...(begin.canStep() ? [button("Before", () => begin.step(-1), { id: "image-before" }), button("After", () => begin.step(1), { id: "image-after" })] : []),
       button("This subject", subject, { id: "image-subject" })),
     element("div", { className: "stage" },
       element("figure", {}, element("img", { src: picture(one), alt: `Image ${one.name}`, id: "image-big", onerror: () => broken(one) }), element("figcaption", {}, `${one.run}: ${one.name}`)),

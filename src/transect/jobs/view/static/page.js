@@ -68,13 +68,14 @@ export const brief = number => String(Number(number.toPrecision(3))).replace("-"
 /** What a target said, in a few words: whether it is right is a mark and a word, never a color alone. */
 export function saidWords(said) {
   if (!said) return "";
+  if (!said.asked) return said.reason;
   const score = said.score === null ? "" : brief(said.score);
   const answer = said.answer === null ? "" : said.answer ? "yes" : "no";
   const words = [answer, score].filter(Boolean).join(" · ");
   return words || `no answer: ${said.reason || "none"}`;
 }
 
-export const mark = said => !said ? "" : said.answer === null && said.score === null ? "∅" : said.right === null ? "" : said.right ? "✓" : "✗";
+export const mark = said => !said || !said.asked ? "" : said.answer === null && said.score === null ? "∅" : said.right === null ? "" : said.right ? "✓" : "✗";
 const VERDICTS = { "✓": "right", "✗": "wrong", "∅": "no answer" };
 
 /** The mark and the words as one element. */
@@ -102,7 +103,7 @@ export function table(caption, head, rows) {
 
 /** The answers of all targets about one image. */
 export function answersTable(answers) {
-  const right = said => said.right === null ? "not stated" : said.right ? "right" : "wrong";
+  const right = said => said.right === null ? (said.asked && said.answer === null && said.score === null ? "no answer" : "not stated") : said.right ? "right" : "wrong";
   const rows = Object.entries(answers).map(([target, said]) => [target, verdict(said), right(said)]);
   return rows.length ? table("Answers", ["target", "answer · score", "verdict"], rows) : element("p", {}, "No target was asked.");
 }

@@ -7,8 +7,8 @@ const SETTLE = 60;       // milliseconds that a tile must stay before its pictur
 
 export class Tiles {
   /** list: the <ul>; fetchPage(start): a promise of {count, lines}; draw(line): the tile's link; open(line). */
-  constructor(list, { fetchPage, draw, wide, received }) {
-    Object.assign(this, { list, fetchPage, draw, wide, received });
+  constructor(list, { fetchPage, draw, wide, tall, received }) {
+    Object.assign(this, { list, fetchPage, draw, wide, tall, received });
     this.drawn = new Map();
     this.current = 0;
     this.clear();
@@ -71,7 +71,7 @@ export class Tiles {
     const width = this.list.clientWidth;
     this.columns = Math.max(1, Math.floor((width + GAP) / (least + GAP)));
     this.width = (width - GAP * (this.columns - 1)) / this.columns;
-    this.height = this.width / (this.wide() ? 2 : 1) + (this.wide() ? 5.2 : 3.9) * rem;
+    this.height = this.width / (this.wide() ? 2 : 1) + (this.wide() ? 5.2 : this.tall() ? 5 : 3.9) * rem;
   }
 
   redraw() {
@@ -99,8 +99,7 @@ export class Tiles {
       this.insert(index, tile);
       setTimeout(() => { if (tile.isConnected) for (const image of tile.querySelectorAll("img[data-src]")) { image.src = image.dataset.src; delete image.dataset.src; } }, SETTLE);
     }
-    const link = tile.querySelector("a");
-    if (link) link.tabIndex = index === this.current ? 0 : -1;
+    for (const link of tile.querySelectorAll("a")) link.tabIndex = index === this.current ? 0 : -1;
     const style = tile.style;
     style.width = `${this.width}px`;
     style.height = `${this.height}px`;

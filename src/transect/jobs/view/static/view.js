@@ -17,7 +17,7 @@ function question(parameters) {
   const targets = filters.targetsOf(about, parameters);
   if (targets.length && !targets.some(one => one.name === asked.get("target"))) asked.set("target", targets[0].name);
   if (viewOf(parameters) === "pairs") for (const [key, value] of Object.entries(sides(parameters))) asked.set(key, value);
-  else for (const key of ["by", "left", "right"]) asked.delete(key);
+  else for (const key of ["by", "left", "right", "beside"]) asked.delete(key);
   return asked;
 }
 
@@ -46,12 +46,14 @@ const tiles = new Tiles(at("tiles"), {
   fetchPage: start => { const asked = question(state()); asked.set("start", start); return ask(`/api/${viewOf(state())}?${asked}`); },
   draw: line => line.left ? drawPair(line) : drawTile(line),
   wide: () => viewOf(state()) === "pairs",
+  tall: () => !["", "order", "score"].includes(state().get("sort") || ""),
   received: reply => {
     complain(reply.error ? reply.error.message : "");
     at("nothing").hidden = reply.count !== 0;
     document.documentElement.dataset.count = reply.error ? "" : reply.count;
     document.documentElement.dataset.generation = tiles.generation;
     counted(reply.error ? null : reply);
+    if (at("whose") && reply.targets) at("whose").textContent = reply.targets[0] === reply.targets[1] ? `Answers of ${reply.targets[0]}` : `Answers of ${reply.targets[0]} on the left, of ${reply.targets[1]} on the right`;
   },
 });
 
@@ -70,17 +72,17 @@ function opening(line) {
 }
 
 function drawTile(line) {
-  const number = line.by === null || state().get("sort") === "score" ? null : element("span", { className: "fine" }, ` ${state().get("sort").startsWith("effect") ? "effect" : "disagree"} ${brief(line.by)}`);
+  const number = line.by === null || state().get("sort") === "score" ? null : element("span", { className: "fine" }, `${state().get("sort").startsWith("effect") ? "effect" : "disagreement"} ${brief(line.by)}`);
   return element("a", { className: "tile", ...opening(line) }, element("span", { className: "frame" }, frame(line)),
-    element("span", { className: "caption" }, line.caption), element("span", { className: "line" }, line.said ? verdict(line.said) : "", number));
+    element("span", { className: "caption" }, line.caption), element("span", { className: "line" }, line.said ? verdict(line.said) : ""), number);
 }
 
 function drawPair(line) {
   const { by, left, right } = sides(state());
   const changed = line.difference === null ? "" : `, difference ${brief(line.difference)}`;
   const named = value => by === "run" ? value : `${wordsOf(by)} ${new Map(comparable().get(by)).get(value)}`;
-  const side = (one, value) => element("span", { className: "side" }, element("span", { className: "fine" }, named(value)), element("span", { className: "frame" }, frame(one)), verdict(one.said));
-  return element("a", { className: "tile pair", ...opening(line.right) }, element("span", { className: "two" }, side(line.left, left), side(line.right, right)),
+  const side = (one, value) => element("a", { className: "side", ...opening(one) }, element("span", { className: "fine" }, named(value)), element("span", { className: "frame" }, frame(one)), verdict(one.said), element("span", { className: "unseen" }, `, ${one.caption}`));
+  return element("div", { className: "tile pair" }, element("span", { className: "two" }, side(line.left, left), side(line.right, right)),
     element("span", { className: "caption" }, line.left.caption), element("span", { className: "fine" }, `subject ${line.left.subject}${changed}`));
 }
 
@@ -95,7 +97,7 @@ function counted(reply) {
 function notices() {
   const parts = about.runs.filter(run => run.unfinished).map(run => element("p", { className: "notice" }, `${run.name} is not finished: ${run.unfinished}. `,
     element("button", { type: "button", onclick: lookAgain }, "Look again")));
-  if (about.left_out.length) parts.push(element("details", { className: "notice" }, element("summary", {}, `${about.left_out.length} other folders are not shown`),
+  if (about.left_out.length) parts.push(element("details", { className: "notice" }, element("summary", {}, about.left_out.length === 1 ? "One other folder is not shown" : `${about.left_out.length} other folders are not shown`),
     ...about.left_out.map(one => element("p", {}, `${one.name}: ${one.reason}`))));
   at("notices").replaceChildren(...parts);
 }
@@ -114,10 +116,15 @@ function controls() {
   if (!pairs) return;
   if (!found.size) { at("controls").replaceChildren(element("p", { className: "notice" }, "Nothing was set in this run, and there is no other run to compare it with.")); return; }
   const now = sides(parameters);
-  const forget = after => { after.delete("left"); after.delete("right"); };
+  const forget = after => { for (const key of ["left", "right", "beside"]) after.delete(key); };
+  const target = question(parameters).get("target");
+  const others = now.by === "run" ? about.runs.find(run => run.name === now.right)?.targets || [] : about.targets.map(one => one.name);
+  const beside = others.includes(parameters.get("beside")) ? parameters.get("beside") : others.includes(target) ? target : others[0];
   at("controls").replaceChildren(element("div", { className: "row" },
     filters.chooser("by", "Compare", [...found.keys()].map(key => [key, key === "run" ? "two runs" : wordsOf(key)]), now.by, forget),
-    filters.chooser("left", "left", found.get(now.by), now.left), filters.chooser("right", "right", found.get(now.by), now.right)));
+    filters.chooser("left", "left", found.get(now.by), now.left), filters.chooser("right", "right", found.get(now.by), now.right),
+    others.length > 1 ? filters.chooser("beside", "target on the right", others.map(name => [name, name]), beside) : ""),
+    element("p", { id: "whose", className: "fine" }));
 }
 
 function exports() {
@@ -129,8 +136,7 @@ function render(parameters, before) {
   const view = viewOf(parameters);
   at("heading").textContent = { images: "Images", pairs: "Pairs", subject: "One subject" }[view];
   for (const link of at("views").children) {
-    link.toggleAttribute("aria-current", link.dataset.view === view);
-    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     link.href = addressWith({ view: link.dataset.view === "images" ? null : link.dataset.view, open: null, openrun: null });
   }
   document.body.dataset.view = view;
@@ -152,10 +158,16 @@ function restart() {
 
 /** The image before or after the open one, in the order of the selection. */
 async function step(by) {
-  if (viewOf(state()) !== "images") return;
-  const id = state().get("open"), run = state().get("openrun");
+  const id = state().get("open"), of = state().get("openrun");
   const here = tiles.line(tiles.current);
-  if (!here || here.id !== id || here.run !== run) tiles.current = Math.max(0, [...tiles.drawn.keys()].find(index => { const line = tiles.line(index); return line && line.id === id && line.run === run; }) ?? 0);
+  if (!here || here.id !== id || here.run !== of) {
+    const asked = question(state());
+    asked.set("of", of);
+    asked.set("id", id);
+    const { place } = await ask(`/api/place?${asked}`).catch(() => ({ place: null }));
+    if (place === null) return;
+    tiles.current = place;
+  }
   const next = tiles.current + by;
   if (next < 0 || next >= tiles.count) return;
   const line = await tiles.lineWhenLoaded(next);
@@ -187,7 +199,7 @@ document.addEventListener("click", event => { if (!at("export").contains(event.t
 document.addEventListener("keydown", event => { if (event.key === "Escape") at("export").open = false; });
 
 onChange(render);
-image.begin(step);
+image.begin(step, () => viewOf(state()) === "images");
 (async () => {
   try { about = await ask("/api/about"); start(); document.documentElement.dataset.ready = "1"; }
   catch (error) { complain(error.message); }
