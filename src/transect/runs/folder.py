@@ -308,7 +308,7 @@ def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -
     path = _part(folder, table, index)
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
-        rows = bounds.read_parquet(path, columns=names)
+        rows = bounds.read_parquet(path, columns=names, checksums=True)
         check_part(table, rows, without)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
