@@ -50,6 +50,7 @@ from .jobs.train.run import train_classifier as train_classifier
 from .jobs.train.run import train_encoder as train_encoder
 from .jobs.train.run import train_gan as train_gan
 from .jobs.verify.run import verify as verify
+from .jobs.view.run import view as view
 from .records import Attribute as Attribute
 from .records import Design as Design
 from .records import Effect as Effect

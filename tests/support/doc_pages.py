@@ -134,6 +134,7 @@ PAGES = {
         {"transect audit models/expression": "tests/targets/test_huggingface.py audits such a folder"},
         (files.package, expression),
     ),
+    "docs/explanation/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
         {

@@ -47,6 +47,7 @@ from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
 from transect.jobs.train.command import train
 from transect.jobs.verify.command import verify
+from transect.jobs.view.command import view
 from transect.texts import one_line, say, words_of
 
 app = typer.Typer(
@@ -61,6 +62,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     init,
     audit,
     report,
+    view,
     check,
     export,
     study,

@@ -261,7 +261,19 @@ class FinishedRun:
 
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""
-        return all(_part(self.path, table, index).exists() for index in range(parts))
+        return self.finished_parts(table, parts) == parts
+
+    def finished_parts(self, table: str, parts: int) -> int:
+        """How many of the parts 0..parts-1 of a table are there, from the first to the one before a gap."""
+        missing = (index for index in range(parts) if not _part(self.path, table, index).exists())
+        return next(missing, parts)
+
+    def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
+        """One part less the columns `without`, which are not unpacked; its SHA-256, which needs them, is not compared.
+
+        What is read is checked by the checksums of its pages. Raises CorruptedPart, naming it.
+        """
+        return read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
@@ -286,8 +298,24 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
         check_part(table, rows)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
-        advice = "delete that file and rerun the command; only this part is made again"
-        raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
+        raise _corrupted(path) from error
+
+
+def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
+    """As `FinishedRun.read_columns`."""
+    path = _part(folder, table, index)
+    try:
+        names = [name for name in pq.read_schema(path).names if name not in without]
+        rows = bounds.read_parquet(path, columns=names, checksums=True)
+        check_part(table, rows, without)
+        return rows
+    except (OSError, pa.ArrowException, CorruptedPart) as error:
+        raise _corrupted(path) from error
+
+
+def _corrupted(path: Path) -> CorruptedPart:
+    advice = "delete that file and rerun the command; only this part is made again"
+    return CorruptedPart(f"{path} does not read back as it was written: {advice}")
 
 
 def _part(folder: Path, table: str, index: int) -> Path:
