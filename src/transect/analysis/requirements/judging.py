@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from transect.analysis import finished_run
 from transect.analysis.findings import estimate
 from transect.analysis.finished_run import Run
-from transect.analysis.requirements.reading import checked, names
+from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.observational import cut
@@ -49,8 +49,7 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     """
     runs = [finished_run.read(path) for path in _studies_in(folder)]
     rows = []
-    for name, requirement in zip(names(requirements), requirements, strict=True):
-        sound = checked(requirement, name)
+    for name, sound in named(requirements):
         if sound.kind in _JOB_OF:
             raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
         rows += [_checked(name, sound, run, target) for run, target in _judged_on(name, sound, runs)]

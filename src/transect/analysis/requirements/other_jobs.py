@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.analysis.requirements.judging import conclude
-from transect.analysis.requirements.reading import checked, names
+from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.effects.requirements import Bound
 from transect.errors import BadInput
@@ -35,8 +35,7 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     file = numbers_in(folder)
     numbers = read_json(folder / file, "the numbers of that job", _ADVICE)
     rows = []
-    for name, requirement in zip(names(requirements), requirements, strict=True):
-        sound = checked(requirement, name)
+    for name, sound in named(requirements):
         if sound.kind != _KINDS[file]:
             raise BadInput(f"{name}: expected a requirement that {file} can show, got another; check it elsewhere")
         try:

@@ -88,6 +88,12 @@ def _requirement(table: object, place: str, folder: Path) -> Requirement:
     return checked(made, place)
 
 
+def named(requirements: Sequence[Requirement]) -> list[tuple[str, Requirement]]:
+    """Each requirement with its defaults, after what outputs call it. Raises BadInput as `checked`."""
+    sound = [checked(each, each.name or f"requirement {number}") for number, each in enumerate(requirements, start=1)]
+    return list(zip(names(sound), sound, strict=True))
+
+
 def names(requirements: Sequence[Requirement]) -> list[str]:
     """What outputs call each requirement: its name, or its own words.
 
