@@ -76,6 +76,7 @@ TOML_READERS = {
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
+    "gate-a-build.md": "transect.analysis.requirements.reading:read",
     "studies.md": "transect.studies.file:read_study",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }

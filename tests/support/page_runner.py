@@ -42,7 +42,10 @@ FILE = re.compile(r"\A# ([\w.-]+\.toml)\b")
 LANGUAGES = {"sh", "python", "toml", "csv", "text"}
 """Blocks that are run, written, or compared with the output (text) of the blocks above them."""
 
-NOT_RUN = {"nginx": "the configuration of another program, which is not installed here"}
+NOT_RUN = {
+    "nginx": "the configuration of another program, which is not installed here",
+    "yaml": "a workflow that GitHub runs; tests/docs/test_workflow.py checks its commands",
+}
 """Languages of blocks that are not run, and why."""
 
 

@@ -227,7 +227,7 @@ def audit(
         bool,
         typer.Option(
             "--check",
-            help="Judge the run by the tables [[require]] of --config. Exit code 1: one is violated; 4: not shown.",
+            help="Judge the run by the requirements in the --config file. Exit code 1: one is violated; 4: not shown.",
         ),
     ] = False,
     out: Out = None,

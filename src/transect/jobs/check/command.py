@@ -23,7 +23,7 @@ def check(
         ),
     ],
     requirements: Annotated[
-        Path, typer.Option(metavar="FILE", help="A TOML file with tables [[require]], such as the study file.")
+        Path, typer.Option(metavar="FILE", help="A TOML file of requirements, such as the study file.")
     ],
     junit: Junit = None,
     summary: Summary = None,
