@@ -26,7 +26,7 @@ VALUES = {
     "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
     "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "bins": ["age=30,50"],
-    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"],
+    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "overwrite": True,
     "out": "runs/x", "dry_run": True, "json": True,
 }  # fmt: skip
 """A value of each setting that is not its default, as TOML has it."""
@@ -93,7 +93,7 @@ def requested(monkeypatch):
 
 def test_every_setting_has_a_value_here_and_every_option_is_a_setting():
     assert set(VALUES) == set(places())
-    assert set(audit_options()) - {"help"} == {*places(), "config"}
+    assert set(audit_options()) - {"help"} == {*places(), "config", "check"}
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "dry_run"])

@@ -231,6 +231,9 @@ def audit(
         ),
     ] = False,
     out: Out = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Delete a run with other settings that is in the way in --out.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Set attributes, ask the models, estimate what each attribute causes, and write the report.

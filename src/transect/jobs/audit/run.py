@@ -14,6 +14,7 @@ from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput
 from transect.experiment import costs, interpolation, negative_control, study
 from transect.experiment.edits import check_of
+from transect.jobs.audit import room
 from transect.jobs.audit import studies as planned
 from transect.jobs.audit.presets import preset, with_preset
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
@@ -145,7 +146,9 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
-    for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
+    places = planned.places(studies, folder, STUDIES)
+    room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
+    for part, place in zip(studies, places, strict=True):
         refuse_links_in(folder, place)
         study.run(part, place, quiet=quiet)
         if part is planned.controlled(studies, request):

@@ -1,0 +1,50 @@
+"""Is there room for an audit in its folder? A run with other settings is refused, or deleted where you ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from transect.errors import FolderOfAnotherSpec
+from transect.experiment.study import Study
+from transect.runs.folder import read_record
+from transect.runs.locks import STUDIES
+from transect.runs.overwriting import clear
+from transect.runs.plain_json import loads
+from transect.runs.spec_changes import in_plain_words
+
+
+def make(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> None:
+    """Do nothing where the folder has room, or holds the same studies, which then resume.
+
+    studies: by the folder of each. overwrite: delete what is in the way. Raises FolderOfAnotherSpec where a run with
+    other settings, or of other studies, is in the way.
+    """
+    reason = _in_the_way(folder, studies)
+    if not reason:
+        return
+    if not overwrite:
+        raise FolderOfAnotherSpec(f"{reason}; --overwrite deletes that run")
+    clear(folder)
+
+
+def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
+    """Why the folder cannot be used as it is; "" where it can."""
+    stored = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
+    held = [place for place in stored if (place / "run.json").is_file()]
+    for place, study in studies.items():
+        if place in held and (told := in_plain_words(read_record(place), _as_stored(study))):
+            return f"{place} holds a run with other settings: {told}"
+    others = [place for place in held if place not in studies]
+    if not others:
+        return ""
+    name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
+    return f"{folder} holds {name}, which this audit does not have: choose another --out"
+
+
+def _as_stored(study: Study) -> Mapping[str, object]:
+    """The spec of a study as run.json would hold it."""
+    from transect.runs.folder import canonical_json
+
+    stored: Mapping[str, object] = loads(canonical_json(study.spec().to_json()))
+    return stored

@@ -1,0 +1,71 @@
+"""A run that is in the way of an audit: refused, resumed or deleted, and what is never deleted."""
+
+import auditing
+import pytest
+
+import transect
+from transect.errors import FolderOfAnotherSpec, RunFolderError
+
+SMALL = {"vary": {"glasses": None}, "subjects": 4, "image_size": 32, "control": False}
+
+
+def audit(out, **settings):
+    return auditing.audit("audited:brightness", out=out, **(SMALL | settings))
+
+
+def test_a_run_with_other_settings_is_refused_with_the_way_out(tmp_path):
+    audit(tmp_path / "run")
+    with pytest.raises(FolderOfAnotherSpec, match=r"--seed was 0 and is 1.*; --overwrite deletes that run") as caught:
+        audit(tmp_path / "run", seed=1)
+    assert "\n" not in str(caught.value)
+    assert transect.open_run(tmp_path / "run").spec.design.seed == 0
+
+
+def test_overwriting_deletes_the_run_and_leaves_other_files(tmp_path):
+    audit(tmp_path / "run", margin="score=0.1")
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    result = audit(tmp_path / "run", seed=1, overwrite=True)
+    assert transect.open_run(tmp_path / "run").spec.design.seed == 1
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    assert not (tmp_path / "run" / "margins.json").exists()
+    fresh = audit(tmp_path / "fresh", seed=1)
+    assert result.page.read_bytes() == fresh.page.read_bytes()
+
+
+def test_the_same_settings_resume_also_with_overwrite(tmp_path):
+    audit(tmp_path / "run")
+    (part,) = (tmp_path / "run" / "images").iterdir()
+    before = part.stat().st_mtime_ns
+    audit(tmp_path / "run", overwrite=True)
+    assert part.stat().st_mtime_ns == before
+
+
+def test_other_studies_in_the_folder_are_in_the_way(tmp_path):
+    """Without this the report would be about the studies of before."""
+    audit(tmp_path / "run", observe=6)
+    with pytest.raises(FolderOfAnotherSpec, match="holds the study .*, which this audit does not have"):
+        audit(tmp_path / "run")
+    audit(tmp_path / "run", overwrite=True)
+    assert len(transect.open_run(tmp_path / "run").studies) == 1
+    with pytest.raises(FolderOfAnotherSpec, match="holds a run of one study, which this audit does not have"):
+        audit(tmp_path / "run", observe=6)
+    audit(tmp_path / "run", observe=6, overwrite=True)
+    assert len(transect.open_run(tmp_path / "run").studies) == 2
+
+
+def test_what_people_rated_is_never_deleted(tmp_path):
+    audit(tmp_path / "run")
+    (tmp_path / "run" / "ratings.parquet").write_bytes(b"of people")
+    with pytest.raises(RunFolderError, match="--overwrite would delete the images that people rated"):
+        audit(tmp_path / "run", seed=1, overwrite=True)
+    assert (tmp_path / "run" / "run.json").is_file()
+
+
+def test_a_link_in_the_run_is_not_followed(tmp_path):
+    audit(tmp_path / "run")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    (tmp_path / "run" / "edits").symlink_to(tmp_path / "mine")
+    with pytest.raises(RunFolderError, match="got a link"):
+        audit(tmp_path / "run", seed=1, overwrite=True)
+    assert (tmp_path / "mine" / "file").read_text() == "mine"
