@@ -123,7 +123,7 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
         (lambda: annotate_command.serve(folder, public_url="x"), "--public-url: expected an address"),
         (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
         (lambda: annotate_command.serve(folder, port=port), f"--port {port}: expected a free port"),
-        (lambda: annotate_command.serve(folder, port=99999), "--port 99999: expected a free port"),
+        (lambda: annotate_command.serve(folder, port=99999), "--port 99999: expected a port from 0 to 65535"),
         (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
         (lambda: annotate_command.export(folder, kind="mturk", price=-1.0), "--price: expected 0 or more"),
         (lambda: annotate_command.export(folder, kind="label-studio", questions=[str(skips)]), "no level called"),
