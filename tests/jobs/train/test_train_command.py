@@ -120,7 +120,7 @@ def test_a_folder_or_batch_that_does_not_fit_is_told_before_a_picture_is_rendere
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "training.json").write_text('{"data": {"size": 16}}')
-    with pytest.raises(RunFolderError, match="another training"):
+    with pytest.raises(RunFolderError, match="a training with other settings"):
         fit(Plan("stylegan2", 10), data, tmp_path / "out", Processes.alone("cpu"))
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["training.json"]
 

@@ -81,6 +81,8 @@ def _taken(host: str, port: int, error: Exception | None = None) -> BadInput:
     """Why an address cannot be listened on, and what to do; without an error another program took it since."""
     if isinstance(error, socket.gaierror):
         return BadInput(f"--host {host}: expected a name or address of this machine, found none of that name; fix it")
+    if isinstance(error, OverflowError):
+        return BadInput(f"--port {port}: expected a port from 0 to 65535; choose another")
     number = error.errno if isinstance(error, OSError) else errno.EADDRINUSE
     if number == errno.EADDRNOTAVAIL:
         return BadInput(f"--host {host}: expected an address of this machine, got that of another; fix it")
