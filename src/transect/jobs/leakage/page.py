@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
+from transect.jobs.leakage.adding import adds
 from transect.jobs.leakage.side_by_side_page import side_by_side
 from transect.reports import builder
 from transect.reports.blocks import (
@@ -112,23 +113,8 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             doc.interval("/amplification", signed=True),
             from_chance.format(*named),
         )
-        yield escape(_shown(doc.value("/amplification/low"), doc.value("/amplification/high")))
+        yield escape(adds(doc.value("/amplification/low"), doc.value("/amplification/high")))
     yield from _differences(doc)
-
-
-def _shown(low: float | None, high: float | None) -> str:
-    """What the interval of the amplification says.
-
-    >>> _shown(-3.5, 3.9)
-    "It is not shown that the model's predictions reveal more, or less, than that: the interval holds zero."
-    """
-    if low is None or high is None:
-        return "There is no interval, so it is open whether the model's predictions reveal more than that."
-    if low > 0:
-        return "The model's predictions reveal more than that: the whole interval lies above zero."
-    if high < 0:
-        return "The model's predictions reveal less than that: the whole interval lies below zero."
-    return "It is not shown that the model's predictions reveal more, or less, than that: the interval holds zero."
 
 
 def _differences(doc: WrittenDocument) -> Iterator[Markup]:
