@@ -138,7 +138,15 @@ def test_tests_mirror_the_folders():
 
 @pytest.mark.parametrize(
     "command",
-    [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"]],
+    [
+        ["--help"],
+        ["targets"],
+        ["datasets"],
+        ["attributes"],
+        ["audit", "--help"],
+        ["annotate", "serve", "--help"],
+        ["view", "--help"],
+    ],
 )
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""

@@ -11,10 +11,10 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
+    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
-    "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run",
-    "audit_cost", "study", "export",
+    "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
+    "audit_cost", "audit_preset", "init", "study", "check", "export",
 )  # fmt: skip
 
 
@@ -134,6 +134,8 @@ alpha: float = project.agreement().numbers.questions[0].alpha
 verified = transect.verify("estimators", seeds=10, quiet=True)
 proven: str = verified.numbers.estimators[0].method
 protocol = transect.study("wang2019", profile="small", variables={"rounds": 1}, quiet=True)
+with transect.view("runs", port=0) as shown_page:
+    address: str = shown_page.url
 done: bool = protocol.numbers.steps[0].state == "finished" and not protocol.waiting
 
 for result in (

@@ -2,10 +2,12 @@ from . import effects as effects
 from . import generators as generators
 from . import targets as targets
 from . import testing as testing
+from .analysis.requirements.records import Requirement as Requirement
 from .cli.study import study as study
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
+from .jobs.audit.init import init as init
 from .jobs.audit.request import AuditRequest as AuditRequest
 from .jobs.audit.request import CheckSettings as CheckSettings
 from .jobs.audit.request import ModelSettings as ModelSettings
@@ -14,6 +16,8 @@ from .jobs.audit.request import RunSettings as RunSettings
 from .jobs.audit.request import VerificationSettings as VerificationSettings
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
+from .jobs.audit.run import audit_preset as audit_preset
+from .jobs.check.run import check as check
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import encode as encode
@@ -36,6 +40,7 @@ from .jobs.recognition.several import compare_recognizers as compare_recognizers
 from .jobs.render.run import render as render
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
+from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.comparing import compare_searches as compare_searches
 from .jobs.search.comparison import SearchComparison as SearchComparison
 from .jobs.search.request import SearchOptions as SearchOptions
@@ -45,6 +50,7 @@ from .jobs.train.run import train_classifier as train_classifier
 from .jobs.train.run import train_encoder as train_encoder
 from .jobs.train.run import train_gan as train_gan
 from .jobs.verify.run import verify as verify
+from .jobs.view.run import view as view
 from .records import Attribute as Attribute
 from .records import Design as Design
 from .records import Effect as Effect

@@ -6,6 +6,8 @@ encode, or sequences that move a terminal's cursor, set its title or hide what s
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from typing import Final
@@ -21,6 +23,20 @@ _BREAKS_IN_LINES: Final = re.compile(r"[\t\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 UNSEEN: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control and bidirectional characters, except for the line break."""
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
+_SYSTEM: Final = {
+    errno.ENOENT: "there is no such file or folder",
+    errno.EACCES: "you have no permission",
+    errno.EPERM: "you have no permission",
+    errno.EISDIR: "it is a folder",
+    errno.ENOTDIR: "a part of its path is a file and no folder",
+    errno.EEXIST: "there is a file of that name",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.EROFS: "the disk can only be read",
+    errno.EMFILE: "too many files are open",
+    errno.ELOOP: "its links lead in a circle",
+    errno.EIO: "the disk has a fault",
+}
+"""Reasons of the operating system in plain words."""
 _LONGEST_MESSAGE: Final = 2000
 _LONGEST_TEXT: Final = 20_000
 
@@ -71,19 +87,27 @@ def one_line(text: str, longest: int = _LONGEST_MESSAGE) -> str:
 def words_of(error: BaseException, longest: int = 200) -> str:
     r"""The first line of an exception's text, as `shown`, at most `longest` characters; its class where it has none.
 
-    Of an error of the operating system its reason alone, without number and path. An exception whose text raises has
-    none.
+    Of an error of the operating system its reason alone, in plain words, without number and path. An exception whose
+    text raises has none.
 
+    >>> words_of(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    'there is no such file or folder'
     >>> words_of(ValueError("\x1b[31mbad value\nin more words")), words_of(KeyError())
     ('bad value', 'KeyError')
     """
     try:
-        text = str((error.strerror if isinstance(error, OSError) else None) or error)
+        text = str((_reason(error) if isinstance(error, OSError) else None) or error)
     except Exception:  # the class is another's code
         text = ""
     lines = shown(_cut(text).replace("\r", "\n")).strip().splitlines()
     line = " ".join(lines[0].split()) if lines else ""
     return (line if len(line) <= longest else f"{line[: longest - 1]}…") or type(error).__name__
+
+
+def _reason(error: OSError) -> str | None:
+    """The system's reason in plain words; another's own as it is."""
+    own = error.errno is None or error.strerror != os.strerror(error.errno)
+    return error.strerror if own else _SYSTEM.get(error.errno or 0, error.strerror)
 
 
 def say(text: str, *, error: bool = False, end: str = "\n") -> None:

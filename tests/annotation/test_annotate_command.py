@@ -200,7 +200,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
             "serve", folder, "--no-examples", "--port", base.rpartition(":")[2], TRANSECT_ADMIN_PASSWORD=PASSWORD
         )
     assert done.returncode == 2
-    assert "expected an address to listen on, found it taken" in done.stderr
+    assert "expected a free port, found another program on it" in done.stderr
 
 
 @pytest.mark.parametrize("library", ["sqlalchemy", "fastapi"])

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the annotation service: pip install 'transect[annotate]'")
 
-from transect.annotation.server import app as application
+from transect.annotation.server import listening
 from transect.annotation.server.connections import BoundedConnection, ProxiedConnection
 from transect.annotation.server.guard import Guard
 
@@ -28,12 +28,12 @@ async def plain(scope, receive, send):
 
 
 @asynccontextmanager
-async def listening(protocol, limit=512):
+async def listening_port(protocol, limit=512):
     """The port of the real server with the options that `serve` gives it, but for the protocol and the limit."""
-    config = application._config(Guard(plain, frozenset(), False, ()), "127.0.0.1", 0)
+    config = listening.config(Guard(plain, frozenset(), False, ()), "127.0.0.1", 0)
     config.http, config.limit_concurrency = protocol, limit
     ports = []
-    server = application.Server(config, ports.append)
+    server = listening.Server(config, ports.append)
     task = asyncio.create_task(server.serve())
     while not ports:
         await asyncio.sleep(0.01)
@@ -80,7 +80,7 @@ async def ended(reader, seconds=5.0):
 )
 def test_a_connection_without_a_whole_request_is_closed(parts):
     async def work():
-        async with listening(Impatient) as port:
+        async with listening_port(Impatient) as port:
             reader, writer = await opened(port, *parts, pause=0.1)
             assert await ended(reader)
             writer.close()
@@ -90,7 +90,7 @@ def test_a_connection_without_a_whole_request_is_closed(parts):
 
 def test_single_bytes_do_not_prolong_the_time():
     async def work():
-        async with listening(Impatient) as port:
+        async with listening_port(Impatient) as port:
             reader, writer = await opened(port)
             closing = asyncio.create_task(ended(reader))
             for byte in REQUEST[:30]:
@@ -106,7 +106,7 @@ def test_single_bytes_do_not_prolong_the_time():
 
 def test_a_connection_that_asks_again_and_again_stays():
     async def work():
-        async with listening(Impatient) as port:
+        async with listening_port(Impatient) as port:
             reader, writer = await opened(port)
             for _ in range(4):
                 writer.write(REQUEST[:20])
@@ -123,7 +123,7 @@ def test_a_connection_that_asks_again_and_again_stays():
 
 def test_one_address_holds_a_part_of_the_connections_alone():
     async def work():
-        async with listening(Impatient) as port:
+        async with listening_port(Impatient) as port:
             held = [await opened(port, REQUEST) for _ in range(6)]
             for reader, _ in held:
                 assert await reply(reader) == b"HTTP/1.1 200 OK"
@@ -147,7 +147,7 @@ def test_silent_connections_leave_room_for_another_address():
         most = 6
 
     async def work():
-        async with listening(Patient, limit=10) as port:
+        async with listening_port(Patient, limit=10) as port:
             held = [await opened(port) for _ in range(20)]
             await asyncio.sleep(0.1)
             other = socket.socket()
@@ -165,6 +165,6 @@ def test_silent_connections_leave_room_for_another_address():
 
 @pytest.mark.parametrize(("public", "protocol"), [("", BoundedConnection), ("rate.example", ProxiedConnection)])
 def test_behind_a_proxy_all_clients_share_its_address(public, protocol):
-    config = application._config(Guard(plain, frozenset(), False, (), public=public), "127.0.0.1", 0)
+    config = listening.config(Guard(plain, frozenset(), False, (), public=public), "127.0.0.1", 0)
     assert config.http is protocol
     assert protocol.most <= config.limit_concurrency

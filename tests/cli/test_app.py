@@ -17,7 +17,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
     [
         ((*AUDIT, "--vary", "skin_ton"), "unknown attribute 'skin_ton': did you mean skin_tone"),
         ((*AUDIT, "--vary", "skin_tone=0:10:3"), "skin_tone: expected between 1 and 10 Monk scale, got 0"),
-        ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or"),
+        ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': did you mean skin_tone=1:10:3"),
         ((*AUDIT, "--vary", "skin_tone=3"), "skin_tone: a comparison needs at least two levels, got 1"),
         (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
         ((*AUDIT[:-1], "0", "--vary", "glasses"), "--subjects: expected 1 or more, got 0"),
@@ -29,7 +29,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "glasses", "--truth", "smile>"), "truth 'smile>'"),
         ((*AUDIT, "--vary", "glasses", "--outcome", "miss"), "outcome 'miss' is not offered for a binary target"),
         (("audit", "audited:brightness", "--vary", "glasses", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512"),
-        ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "expected a finite timeout above 0"),
+        ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "--max-failures: expected a share from 0 to 1, got 2"),
         (("audit", "opencv:haarcascade_frontalface_defalt", "--vary", "glasses"), "unknown target 'opencv:haarcascade_frontalface_defalt': did you mean opencv:haarcascade_frontalface_default"),
         (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: expected a file, found none"),
         (("audit", f"onnx:{SUPPORT / 'audited.py'}", "--vary", "glasses"), "model file"),

@@ -34,13 +34,19 @@ def test_levels(text, levels):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
+        *[
+            (
+                [f"skin_tone={span}"],
+                f"--vary 'skin_tone={span}': did you mean skin_tone=1:10:3, three values from 1 to 10?",
+            )
+            for span in ("1-10", "1–10", "1:10", "1..10", "1 to 10")
+        ],
         (
-            ["skin_tone=1-10"],
-            "--vary 'skin_tone=1-10': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; write skin_tone=1:10:3 or skin_tone=1,10",
+            ["skin_tone=-6-0.5"],
+            "--vary 'skin_tone=-6-0.5': did you mean skin_tone=-6:0.5:3, three values from -6 to 0.5?",
         ),
         (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone? See: transect attributes"),
         (["skin_tone=0:10:3"], "skin_tone: expected between 1 and 10 Monk, got 0; see: transect attributes"),
-        (["skin_tone=1:10"], "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
         (["skin_tone=1:10:3:4"], "--vary 'skin_tone=1:10:3:4': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
         (["skin_tone="], "--vary 'skin_tone=': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
         (["skin_tone=10:1:3"], "--vary 'skin_tone=10:1:3': expected LOW < HIGH and a COUNT of 2 or more"),
@@ -59,6 +65,36 @@ def test_errors_say_what_to_do(texts, message):
     with pytest.raises(BadInput) as error:
         parse_vary(texts, WORLD)
     assert str(error.value) == message
+
+
+FACES = (
+    *WORLD,
+    Attribute("face_shape", "continuous", "shape of face"),
+    Attribute("facial_hair", "continuous", "beard"),
+)
+NONE = "there is none, since attributes are what onlookers see, not who somebody is"
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        *[(name, "face_shape or facial_hair") for name in ("gender", "Gender", "sex", "male")],
+        *[(name, "skin_tone or hair_style") for name in ("race", "ethnicity", "ethnic group")],
+    ],
+)
+def test_an_identity_is_answered_by_what_onlookers_see(name, instead):
+    for ask in (lambda: parse_vary([name], FACES), lambda: levels_from({name: None}, FACES)):
+        with pytest.raises(BadInput) as error:
+            ask()
+        assert str(error.value) == f"attribute {name!r}: {NONE}: vary {instead} instead; see: transect attributes"
+
+
+def test_a_world_may_have_an_attribute_of_that_name():
+    """Photographs may be labelled so; and where none of the appearances is set, the name is unknown as any other."""
+    male = Attribute("gender", "binary", "as annotated", levels=("f", "m"))
+    assert parse_vary(["gender"], [male]) == {"gender": (0.0, 1.0)}
+    with pytest.raises(UnknownName, match="unknown attribute 'race': expected glasses"):
+        parse_vary(["race"], [GLASSES])
 
 
 def test_a_mapping_gives_the_same_levels():

@@ -1,10 +1,19 @@
+import math
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from scipy.stats import binom, binomtest, fisher_exact
+from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from transect.effects import plan, plan_from_pilot, sign_flip
-from transect.effects.planning import detectable, normal_power, paired_power, smallest, unpaired_power
+from transect.effects.equivalence_planning import plan_equivalence, plan_equivalence_from_pilot
+from transect.effects.planning import (
+    detectable,
+    normal_power,
+    paired_power,
+    smallest,
+    unpaired_power,
+)
 from transect.errors import BadInput
 
 
@@ -153,3 +162,27 @@ def test_no_power_over_cells_where_the_smallest_p_is_above_alpha():
     assert paired_power(5, (0.1, 0.6), cells=9) == 0.0
     assert paired_power(6, (0.1, 0.6), cells=9) > 0.0
     assert paired_power(6, (0.1, 0.6), alpha=0.03, cells=9) == 0.0
+
+
+def test_equivalence_takes_the_subjects_of_two_one_sided_tests():
+    """With no correlation the variance of a difference is 2 p (1 - p); 1.645 + 1.645 deviations fit into the margin."""
+    made = plan_equivalence(0.05, 0.2, correlation=0.0)
+    by_hand = (2 * norm.ppf(0.95)) ** 2 * 2 * 0.2 * 0.8 / 0.05**2
+    assert by_hand <= made.subjects <= 1.06 * by_hand  # in steps of 5 % until enough of Tango's intervals are inside
+    assert made.images == 2 * made.subjects
+    assert made.unpaired_subjects == 2 * math.ceil(by_hand)
+    assert plan_equivalence(0.05, 0.2, correlation=0.8).subjects < made.subjects
+    assert plan_equivalence(0.05, 0.2, cells=4, correlation=0.0).subjects == pytest.approx(by_hand / 4, abs=1)
+
+
+def test_where_nobody_misses_equivalence_takes_what_the_score_interval_does():
+    """Without a discordant pair the interval is ∓ z² / (n + z²), below .02 from n = z² (1 / .02 - 1) on."""
+    assert plan_equivalence(0.02, 0.0).subjects == math.ceil(norm.ppf(0.95) ** 2 * 49)
+
+
+def test_equivalence_from_a_pilot_takes_its_spread():
+    made = plan_equivalence_from_pilot(0.1, 0.5, images_per_subject=6, unpaired_deviation=0.4)
+    assert made.subjects == math.ceil((2 * norm.ppf(0.95) * 5) ** 2)
+    assert made.images == 6 * made.subjects
+    with pytest.raises(BadInput, match="more than 10,000,000 subjects"):
+        plan_equivalence_from_pilot(1e-6, 0.5, images_per_subject=6, unpaired_deviation=0.4)

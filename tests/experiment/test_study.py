@@ -184,7 +184,9 @@ def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
 def test_changed_code_is_another_target(tmp_path):
     """Its answers must never appear under the name of what was asked before."""
     auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
-    with pytest.raises(FolderOfAnotherSpec, match="differs in targets"):
+    with pytest.raises(
+        FolderOfAnotherSpec, match=r"the code of <lambda> has changed: choose another --out, or put the model back"
+    ):
         auditing.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
 
 
@@ -312,7 +314,7 @@ def test_refusals(tmp_path):
 
 def test_a_folder_of_another_audit_is_refused(tmp_path):
     auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
-    with pytest.raises(FolderOfAnotherSpec, match=r"differs in design\.seed"):
+    with pytest.raises(FolderOfAnotherSpec, match=r"--seed was \d+ and is 4: choose another --out"):
         auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
 
 

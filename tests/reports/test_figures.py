@@ -158,7 +158,7 @@ def test_more_targets_than_marks_go_to_further_panels():
     changed = results | {
         "rates": [row | {"target": name} for name in names for row in rows],
         "effects": [],
-        "largest": [],
+        "verdicts": [],
         "studies": [faces],
     }
     drawn = panels(Document(read(changed)), 0, "miss")

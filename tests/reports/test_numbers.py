@@ -48,7 +48,7 @@ def test_the_check_sees_a_wrong_number(written):
     assert source in page
     wrong = page.replace(source, 'data-source="/effects/0/estimate">99<')
     assert number_faults(parse(wrong), results) != []
-    assert loose_digits(parse(page.replace("<h3>What this", "<h3>31 points: what this"))) == ["31"]
+    assert loose_digits(parse(page.replace("<summary>What this", "<summary>31 points: what this"))) == ["31"]
 
 
 def test_the_check_sees_a_changed_result(written):

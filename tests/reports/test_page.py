@@ -195,7 +195,7 @@ def test_a_huge_design_keeps_the_page_small_and_says_so():
     entry = study(
         "wide", wide, [target(CASCADE, "detection", 10), target("other", "detection", 10)], ["miss"], subjects=3
     )
-    results = make_results() | {"studies": [entry], "largest": [], "effects": [], "rates": []}
+    results = make_results() | {"studies": [entry], "verdicts": [], "effects": [], "rates": []}
     table = simulated(entry, (0.1,) * 6, 0.0, generator)
     for name in (CASCADE, "other"):
         effects, rates = rows_of(entry, name, "miss", table)
@@ -212,9 +212,9 @@ def test_one_study_without_rates_pictures_or_estimates():
     results = make_results()
     faces = results["studies"][0]
     lost = [row for row in results["effects"] if row["reason"]]
-    page = build(results | {"studies": [faces], "effects": lost, "rates": [], "largest": []}, Gallery())
+    page = build(results | {"studies": [faces], "effects": lost, "rates": [], "verdicts": []}, Gallery())
     tree = parse(page)
-    assert "No contrast is estimable." in text_of(tree)
+    assert "No verdict: no attribute was compared." in text_of(tree)
     assert "the detector gives no confidence" in text_of(tree)
     assert not list(tree.iter("img"))
 

@@ -96,7 +96,8 @@ def test_written_results_can_be_read_and_written_again(tmp_path):
         (lambda r: r["effects"][0].update(outcome="none"), "effects.0: expected outcome to be one of miss, score"),
         (lambda r: r["rates"][1].update(cell={"skin_tone": 2.0}), r"rates.1: expected a level of skin_tone"),
         (lambda r: r["rates"][1].update(cell={}), "rates.1: expected 1 attributes in the cell, got 0"),
-        (lambda r: r["largest"].append(999), "largest: expected indices below"),
+        (lambda r: r["verdicts"][0].update(effect=999), "verdicts: expected indices below 19, the effects"),
+        (lambda r: r["verdicts"][0].update(study="none"), "verdicts.0: expected study to be one of"),
         (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
         (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
         (lambda r: r.pop("family"), "at family: expected it, found none"),
@@ -118,7 +119,7 @@ def test_a_gallery_of_an_unknown_study_is_refused():
     results["studies"][1]["targets"][0]["name"] = "another"
     results["effects"] = [row for row in results["effects"] if row["study"] == "faces"]
     results["rates"] = [row for row in results["rates"] if row["study"] == "faces"]
-    results["largest"] = []
+    results["verdicts"] = []
     with pytest.raises(BadInput, match="gallery: expected target to be one of another"):
         build(results, gallery)
 

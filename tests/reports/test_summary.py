@@ -3,20 +3,22 @@
 import math
 
 import pytest
-from report_factory import CASCADE, make_results
+from report_factory import BCA, CASCADE, make_results
 from report_reader import plain_text
 
 from transect.reports.document import Document
+from transect.reports.effect_words import finding
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.summary import family_words, finding, notice, question, summarize
+from transect.reports.summary import family_words, notice, question, summarize
+from transect.reports.verdicts import cut, groups, interaction_sentence, sentence, with_texts
 
 
 def document(results):
     return Document(complete(read(results), Gallery(), Gallery()))
 
 
-def sentence(index=0, **changes):
+def found(index=0, **changes):
     results = make_results()
     results["effects"][index] |= changes
     return plain_text(finding(document(results), index))
@@ -24,56 +26,39 @@ def sentence(index=0, **changes):
 
 def test_a_rise():
     # 0.3149 is 31 points; the interval, 14 points wide, is told without decimals
-    text = sentence(estimate=0.3149, low=0.2401, high=0.3799, p_adjusted=0.001)
+    text = found(estimate=0.3149, low=0.2401, high=0.3799, p_adjusted=0.001)
     assert text == (
-        f"Going from skin tone 1 to 10 (Monk scale) raises the miss rate of {CASCADE} "
+        "Going from skin tone 1 to 10 (Monk scale) raises the miss rate of frontalface_default "
         "by 31 points (95 % interval 24 to 38)."
     )
 
 
 def test_a_fall_is_told_as_a_positive_size_with_its_interval_turned():
-    text = sentence(estimate=-0.3149, low=-0.3799, high=-0.2401, p_adjusted=0.001)
+    text = found(estimate=-0.3149, low=-0.3799, high=-0.2401, p_adjusted=0.001)
     assert text.endswith("by 31 points (95 % interval 24 to 38).")
     assert " lowers the miss rate" in text
 
 
 def test_a_narrow_interval_is_told_with_a_decimal():
-    assert sentence(estimate=0.0214, low=0.0101, high=0.0349, p_adjusted=0.01).endswith(
+    assert found(estimate=0.0214, low=0.0101, high=0.0349, p_adjusted=0.01).endswith(
         "by 2.1 points (95 % interval 1.0 to 3.5)."
     )
 
 
-def test_an_effect_that_chance_can_explain():
-    text = sentence(estimate=0.02, low=-0.011, high=0.051, p_adjusted=0.3)
-    assert "changes the miss rate" in text
-    assert text.endswith(
-        "by +2 points (95 % interval −1 to 5), which after correction "
-        "for multiple tests is not statistically different from zero (adjusted p 0.300)."
-    )
-
-
-def test_significance_is_the_adjusted_one_up_to_alpha():
-    assert " raises " in sentence(estimate=0.1, low=0.02, high=0.2, p=0.001, p_adjusted=0.05)
-    assert " changes " in sentence(estimate=0.1, low=0.02, high=0.2, p=0.001, p_adjusted=0.0501)
-    assert "there is no test" in sentence(estimate=0.1, low=0.02, high=0.2, p=0.001, p_adjusted=math.nan)
-
-
-def test_no_interval_and_no_estimate():
-    assert "no interval can be given" in sentence(low=math.nan, high=math.nan, p_adjusted=0.001)
-    text = sentence(estimate=math.nan, reason="one subject", p_adjusted=math.nan)
-    assert text.endswith("is not estimable (one subject).")
+def test_no_interval():
+    assert "no interval can be given" in found(low=math.nan, high=math.nan, p_adjusted=0.001)
 
 
 def test_named_levels():
     index = next(i for i, row in enumerate(make_results()["effects"]) if row["attribute"] == "glasses")
-    assert sentence(index, p_adjusted=0.001).startswith("Going from glasses off to on raises the miss rate")
+    assert found(index, p_adjusted=0.001).startswith("Going from glasses off to on raises the miss rate")
 
 
 def test_a_slope_and_a_level_that_is_not_in_the_design():
     index = next(i for i, row in enumerate(make_results()["effects"]) if row["kind"] == "slope")
-    assert sentence(index, p_adjusted=0.001).startswith("Each further unit of skin tone (Monk scale) raises")
-    assert sentence(**{"from": 2.5}).startswith("Going from skin tone 2.5 to 10 (Monk scale)")
-    assert sentence(to=math.nan).startswith("skin_tone: 1 to 10 raises")
+    assert found(index, p_adjusted=0.001).startswith("Each further unit of skin tone (Monk scale) raises")
+    assert found(**{"from": 2.5}).startswith("Going from skin tone 2.5 to 10 (Monk scale)")
+    assert found(to=math.nan).startswith("skin_tone: 1 to 10 raises")
 
 
 def test_other_units():
@@ -97,14 +82,11 @@ def sentence_of_outcome(outcome, unit):
 
 
 def test_association_is_never_told_as_a_cause():
-    text = sentence(basis="observational", estimate=0.3, low=0.2, high=0.4, p_adjusted=0.001)
+    text = found(basis="observational", estimate=0.3, low=0.2, high=0.4, p_adjusted=0.001)
     assert text == (
-        f"Where skin tone is 10 instead of 1 (Monk scale), the miss rate of {CASCADE} is higher by 30 points "
+        "Where skin tone is 10 instead of 1 (Monk scale), the miss rate of frontalface_default is higher by 30 points "
         "(95 % interval 20 to 40): an association."
     )
-    text = sentence(basis="observational", estimate=-0.3, low=-0.4, high=0.1, p_adjusted=0.5)
-    assert "differs by −30 points" in text
-    assert text.endswith("is not statistically different from zero (adjusted p 0.500).")
 
 
 def test_the_summary_states_the_question():
@@ -126,7 +108,6 @@ def test_how_many_tests():
     # 19 effects, one of them without estimate; five with an adjusted p of at most 0.05
     assert text == (
         "5 of 18 tests are significant at the 5 % level after correction for multiple tests (Holm method). "
-        "The list above has the largest of them; the effects of each study are complete. "
         "Not estimable: 1 of the effects, for the reasons under Exclusions."
     )
 
@@ -140,28 +121,25 @@ def test_the_notice(validated):
     assert made == notice(document(results))
 
 
-def test_significant_effects_that_the_list_leaves_out_are_stated():
+def test_significant_effects_without_a_verdict_are_stated():
     results = make_results()
     for target in results["studies"][0]["targets"]:
         target["truth"] = "skin_tone>5"
-    assert "The list above has" not in plain_text(
-        family_words(document(results | {"largest": [*range(len(results["effects"]))]}))
-    )
     results["effects"][0] |= {"attribute": "skin_tone", "outcome": "miss", "p_adjusted": 0.001}
-    text = plain_text(family_words(document(results | {"largest": []})))
-    assert "The list above has the largest of them; the effects of each study are complete." in text
-    assert "The list leaves out effects on errors of the attribute that the truth is about" in text
+    text = plain_text(family_words(document(results)))
+    assert "There is no verdict on errors by the attribute that the truth is about" in text
     assert f"{results['effects'][0]['name']} (miss)" in text
     for target in results["studies"][0]["targets"]:
         target["truth"] = "face"
-    assert "The list leaves out" not in plain_text(family_words(document(results | {"largest": []})))
+    assert "no verdict on errors" not in plain_text(family_words(document(results)))
 
 
 def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size():
     """Of 9 comparisons three were picked: 1 - 3 * 0.05 / 9."""
     results = make_results()
-    first, second, third = results["largest"]
-    for index in results["largest"]:
+    rates = [i for i, row in enumerate(results["effects"]) if row["kind"] == "contrast" and row["outcome"] == "miss"]
+    first, second, third = rates[:3]
+    for index in (first, second, third):
         results["effects"][index] |= {"estimate": 0.2, "low": 0.1, "high": 0.3, "p_adjusted": 0.001}
     picked = [
         {"effect": first, "low": 0.08, "high": 0.32, "shrunken": 0.15},
@@ -169,13 +147,94 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
         {"effect": third, "low": None, "high": None, "shrunken": None},
     ]
     results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
-    summary = summarize(document(results))
-    texts = [plain_text(sentence) for sentence in summary.findings]
+    made = document(results)
+    texts = [plain_text(finding(made, index)) for index in (first, second, third)]
     assert texts[0].endswith("by 20 points (likely 15; 98.3 % interval 8 to 32).")
     assert texts[1].endswith("by 20 points (98.3 % interval 8 to 32).")
     assert texts[2].endswith("by 20 points (95 % interval 10 to 30).")
-    assert "The effects listed were selected as the largest of 9 comparisons" in plain_text(summary.tested)
+    assert "The differences listed were selected of 9 comparisons" in plain_text(family_words(made))
     results["selection"]["of"] = 3
-    whole = summarize(document(results))
-    assert plain_text(whole.findings[0]).endswith("by 20 points (95 % interval 10 to 30).")
-    assert "were picked" not in plain_text(whole.tested)
+    whole = document(results)
+    assert plain_text(finding(whole, first)).endswith("by 20 points (95 % interval 10 to 30).")
+    assert "were selected" not in plain_text(family_words(whole))
+
+
+def with_verdict(**changes):
+    """The first verdict of the results, of skin tone and misses, with these values."""
+    results = make_results()
+    results["verdicts"][0] |= changes
+    return results
+
+
+def test_a_difference_within_the_margin_says_so():
+    results = with_verdict(verdict="found", effect=0, low=0.001, high=0.015, margin=0.02)
+    assert plain_text(sentence(document(results), 0)).endswith("It is smaller than the margin of 2 points.")
+    results = with_verdict(verdict="found", effect=0, low=0.001, high=0.021, margin=0.02)
+    assert "margin" not in plain_text(sentence(document(results), 0))
+
+
+def test_no_difference_states_its_margin_in_the_heading_or_alone():
+    results = with_verdict(verdict="no difference", effect=0, low=-0.0041, high=0.0104, margin=0.015)
+    results["verdicts"] = results["verdicts"][:1]
+    made = document(results)
+    (group,) = groups(made)
+    assert (group.mark, plain_text(group.heading)) == ("=", "No difference larger than 1.5 points")
+    assert plain_text(group.sentences[0]) == (
+        "Skin tone, miss rate of frontalface_default: differences −0.4 to +1.0 points."
+    )
+    assert with_texts(made.results).verdicts[0].text == (
+        "Skin tone, miss rate of frontalface_default: no difference larger than 1.5 points "
+        "(differences −0.4 to +1.0 points)."
+    )
+
+
+def test_what_cannot_be_told_says_what_it_would_take():
+    results = with_verdict(verdict="cannot tell", effect=0, low=-0.03, high=0.06, margin=0.02, subjects_needed=1200)
+    results["effects"][0] |= {"estimate": 0.013, "low": -0.041, "high": 0.062, "p_adjusted": 0.4}
+    results["verdicts"] = results["verdicts"][:1]
+    (group,) = groups(document(results))
+    assert plain_text(group.heading) == "Cannot tell 2 points from none"
+    assert plain_text(group.sentences[0]) == (
+        "Skin tone, miss rate of frontalface_default: +1 points from 1 to 10 (Monk scale) "
+        "(95 % interval −4 to 6); needs about 1,200 subjects."
+    )
+    results["verdicts"][0] |= {"margin": None, "subjects_needed": None}
+    (group,) = groups(document(results))
+    assert plain_text(group.heading) == "Cannot tell"
+    assert plain_text(group.sentences[0]).endswith("state the smallest difference that matters (--margin miss=…).")
+
+
+def test_ten_verdicts_are_shown_and_the_rest_is_folded():
+    results = make_results()
+    results["verdicts"] = results["verdicts"][:1] * 12
+    shown, rest = cut(groups(document(results)))
+    assert sum(len(group.sentences) for group in shown) == 10
+    assert sum(len(group.sentences) for group in rest) == 2
+
+
+def test_an_interaction_is_told_by_the_rates_at_its_corners():
+    """Misses: .013 at light skin, .007 and .043 at dark skin in bright and dim light; the larger gap comes first."""
+    results = make_results()
+    results["interactions"] = [{
+        "study": "faces", "target": CASCADE, "outcome": "miss", "name": "skin_tone × light_level",
+        "attributes": ["skin_tone", "light_level"], "from": [1.0, -4.0], "to": [10.0, 0.0], "order": 2,
+        "estimate": -0.036, "low": -0.08, "high": -0.005, "p": 0.001, "p_adjusted": 0.012, "unit": "proportion",
+        "n_subjects": 150, "n_images": 600, "excluded": {}, "reason": "", "interval_method": BCA,
+        "test_method": "sign flips", "sources": [], "spec": {},
+    }]  # fmt: skip
+    results["found_interactions"] = [{"interaction": 0, "low": -0.09, "high": 0.01, "confidence": 0.992}]
+    planted = {(1.0, -4.0): 0.013, (1.0, 0.0): 0.013, (10.0, -4.0): 0.043, (10.0, 0.0): 0.007}
+    for rate in results["rates"]:
+        cell = rate["cell"]
+        if (rate["target"], rate["outcome"], set(cell)) == (CASCADE, "miss", {"skin_tone", "light_level"}):
+            rate["rate"] = planted.get((cell["skin_tone"], cell["light_level"]), rate["rate"])
+    assert plain_text(interaction_sentence(document(results), 0)) == (
+        "Skin tone × light level, miss rate of frontalface_default: with skin tone 10, 4.3 % at light level −4 against "
+        "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gaps differ by −4 points "
+        "(adjusted p 0.012; 99.2 % interval −9 to 1)."
+    )
+    results["rates"] = [rate for rate in results["rates"] if rate["order"] < 2]
+    assert plain_text(interaction_sentence(document(results), 0)) == (
+        "Skin tone × light level, miss rate of frontalface_default: together they differ by −4 points "
+        "(adjusted p 0.012; 99.2 % interval −9 to 1) from the sum of their parts."
+    )

@@ -42,7 +42,10 @@ def test_a_folder_of_another_spec_names_the_keys(tmp_path):
     other = {**SPEC, "design": {"seed": 2, "levels": {"glasses": [0.0]}}}
     with pytest.raises(FolderOfAnotherSpec) as error, RunFolder(tmp_path, other):
         pass
-    assert "differs in design.levels.glasses, design.seed" in str(error.value)
+    assert (
+        "other settings: --vary was {'glasses': [0.0, 1.0]} and is {'glasses': [0.0]}; --seed was 1 and is 2: choose"
+        in str(error.value)
+    )
     with RunFolder(tmp_path, SPEC):  # the refusal leaves no lock behind
         pass
 

@@ -5,6 +5,7 @@ from page_runner import Page
 
 TARGET = "torch:mypackage.models:SmileNet@smile.safetensors"
 TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
+PEOPLE = "--people 40"
 GPU = "needs a GPU"
 NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
@@ -118,6 +119,11 @@ PAGES = {
         extra={"transect leakage": "--permutations 2"},
         slow=True,
     ),
+    "docs/how-to/audit-a-hugging-face-model.md": Page(extra={"transect sample-data": PEOPLE}, small={"--subjects": 2}),
+    "docs/how-to/compare-face-recognition.md": Page(
+        {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
+        extra={"transect sample-data": "--people 120"},
+    ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-photographs.md": Page(
         slow=True,
@@ -128,6 +134,7 @@ PAGES = {
         {"transect audit models/expression": "tests/targets/test_huggingface.py audits such a folder"},
         (files.package, expression),
     ),
+    "docs/explanation/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
         {
@@ -267,7 +274,7 @@ PAGES = {
             "transect leakage --labels imsitu": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
         },
         (files.leaky_tables,),
-        extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve"},
+        extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve", "transect sample-data": "--people 120"},
         slow=True,
     ),
     "docs/how-to/read-pose-and-light.md": Page(

@@ -214,7 +214,9 @@ class Reader:
         elif words[0] == "python":
             return run_script(line, words[1:])
         elif words[:3] == ["transect", "annotate", "serve"]:
-            return self.serve(words)
+            return self.serve(words, ["--port", "0", "--no-examples"])
+        elif words[:2] == ["transect", "view"]:
+            return self.serve(words, ["--port", "0", "--no-browser"])
         else:
             assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
             if not self.full:
@@ -222,9 +224,9 @@ class Reader:
             return run_command(line, words[1:])
         return ""
 
-    def serve(self, words: list[str]) -> str:
+    def serve(self, words: list[str], options: list[str]) -> str:
         """A server in the background, on a free port, until the page ends."""
-        call = [sys.executable, "-m", *with_options(words, ["--port", "0", "--no-examples"])]
+        call = [sys.executable, "-m", *with_options(words, options)]
         process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.stack.callback(process.stdout.close)
         self.stack.callback(process.wait)

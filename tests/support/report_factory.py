@@ -241,7 +241,7 @@ def make_results(seed=3):
         "studies": [faces, smiles],
         "effects": effects,
         "rates": all_rates,
-        "largest": largest(effects),
+        "verdicts": verdicts(effects),
         "family": {"size": sum(not math.isnan(row["p"]) for row in effects), "method": "holm", "alpha": 0.05},
         "world": {
             "name": "faceworld",
@@ -281,13 +281,29 @@ def make_results(seed=3):
     return copy.deepcopy(results)
 
 
-def largest(effects):
-    contrasts = [
-        i
-        for i, row in enumerate(effects)
-        if row["kind"] == "contrast" and not math.isnan(row["estimate"]) and row["unit"] == "proportion"
-    ]
-    return sorted(contrasts, key=lambda i: -abs(effects[i]["estimate"]))[:3]
+def verdicts(effects, margin=0.02):
+    """A verdict for each study, target, outcome and attribute, as the effects' own intervals have it."""
+    groups = {}
+    for i, row in enumerate(effects):
+        groups.setdefault(tuple(row[key] for key in ("study", "target", "outcome", "attribute")), []).append(i)
+    return [verdict(whose, indices, effects, margin) for whose, indices in groups.items()]
+
+
+def verdict(whose, indices, effects, margin):
+    known = [i for i in indices if not math.isnan(effects[i]["estimate"])]
+    entry = dict(zip(("study", "target", "outcome", "attribute"), whose, strict=True))
+    entry |= {"check": False, "effect": None, "verdict": "not estimable", "reason": effects[indices[0]]["reason"]}
+    rates = effects[indices[0]]["unit"].startswith("proportion")
+    entry |= {"margin": margin if rates else NAN, "low": NAN, "high": NAN, "subjects_needed": None}
+    if not known:
+        return entry
+    lead = min(known, key=lambda i: (not effects[i]["p_adjusted"] <= 0.05, effects[i]["kind"] != "contrast"))
+    low, high = effects[lead]["low"], effects[lead]["high"]
+    found = effects[lead]["p_adjusted"] <= 0.05
+    inside = rates and -margin < low and high < margin
+    said = "found" if found else "no difference" if inside else "cannot tell"
+    needed = 420 if rates and said == "cannot tell" else None
+    return entry | {"effect": lead, "verdict": said, "low": low, "high": high, "reason": "", "subjects_needed": needed}
 
 
 def noise_png(seed, width=96, height=96):

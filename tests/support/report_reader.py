@@ -59,8 +59,19 @@ def _faults(element, results):
     return [] if fits else [f"{place}: {text} is not a rounding of {value}"]
 
 
+def _rests_on(place, results):
+    """The estimate in whose unit a number of a verdict is; the place itself for any other number."""
+    row, _, key = place.rpartition("/")
+    if key in ("low", "high", "margin") and row.startswith(("/verdicts/", "/found_interactions/")):
+        entry = at(results, row)
+        table, index = ("effects", entry["effect"]) if "effect" in entry else ("interactions", entry["interaction"])
+        return f"/{table}/{index}/estimate"
+    return "/selection/confidence" if place.endswith("/confidence") and "found_" in place else place
+
+
 def _scales(place, results):
     """Proportions are printed a hundredfold; the level and the confidence either way; all else as it is."""
+    place = _rests_on(place, results)
     table, _, rest = place.removeprefix("/").partition("/")
     if table == "family":
         return (1, 100)

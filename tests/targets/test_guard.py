@@ -285,7 +285,36 @@ def test_attempt_returns_the_result():
     assert attempt(lambda: None, 5) == (None, "")
 
 
+def test_a_target_that_answers_each_image_and_not_several_is_told_once(capsys):
+    """One row for whatever it gets: each image alone is answered, at the price of a failed call for each batch."""
+    budget = FailureBudget("one", 100)
+    target = as_target(lambda pixels: np.array([0.5]), name="one")
+    for _ in range(2):
+        answers = guarded(target, Images(np.zeros((6, 8, 8, 3), np.uint8)), timeout=5, batch=3, budget=budget)
+    assert answers.failures == ("",) * 6
+    assert capsys.readouterr().err.splitlines() == [
+        "one gave no answer to a call with 3 images (expected one row of scores for each of 3 images, got an array "
+        "[1, 1]) and answers each image alone: let it return one row for each image, or give --batch 1"
+    ]
+
+
+def test_a_bad_image_among_good_ones_is_no_such_target(capsys):
+    target = as_target(lambda pixels: [1 / int(image.max()) for image in pixels], name="reciprocal")
+    pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])
+    guarded(target, Images(pixels), timeout=5, batch=2, budget=FailureBudget("reciprocal", 100))
+    assert capsys.readouterr().err == ""
+
+
 class TestFailureBudget:
+    def test_where_every_image_fails_more_failures_are_no_remedy(self):
+        budget = FailureBudget("m:bad", 40)
+        with pytest.raises(TooManyFailures) as stop:
+            budget.add(["bad", "worse", "bad"])
+        assert str(stop.value) == (
+            "m:bad failed on each of the first 3 images; most often (2): bad; fix the model, or how it is read (--task, "
+            "--output, --preprocess; try: transect targets check), and choose another --out"
+        )
+
     def test_stops_when_more_than_the_share_of_the_plan_have_failed(self):
         # 5 % of 100 are 5: the sixth failure is one too many.
         budget = FailureBudget("opencv:x", 100)

@@ -10,6 +10,7 @@ import transect
 from transect.errors import BadInput, MissingExtra, TransectError, UnknownName
 from transect.records import Images, Task
 from transect.targets import available, describe, resolve
+from transect.targets.look import model_input
 from transect.testing import check_target
 
 IMAGES = Images(np.random.default_rng(0).integers(0, 256, (3, 20, 24, 3), dtype=np.uint8))
@@ -69,6 +70,16 @@ def test_a_bare_folder_is_a_target(tmp_path):
     check_target(target)
 
 
+def test_what_the_saved_processor_makes_can_be_seen(tmp_path):
+    """16 x 16 pixels with mean 0.4 subtracted, and the same colors when that is undone."""
+    saved(tmp_path / "smiles", ["none", "weak", "broad"])
+    pixels = np.full((32, 32, 3), 102, np.uint8)
+    pixels[..., 0] = 255
+    found = model_input(resolve(str(tmp_path / "smiles")), pixels)
+    assert (found.picture == pixels[:16, :16]).all()
+    assert found.numbers.startswith("float32 [1, 3, 16, 16], values 0 to 1.2,")  # (1 - 0.4) / 0.5
+
+
 def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path):
     """A run with the folder before is not resumed, and its answers are not reported for the folder after."""
     folder = tmp_path / "smiles"
@@ -78,7 +89,9 @@ def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path):
     for file in (folder / name for name in ("preprocessor_config.json", "config.json", "processor_config.json")):
         before = file.read_bytes() if file.exists() else None
         file.write_text(json.dumps({**json.loads(before or "{}"), "comment": "another"}))
-        with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
+        with pytest.raises(
+            TransectError, match="holds a run with other settings: .*(a file of|--preprocess of) huggingface:smiles"
+        ):
             transect.audit(str(folder), **options)
         file.unlink() if before is None else file.write_bytes(before)
     transect.audit(str(folder), **options)

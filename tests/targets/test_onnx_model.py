@@ -236,7 +236,9 @@ def test_a_run_is_not_resumed_with_other_weights(tmp_path):
     options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
     transect.audit(spec, **options)
     with_weights(tmp_path / "m.onnx", 0.75)
-    with pytest.raises(TransectError, match="holds a run with another spec .differs in targets"):
+    with pytest.raises(
+        TransectError, match="holds a run with other settings: the file of weights of onnx:m.onnx has changed"
+    ):
         transect.audit(spec, **options)
 
 

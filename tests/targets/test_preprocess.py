@@ -194,6 +194,6 @@ def test_toml_that_is_none(tmp_path):
     with pytest.raises(BadInput, match=r"model\.toml: expected a TOML file in UTF-8"):
         Preprocess.from_toml(path)
     with pytest.raises(
-        BadInput, match=r"none.toml: cannot be read \(No such file or directory\): expected a TOML file"
+        BadInput, match=r"none.toml: cannot be read \(there is no such file or folder\): expected a TOML file"
     ):
         Preprocess.from_toml(tmp_path / "none.toml")

@@ -1,8 +1,13 @@
 """Where an optional library is not installed, the message is the line that installs it."""
 
+import ast
+import re
 import sys
+import tomllib
 
 import pytest
+from commands import printed
+from places import ROOT
 
 from transect.errors import MissingExtra
 from transect.targets import resolve
@@ -22,3 +27,24 @@ def test_the_message_is_the_pip_line(monkeypatch, module, spec, extra):
         resolve(spec)
     assert str(error.value) == f"{spec} needs an optional part: pip install 'transect[{extra}]'"
     assert error.value.exit_code == 2
+
+
+def test_every_message_about_an_absent_library_names_an_extra_that_there_is():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = []
+    for path in (ROOT / "src" / "transect").rglob("*.py"):
+        text = path.read_text()
+        if "MissingExtra(" not in text or path.name == "errors.py":
+            continue
+        constants = dict(re.findall(r'^(\w+)(?:: \w+)? = "(\w+)"$', text, re.M))
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        for call in [call for call in calls if getattr(call.func, "id", "") == "MissingExtra"]:
+            extra = call.args[0]
+            named.append(constants[extra.id] if isinstance(extra, ast.Name) else extra.value)
+    assert len(named) > 15
+    assert set(named) <= set(extras)
+
+
+def test_the_listing_prints_the_pip_line(monkeypatch):
+    monkeypatch.setattr("transect.targets.catalogue.installed", lambda module: module != "onnxruntime")
+    assert "pip install 'transect[onnx]'" in printed("targets")

@@ -213,7 +213,7 @@ def test_weights_that_do_not_fit(tmp_path, state, fault):
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(BadInput, match=r"none.pt: expected a file, found none: check the path"):
         resolve(f"torch:{tmp_path}/none.pt")
-    with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\): check path and permissions"):
+    with pytest.raises(BadInput, match=r"cannot be read \(it is a folder\): check path and permissions"):
         resolve(f"{MODULE}@{tmp_path}")
 
 

@@ -184,7 +184,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
         for name in (classifier.WEIGHTS, classifier.CARD, classifier.METRICS):
             assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), (name, again)
         train(pictures, plan, tmp_path, quiet=True)
-    with pytest.raises(RunFolderError, match="another spec"):
+    with pytest.raises(RunFolderError, match="a run with other settings"):
         train(pictures, Plan(TINY, LABEL, seed=1, held_out=0.3), tmp_path, quiet=True)
 
 

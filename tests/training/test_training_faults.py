@@ -114,7 +114,8 @@ def test_lost_metrics_are_said_and_not_made_up(tmp_path, capsys):
 def test_another_number_of_images_is_refused_with_its_reason(tmp_path):
     train(Slope(), Grey(), Run(4, 2, tmp_path, {"plan": {"images": 4, "rate": None}}, quiet=True))
     with pytest.raises(
-        RunFolderError, match=r"differs in plan.images \(growth, or the rate, is spread over --images\)"
+        RunFolderError,
+        match=r"other settings \(growth, or the rate, is spread over --images\): plan: images was 4 and is 8",
     ):
         train(Slope(), Grey(), Run(8, 2, tmp_path, {"plan": {"images": 8}}, quiet=True))
     # A setting that is None is one that was not given: folders of before and after an option came are the same.

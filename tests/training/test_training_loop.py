@@ -97,7 +97,9 @@ def test_a_finished_training_goes_on_when_more_images_are_asked_for(tmp_path):
 
 def test_another_training_is_refused(tmp_path):
     train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, images=8))
-    with pytest.raises(RunFolderError, match="another training, which differs in it"):
+    with pytest.raises(
+        RunFolderError, match="a training with other settings: it was not given and is 2: choose another --out"
+    ):
         train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, spec={"it": 2}))
 
 

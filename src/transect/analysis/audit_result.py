@@ -21,6 +21,8 @@ from transect.runs.wording import signed
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
 """The page outside its run folder, where pages of other jobs may lie beside it."""
+MOST = 10
+_MARKS = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
 HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
 
 
@@ -78,7 +80,8 @@ class FolderResult(Result):
         alpha, effects = self.results["family"]["alpha"], self.results["effects"]
         significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
         count = f"{significant} of {len(effects)} effects significant after correction"
-        largest = [self._largest(effects[index]) for index in self.results["largest"][:1]]
+        picked = self.results["selection"]["effects"][:1]
+        largest = [self._largest(effects[entry["effect"]]) for entry in picked]
         result = "; ".join([count, *largest])
         warnings = self.warning_lines()
         return ". ".join([result, *warnings]) if warnings else result
@@ -95,8 +98,22 @@ class FolderResult(Result):
             f"({100 * selection['confidence']:.3g} % interval {signed(picked['low'])} to {signed(picked['high'])})"
         )
 
+    def verdict_lines(self) -> list[str]:
+        """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
+        results = self.results
+        rows = [(_MARKS["check" if row["check"] else row["verdict"]], row["text"]) for row in results["verdicts"]]
+        found = [("▲", row["text"]) for row in results["found_interactions"]]
+        differences = sum(mark == "▲" for mark, _ in rows)
+        rows[differences:differences] = found
+        lines = [f"{mark} {text}" for mark, text in rows[:MOST]]
+        return lines + ([f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else [])
+
     def warning_lines(self) -> Sequence[str]:
-        """A line where a negative control shows an effect: the attribute, the outcome and the effect of each."""
+        """What must be checked first, and a line where a negative control shows an effect, with each such effect."""
+        checks = [f"Check first: {line}" for line in self.results["warnings"]]
+        return (*checks, *self._alarm())
+
+    def _alarm(self) -> Sequence[str]:
         alpha = self.results["family"]["alpha"]
         shown = ", ".join(
             f"{row['attributes'][0]}, {row['outcome']}: {signed(row['estimate'])}"
@@ -107,6 +124,10 @@ class FolderResult(Result):
             return ()
         warning = f"Warning: the negative control shows an effect ({shown})"
         return (f"{warning}. Read the report before you use these numbers.",)
+
+    def blocks(self) -> list[str | tuple[Sequence[str], Sequence[Sequence[str]]]]:
+        """What the terminal shows: the verdicts, then the table of effects."""
+        return [*self.verdict_lines(), self.rows()]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""

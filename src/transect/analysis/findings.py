@@ -16,17 +16,17 @@ from jaxtyping import Float
 
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
+from transect.analysis.galleries import gallery_of, merge
 from transect.analysis.sections.answers import Answers
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
-from transect.effects.rates import Rate
+from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import Measure
 from transect.effects.truth import FACE, Truth
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
-from transect.reports import selection
 from transect.reports.records import Gallery
 from transect.runs.bins import Bins
 from transect.runs.progress import stage
@@ -117,23 +117,12 @@ def analyse(
         entries.append(_target_entry(run, target, outcomes.predictions))
         one = replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges)
         answers.append(replace(one, covariates=tuple(covariates)))
-        galleries.append(replace(_gallery(outcomes), faces=mean_faces_of(run, answers[-1])))
+        galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
         tuple(answered), tuple(differences), tuple(answers),
     )  # fmt: skip
-
-
-def merge(galleries: Sequence[Gallery]) -> Gallery:
-    """One gallery of several, in order."""
-    return Gallery(
-        tuple(strip for gallery in galleries for strip in gallery.strips),
-        tuple(failure for gallery in galleries for failure in gallery.failures),
-        sum(gallery.total for gallery in galleries),
-        tuple(flip for gallery in galleries for flip in gallery.flips),
-        tuple(face for gallery in galleries for face in gallery.faces),
-    )
 
 
 def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = None) -> Answers:
@@ -226,9 +215,17 @@ def _rated_truth(
 
 
 def estimate(
-    run: Run, target: str, outcome: Outcome, bins: Bins | None = None, confidence: float = CONFIDENCE
+    run: Run,
+    target: str,
+    outcome: Outcome,
+    bins: Bins | None = None,
+    confidence: float = CONFIDENCE,
+    max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
+    """Effects and rates of one outcome, by the study's design.
+
+    bins: cut points of observed attributes. max_order: rates are by up to so many attributes at once.
+    """
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
@@ -242,6 +239,7 @@ def estimate(
             edges=bins,
             confidence=confidence,
             seed=run.design.seed,
+            max_order=max_order,
         )
     table = _transect_outcome(run, target, outcome)
     return analyse_transects(
@@ -252,6 +250,7 @@ def estimate(
         table.measure,
         confidence=confidence,
         seed=run.design.seed,
+        max_order=max_order,
     )
 
 
@@ -358,40 +357,3 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
         "labels": list(groups.values()),
         "source": attribute.source,
     }
-
-
-def _gallery(answered: TargetOutcomes) -> Gallery:
-    run, target, predictions = answered.run, answered.target, answered.predictions
-    decisions = np.full(len(predictions), np.nan)
-    if "answer" in offered(predictions.task, truth=False):
-        decisions = answered.outcome("answer").values
-    wrong = np.zeros(len(predictions), dtype=bool)
-    outcomes = [answered.outcome(name) for name in run.outcomes(target)]
-    values = {outcome.name: outcome.values for outcome in outcomes}
-    for outcome in outcomes:
-        if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
-            wrong |= outcome.values == 1
-    answers = selection.answer_texts(predictions, decisions)
-    if "distance" in values:  # of embeddings: how far from the reference, and whether the two still match
-        decisions = 1 - values[NON_MATCH] if NON_MATCH in values else decisions
-        answers = selection.distance_texts(predictions, values["distance"], decisions)
-    shown = selection.Shown(
-        study=run.spec.name,
-        target=target.name,
-        design=run.design,
-        attributes=run.attributes,
-        subjects=run.images["subject"].to_numpy(),
-        true=run.true,
-        predictions=predictions,
-        answers=answers,
-        decisions=decisions,
-        wrong=wrong,
-        expected_boxes=run.expected_boxes(target),
-        in_steps=run.spec.generator.steps is not None,
-    )
-    rows_per_part = run.spec.rows_per_part
-
-    def png_of(rows: Sequence[int]) -> dict[int, bytes]:
-        return selection.stored_images(lambda part: run.folder.read_part("images", part), rows_per_part, rows)
-
-    return selection.choose(shown, png_of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -125,14 +125,22 @@ class Run:
 def read(path: Path) -> Run:
     """One finished run. Raises CorruptedPart or BadInput (not finished)."""
     folder = FinishedRun(path, MEMORY)
-    spec = folder.spec
+    return of_images(folder, folder.read_table("images", folder.spec.parts, without=("image",)))
+
+
+def of_images(folder: FinishedRun, images: pa.Table) -> Run:
+    """The run as far as its images are there: whole subjects, from the first. images: without the pictures.
+
+    Raises BadInput for ratings or rules that do not fit.
+    """
+    spec, path = folder.spec, folder.path
+    design = replace(spec.design, subjects=len(images) // spec.design.n_cells)
     attributes = {attribute.name: attribute for attribute in spec.attributes}
-    images = folder.read_table("images", spec.parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
     judged = None if spec.truths else reference.stored(path, known)
-    return Run(folder, spec, spec.design, attributes, images, true, seen, judged)
+    return Run(folder, spec, design, attributes, images, true, seen, judged)
 
 
 def _truth(stated: StatedTruth) -> Truth:

@@ -87,6 +87,7 @@ def analyse_further(
     return Further(
         {
             "interactions": [_compared(name, effect) for name, effect in crossed],
+            "found_interactions": _found(studies, crossed, alpha),
             "variance_shares": [share.entry for share in variance],
             "projections": [projection.entry for projection in projections],
             "negative_controls": _negative_controls(studies, controls, controlled, alpha),
@@ -119,6 +120,25 @@ def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: fl
             seed=study.design.seed,
         )
     ]
+
+
+def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], alpha: float) -> list[dict[str, object]]:
+    """The significant interactions, the surest first, with intervals that allow for their being picked."""
+    found = [place for place, (_, effect) in enumerate(crossed) if effect.p_adjusted <= alpha]
+    level = confidence_of(len(found), sum(effect.p == effect.p for _, effect in crossed))
+    again: dict[tuple[str, str, str], list[Effect]] = {}
+    entries: list[dict[str, object]] = []
+    for place in sorted(found, key=lambda place: (crossed[place][1].p_adjusted, crossed[place][1].p)):
+        name, effect = crossed[place]
+        key = name, effect.target, effect.outcome
+        if key not in again:
+            study = next(study for study in studies if study.spec.name == name)
+            answers = [each for each in study.answered if (each.target, each.outcome) == key[1:]]
+            again[key] = _crossed(study, answers, level)
+        wider = next(each for each in again[key] if each.name == effect.name)
+        ends = {"low": _finite(wider.low), "high": _finite(wider.high)}
+        entries.append({"interaction": place, **ends, "confidence": level})
+    return entries
 
 
 def _controlled(control: Findings | None) -> list[Effect]:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from transect.analysis import findings, finished_run
 from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.equivalence_planning import plan_equivalence_from_pilot
 from transect.effects.intervals import wilson
 from transect.effects.pilot_spread import upper_deviation, upper_share
 from transect.effects.planning import Plan, detectable, plan_from_pilot
@@ -113,6 +114,28 @@ def plan_next(
             power=power,
             alpha=alpha,
             family=size,
+            targets=targets,
+            discordant=contrast.planned_discordant,
+        )
+        for contrast in known
+    ]
+    most = max(range(len(plans)), key=lambda place: plans[place].subjects)
+    return plans[most], known[most]
+
+
+def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
+    """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
+    known = pilot_contrasts(findings.analyse(finished_run.read(folder)))
+    if not known:
+        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    targets = len({contrast.target for contrast in known})
+    plans = [
+        plan_equivalence_from_pilot(
+            margin,
+            contrast.planned_deviation,
+            images_per_subject=contrast.images_per_subject,
+            unpaired_deviation=contrast.unpaired_deviation,
+            power=power,
             targets=targets,
             discordant=contrast.planned_discordant,
         )

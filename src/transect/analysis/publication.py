@@ -17,10 +17,12 @@ from transect import __version__
 from transect.analysis import selection
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.extending import with_always_valid
-from transect.analysis.findings import Findings, merge
+from transect.analysis.findings import Findings
 from transect.analysis.further import Further, analyse_further
+from transect.analysis.galleries import merge
 from transect.analysis.sections import build as build_sections
-from transect.analysis.selection import ALPHA
+from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all, leads
+from transect.analysis.warnings import warnings_of
 from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
 from transect.effects.selection import SOURCES as SOURCES_OF_SELECTION
@@ -29,6 +31,7 @@ from transect.errors import BadInput
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
+from transect.reports.wording import short_name
 from transect.runs.folder import write_atomically
 from transect.runs.inputs import choice
 from transect.runs.plain_json import plain
@@ -55,15 +58,16 @@ def publish(
     models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Section] = (),
-    again: selection.Again | None = None,
+    margins: Mapping[str, float] | None = None,
+    again: Again | None = None,
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
     models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
-    further sections, after the standard ones. again: estimates an effect with an interval of another level, for those
-    that the summary picks.
+    further sections, after the standard ones. margins: of equivalence, by outcome. again: estimates an effect with an
+    interval of another level, for verdicts.
 
     Raises UnknownName for another correction or model.
     """
@@ -74,8 +78,14 @@ def publish(
     names = [study.spec.name for study in studies for _ in study.effects]
     entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
     built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
-    picked = plain(selection.select(studies, effects, again))
-    whole = _results(studies, effects, entries, further, built, correction, limits, picked)
+    verdicts = _in_order(judge_all(studies, effects, margins or {}, again), effects)
+    picked = plain(selection.select(studies, effects, leads(verdicts), again))
+    whole = {
+        **_results(studies, effects, entries, further, built, correction, limits),
+        "verdicts": plain(verdicts),
+        "selection": picked,
+        "warnings": warnings_of(studies, verdicts),
+    }
     stage("page")
     results = write_page(whole, merge([study.gallery for study in studies]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
@@ -87,6 +97,18 @@ def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...
     if choice("correction", correction, CORRECTIONS) != MAX_T:
         return adjust(effects, correction)
     return adjust_together(effects, [column for study in studies for column in study.differences])
+
+
+def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
+    """As the page lists them: differences found, what cannot be told, none; rates first, then by size; checks last."""
+    ranks = ("found", "cannot tell", "no difference", "not estimable")
+
+    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
+        effect = None if verdict.effect is None else effects[verdict.effect]
+        other = effect is None or not effect.unit.startswith("proportion")
+        return verdict.check, ranks.index(verdict.verdict), other, 0.0 if effect is None else -abs(effect.estimate)
+
+    return sorted(verdicts, key=key)
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
@@ -102,7 +124,6 @@ def _results(
     sections: Sequence[Section],
     correction: str,
     limits: Sequence[str],
-    picked: Mapping[str, Any],
 ) -> dict[str, object]:
     specs = [study.spec for study in studies]
     worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
@@ -119,8 +140,6 @@ def _results(
         "studies": [study.entry for study in studies],
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
-        "largest": [entry["effect"] for entry in picked["effects"]],
-        "selection": picked,
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
         "world": {**rendered[0], "readings": _readings(specs)},
         "limits": [
@@ -145,7 +164,7 @@ def _targets(studies: Sequence[Findings]) -> list[str]:
 
 
 def _title(studies: Sequence[Findings]) -> str:
-    names = _targets(studies)
+    names = [short_name(name) for name in _targets(studies)]
     return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from transect.analysis import (
@@ -20,13 +19,13 @@ from transect.analysis import (
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
-from transect.effects.shares import read_shares
+from transect.effects.shares import check_levels, read_shares
 from transect.effects.truth import FACE
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
 from transect.records import Attribute, Effect, Task
 from transect.reports.records import Section
-from transect.runs import bins, covariates, error_conditions
+from transect.runs import bins, covariates, error_conditions, margins
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import read_spec
@@ -88,11 +87,15 @@ def _report(
     cut_points = _cut_points(settings.bins, observed, perceived) or bins.read(folder)
     named = [_about(name, perceived) for name in as_names(settings.covariates)]
     adjusted = covariates.check(named, _adjustable(runs)) or covariates.read(folder)
+    counted = {name for run in runs for target in run.spec.targets for name in run.outcomes(target)}
+    margin = margins.parse(margins.listed(settings.margin), counted) or margins.read(folder)
     studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
     if named:
         covariates.write(folder, adjusted)
     if by:
         error_conditions.write(folder, crossed)
+    if margins.listed(settings.margin):
+        margins.write(folder, margin)
     if settings.bins:
         bins.write(folder, cut_points)
     if boundary is not None:
@@ -102,6 +105,8 @@ def _report(
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
     populations = [read_shares(source, attributes, f"shares {n}") for n, source in enumerate(shares, start=1)]
+    for population in populations:
+        check_levels(population, _shown_levels(studies), attributes)
     controls = [negative_control.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
     rated = [
@@ -122,8 +127,18 @@ def _report(
         models=models,
         limits=notes,
         sections=[*fitted, *interpolation.sections(folder), *rated],
-        again=partial(selection.at_confidence, {run.spec.name: run for run in runs}, cut_points),
+        margins=margin,
+        again=selection.Estimates({run.spec.name: run for run in runs}, cut_points),
     )
+
+
+def _shown_levels(studies: Sequence[findings.Findings]) -> dict[str, set[float]]:
+    """Every level at which an experiment showed an attribute."""
+    shown: dict[str, set[float]] = {}
+    for study in studies:
+        for name, levels in {} if study.in_steps else study.design.levels.items():
+            shown.setdefault(name, set()).update(levels)
+    return shown
 
 
 def _cut_points(

@@ -1,26 +1,24 @@
-"""The effects that a report's summary picks, with intervals and estimates that allow for the choice."""
+"""The effects that a report's verdicts rest on, with intervals and estimates that allow for their being picked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
 
 import numpy as np
 
 from transect.analysis.findings import Findings, estimate
 from transect.analysis.finished_run import Run
 from transect.analysis.target_outcomes import TargetOutcomes
+from transect.analysis.verdicts import Again, truth_of
 from transect.effects.analysis import CONFIDENCE
-from transect.effects.outcomes import UNTRUE
 from transect.effects.selection import confidence_of, errors_of, shrunken
 from transect.records import Effect
 from transect.runs.bins import Bins
 
-ALPHA: Final = 0.05
-LARGEST: Final = 3
-Again: TypeAlias = Callable[[str, Effect, float], Effect]
-"""From a study's name, one of its effects and a level to the effect with an interval of that level."""
+FEW: Final = 3
+"""Candidates up to which estimates stay as they are: hardly anything was picked."""
 
 
 @final
@@ -44,32 +42,45 @@ class Selection:
     effects: tuple[Picked, ...]
 
 
-def select(studies: Sequence[Findings], effects: Sequence[Effect], again: Again | None = None) -> Selection:
-    """The largest effects, with intervals whose false coverage rate is at most 5 % and shrunken estimates.
+def select(
+    studies: Sequence[Findings], effects: Sequence[Effect], picked: Sequence[int], again: Again | None = None
+) -> Selection:
+    """The picked effects, with intervals whose false coverage rate is at most 5 % and shrunken estimates.
 
-    effects: of all studies, in order, with adjusted p-values. Without `again`, intervals of another level than the
+    effects: of all studies, in order. picked: indices into them, of differences that were found. Candidates are all
+    estimable effects but those of the truth's own attribute. Without `again`, intervals of another level than the
     effects' own are NaN. Source: see `effects.selection`.
     """
-    candidates = _candidates(effects, _truths(studies))
-    listed = _largest(effects, candidates)
-    level = confidence_of(len(listed), len(candidates))
     names = [study.spec.name for study in studies for _ in study.effects]
+    candidates = [index for index in _candidates(studies) if effects[index].estimable]
+    level = confidence_of(len(picked), len(candidates)) if picked else CONFIDENCE
     means = dict(zip(candidates, _shrunken([effects[index] for index in candidates]), strict=True))
-    return Selection(
-        len(candidates),
-        level,
-        tuple(_picked(index, names[index], effects[index], level, means[index], again) for index in listed),
-    )
+    chosen = tuple(_picked(index, names[index], effects[index], level, means[index], again) for index in picked)
+    return Selection(len(candidates), level, chosen)
 
 
-def at_confidence(runs: Mapping[str, Run], bins: Bins | None, study: str, effect: Effect, confidence: float) -> Effect:
-    """An effect of one of the runs, by study, with an interval of another level."""
-    run = runs[study]
-    target = next(entry for entry in run.spec.targets if entry.name == effect.target)
-    outcome = TargetOutcomes(run, target).outcome(effect.outcome)
-    edges = {} if run.design.levels else dict(bins or {})
-    same = estimate(run, target.name, outcome, edges, confidence).effects
-    return next(each for each in same if each.name == effect.name)
+@final
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Effects of finished runs, by study, with intervals of another level; each level is estimated once."""
+
+    runs: Mapping[str, Run]
+    bins: Bins | None
+    _known: dict[tuple[str, str, str, float], tuple[Effect, ...]] = field(default_factory=dict, repr=False)
+
+    def __call__(self, study: str, effect: Effect, confidence: float) -> Effect:
+        """The effect with an interval of this level."""
+        key = study, effect.target, effect.outcome, confidence
+        if key not in self._known:
+            self._known[key] = self._estimated(*key)
+        return next(each for each in self._known[key] if each.name == effect.name)
+
+    def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
+        run = self.runs[study]
+        entry = next(entry for entry in run.spec.targets if entry.name == target)
+        edges = {} if run.design.levels else dict(self.bins or {})
+        answered = TargetOutcomes(run, entry).outcome(outcome)
+        return estimate(run, target, answered, edges, confidence, max_order=0).effects
 
 
 def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Again | None) -> Picked:
@@ -82,36 +93,16 @@ def _picked(index: int, study: str, effect: Effect, level: float, mean: float, a
 
 
 def _shrunken(effects: Sequence[Effect]) -> list[float]:
-    """Estimates drawn towards 0; the estimate itself where nothing is left out, NaN without an interval."""
+    """Estimates drawn towards 0; the estimate itself where there are few, NaN without an interval."""
     estimates, low, high = (np.array([getattr(each, end) for each in effects]) for end in ("estimate", "low", "high"))
-    if len(effects) <= LARGEST:
+    if len(effects) <= FEW:
         return [float(each) for each in estimates]
     return [float(mean) for mean in shrunken(estimates, errors_of(estimates, low, high, CONFIDENCE))]
 
 
-def _truths(studies: Sequence[Findings]) -> list[str]:
-    """For each effect, in order, the attribute that its target's truth is about; "" without one."""
-    return [_truth_of(study, effect.target) for study in studies for effect in study.effects]
-
-
-def _truth_of(study: Findings, target: str) -> str:
-    return next((answers.truth_attribute for answers in study.answers if answers.target == target), "")
-
-
-def _candidates(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
-    """Contrasts that the summary may list, of proportions where there are any.
-
-    Effects of the truth's own attribute on an error are left out: where the label changes, the error does.
+def _candidates(studies: Sequence[Findings]) -> list[int]:
+    """Effects that may be picked: of the truth's own attribute neither those on errors, whose label changes with it,
+    nor those on answers, which check the target.
     """
-    contrasts = [
-        i
-        for i, (effect, truth) in enumerate(zip(effects, truths, strict=True))
-        if effect.estimable and effect.kind == "contrast" and (effect.attribute != truth or effect.outcome in UNTRUE)
-    ]
-    return [i for i in contrasts if effects[i].unit == "proportion"] or contrasts
-
-
-def _largest(effects: Sequence[Effect], candidates: Sequence[int]) -> list[int]:
-    """Indices of the three largest, significant ones first; those of exactly 0 only where there is nothing else."""
-    ranked = sorted(candidates, key=lambda i: (not effects[i].p_adjusted <= ALPHA, -abs(effects[i].estimate)))
-    return [i for i in ranked if effects[i].estimate][:LARGEST] or ranked[:1]
+    named = [(study, effect) for study in studies for effect in study.effects]
+    return [i for i, (study, effect) in enumerate(named) if effect.attribute != truth_of(study, effect.target)]

@@ -195,7 +195,7 @@ def _engine(address: str | Path) -> Engine:
             make_private(path)
             _check_ours(path)
         except OSError as error:
-            raise BadInput(f"{path}: cannot be used as a database: {error.strerror}; name another place") from None
+            raise BadInput(f"{path}: cannot be used as a database: {words_of(error)}; name another place") from None
         return _sqlite(path)
     scheme, _, rest = str(address).partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):

@@ -68,7 +68,7 @@ class ClipRater:
         try:
             from transformers import CLIPModel, CLIPTokenizer
         except ModuleNotFoundError:
-            raise MissingExtra("diffusers", "CLIP as a rater") from None
+            raise MissingExtra("huggingface", "CLIP as a rater") from None
         from safetensors import SafetensorError
 
         try:

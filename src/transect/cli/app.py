@@ -1,7 +1,7 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-4 a study waits for people, 130 interrupted (rerun the command to resume).
+4 a study waits for people, 130 interrupted (rerun the command to resume); of requirements 1 violated, 4 not shown.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from transect.cli.attributes import attributes
 from transect.cli.dataset_table import table
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
+from transect.cli.interruptions import interrupted
 from transect.cli.study_command import study
 from transect.cli.targets import targets as targets_group
 from transect.console.single_options import refuse_repeats
-from transect.errors import BadInput, TransectError
+from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
+from transect.jobs.audit.init_command import init
+from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
@@ -39,11 +42,13 @@ from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.report.command import report
+from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
 from transect.jobs.train.command import train
 from transect.jobs.verify.command import verify
-from transect.texts import one_line, say
+from transect.jobs.view.command import view
+from transect.texts import one_line, say, words_of
 
 app = typer.Typer(
     name="transect",
@@ -54,13 +59,17 @@ app = typer.Typer(
 )
 COMMANDS: Final[Sequence[Callable[..., None]]] = (
     demo,
+    init,
     audit,
     report,
+    view,
+    check,
     export,
     study,
     plan,
     search,
     render,
+    sample_data,
     readings,
     match,
     neighbours,
@@ -102,8 +111,17 @@ def options(
 
 
 def _one_line(error: BaseException) -> str:
-    """The message in one line; a usage error names the help."""
-    return one_line(error.format_message() if hasattr(error, "format_message") else str(error))
+    """The message in one line; a usage error names the help, and a value of a wrong kind what was expected."""
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        return one_line(f"{place}{words_of(error)}; check the path and your permissions")
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    if (faults := getattr(error.__cause__, "errors", None)) and callable(faults):  # pydantic reads values for Typer
+        from transect.runs.validation_words import expectation, in_words
+
+        first = faults()[0]
+        text = f"{text.partition(': ')[0]}: {expectation(first)}, got {in_words(first['input'])}"
+    return one_line(text)
 
 
 def main() -> None:
@@ -118,11 +136,13 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # Typer takes the end of any file for the end of the terminal
             _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
-        _leave(BadInput("interrupted; rerun the command to resume"), 130, error)
+        _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except Exception as error:
-        if not hasattr(error, "format_message"):
+        if not hasattr(error, "format_message") and not isinstance(error, OSError):
             raise
         _leave(error, 2)
+    if code == Interrupted.exit_code:  # Typer returns it for Ctrl-C, without a word
+        _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code)
     _end(code if isinstance(code, int) else 0)
 
 

@@ -87,6 +87,14 @@ Bins = Annotated[
         "the run."
     ),
 ]
+Margin = Annotated[
+    list[str] | None,
+    report_option(
+        "--margin",
+        help="Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
+        "repeatable; stored with the run.",
+    ),
+]
 Covariates = Annotated[
     list[str] | None,
     report_option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -16,9 +17,12 @@ from transect.datasets.columns import Labelled
 from transect.datasets.pictures import DEFAULT_SIZE, Crop, Pictures, check_size, pixels_of, size_of
 from transect.errors import BadInput, UnknownName
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
+from transect.runs import picture_files
+from transect.runs.wording import counted
 
 SUBJECT = "subject"
 BROKEN = "unreadable image files"
+_MOST_NAMED = 10
 
 
 @final
@@ -28,8 +32,9 @@ class Request:
 
     image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
     set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order
-    (many data sets are sorted by a label). labelled: refuse a data set without an attribute. Raises BadInput for a
-    size or limit out of range.
+    (many data sets are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode
+    every image first, leave out those that cannot be read, and refuse more than so many; None: only headers are looked
+    at. Raises BadInput for a number out of range.
     """
 
     image_size: int | None = None
@@ -37,8 +42,11 @@ class Request:
     split: str | None = None
     limit: int | None = None
     labelled: bool = True
+    max_unreadable: int | None = None
 
     def __post_init__(self) -> None:
+        if self.max_unreadable is not None and self.max_unreadable < 0:
+            raise BadInput(f"--max-unreadable: expected 0 photographs or more, got {self.max_unreadable}; change it")
         check_size(self.image_size)
         if self.limit is not None and self.limit < 1:
             raise BadInput(f"limit: expected at least 1 row, got {self.limit}; change it")
@@ -85,7 +93,8 @@ class LabelledImages:
     reader, path: from READER:PATH. ids: a name for each row, each once. values: float64 by attribute, NaN where a
     label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
     image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many. parts: the
-    official part of each row, as train or val; empty where the data set names none.
+    official part of each row, as train or val; empty where the data set names none. unreadable: the ids of images that
+    cannot be read and are left out.
     """
 
     reader: str
@@ -103,6 +112,7 @@ class LabelledImages:
     left_out: dict[str, int]
     about: str = ""
     parts: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     latent_dim: int = 0
 
     @property
@@ -131,7 +141,10 @@ class LabelledImages:
     def pixels(self, rows: Int[np.ndarray, " m"] | Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows, in that order. Raises BadInput for a damaged one, by name."""
         side = self.image_size if self.fitted else None
-        images = [pixels_of(self.pictures.encoded(int(r)), self.pictures.name(int(r)), side, self.crop) for r in rows]
+        with _advice():
+            images = [
+                pixels_of(self.pictures.encoded(int(r)), self.pictures.name(int(r)), side, self.crop) for r in rows
+            ]
         for row, image in zip(rows, images, strict=True):
             if image.shape != images[0].shape:  # EXIF behind a PNG's pixels turned it
                 name = self.pictures.name(int(row))
@@ -208,7 +221,10 @@ class LabelledImages:
 
     def notes(self) -> list[str]:
         """What does not count, a sentence for each reason."""
-        return [f"Left out, {reason}: {count}." for reason, count in self.left_out.items() if count]
+        named = {BROKEN: f" ({_some(self.unreadable)})"} if self.unreadable else {}
+        return [
+            f"Left out, {reason}: {count}{named.get(reason, '')}." for reason, count in self.left_out.items() if count
+        ]
 
 
 def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool = False) -> LabelledImages:
@@ -222,7 +238,8 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     _once(rows.ids, path)
     if request.labelled and not rows.labels:
         raise BadInput(f"{path}: expected at least one attribute, got {_listed(rows.skipped)}")
-    rows, sizes = _readable(_limited(rows, request.limit), strict)
+    limited = _limited(rows, request.limit)
+    rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
         raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; look at the files")
     crop, (size, fitted) = request.crop, _framing(sizes, request)
@@ -242,6 +259,7 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
         {reason: count for reason, count in rows.left_out.items() if count},
         rows.about,
         rows.parts,
+        unreadable,
     )
 
 
@@ -274,21 +292,57 @@ def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
     return size, len(sizes) > 1 or (request.image_size is not None and sizes != {(size, size)})
 
 
-def _readable(rows: Rows, strict: bool) -> tuple[Rows, set[tuple[int, int]]]:
-    """The rows whose images have a sound header, and the sizes of these."""
-    good, sizes = [], set()
-    for row in range(len(rows.ids)):
+def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tuple[int, int]], tuple[str, ...]]:
+    """The rows whose images can be read, the sizes of these, and the ids of the others.
+
+    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: without
+    `most`, refuse the first.
+    """
+    good, sizes, reasons = [], set(), {}
+    for row, name in enumerate(rows.ids):
         try:
-            sizes.add(size_of(rows.pictures.encoded(row), rows.pictures.name(row)))
-        except BadInput:
-            if strict:
-                raise
+            size = size_of(rows.pictures.encoded(row), rows.pictures.name(row))
+            if most is not None:
+                picture_files.open_rgb(rows.pictures.encoded(row), rows.pictures.name(row))
+        except BadInput as error:
+            if strict and most is None:
+                raise _with_advice(error) from None
+            reasons[name] = str(error)
         else:
             good.append(row)
-    if len(good) == len(rows.ids):
-        return rows, sizes
-    lost = {**rows.left_out, BROKEN: rows.left_out.get(BROKEN, 0) + len(rows.ids) - len(good)}
-    return replace(rows.take(good), left_out=lost), sizes
+            sizes.add(size)
+    if most is not None and len(reasons) > most:
+        raise _too_many(reasons, most)
+    if not reasons:
+        return rows, sizes, ()
+    lost = {**rows.left_out, BROKEN: rows.left_out.get(BROKEN, 0) + len(reasons)}
+    return replace(rows.take(good), left_out=lost), sizes, tuple(reasons)
+
+
+def _too_many(reasons: Mapping[str, str], most: int) -> BadInput:
+    found = f"{len(reasons)} ({_some(list(reasons))}; the first: {next(iter(reasons.values()))})"
+    return BadInput(
+        f"--max-unreadable {most}: expected at most {counted(most, 'photograph')} that cannot be read, found {found}; "
+        "repair or remove them, or allow more"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return ", ".join([*names[:_MOST_NAMED], *more])
+
+
+@contextmanager
+def _advice() -> Iterator[None]:
+    """Adds to a photograph that cannot be read how an audit goes on without it."""
+    try:
+        yield
+    except BadInput as error:
+        raise _with_advice(error) from None
+
+
+def _with_advice(error: BadInput) -> BadInput:
+    return BadInput(f"{error}; an audit with --max-unreadable 1 leaves it out")
 
 
 def _once(ids: Sequence[str], path: Path) -> None:

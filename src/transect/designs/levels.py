@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from transect.errors import BadInput, UnknownName
+from transect.designs.identities import unknown_attribute
+from transect.errors import BadInput
 from transect.records import Attribute
 
 DEFAULT_COUNT = 5
 _SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
-_HYPHEN = re.compile(r"(-?[\d.]+)\s*[-–]\s*(-?[\d.]+)")
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_SPAN = re.compile(rf"{_NUMBER}\s*(?:[-–:]|\.\.|to)\s*{_NUMBER}")
+"""Two ends without a count: 1-10, 1:10, 1..10 or 1 to 10."""
 
 
 def parse_vary(
@@ -30,7 +33,7 @@ def parse_vary(
 
     defaults: levels by attribute where a text names none, in place of `default_levels`.
 
-    Raises UnknownName (with the nearest names) or BadInput (syntax, range, one level, named twice).
+    Raises UnknownName (with the nearest names) or BadInput (an identity, syntax, range, one level, named twice).
 
     >>> tone = Attribute("skin_tone", "continuous", "tone of the skin", low=1, high=10)
     >>> parse_vary(["skin_tone=1:10:3"], [tone])
@@ -41,7 +44,7 @@ def parse_vary(
     for text in texts:
         name, equals, values = (piece.strip() for piece in text.partition("="))
         if name not in known:
-            raise UnknownName("attribute", name, known, _hint(known.values()))
+            raise unknown_attribute(name, known, _hint(known.values()))
         if name in levels:
             raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
         levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else _unnamed(known[name], defaults)
@@ -54,6 +57,16 @@ def _hint(attributes: Iterable[Attribute]) -> str:
 
 def _unnamed(attribute: Attribute, defaults: Mapping[str, tuple[float, ...]] | None) -> tuple[float, ...]:
     return (defaults or {}).get(attribute.name) or default_levels(attribute)
+
+
+def ends(span: str) -> tuple[str, str] | None:
+    """The two ends of a range without a count, as written in one of the usual ways; None for other text.
+
+    >>> ends("1-10"), ends("-6..0.5"), ends("1:10:3")
+    (('1', '10'), ('-6', '0.5'), None)
+    """
+    match = _SPAN.fullmatch(span)
+    return None if match is None else (match[1], match[2])
 
 
 def default_levels(attribute: Attribute) -> tuple[float, ...]:
@@ -92,7 +105,7 @@ def levels_from(
     known = {attribute.name: attribute for attribute in attributes}
     for name in vary:
         if name not in known:
-            raise UnknownName("attribute", name, known, _hint(known.values()))
+            raise unknown_attribute(name, known, _hint(known.values()))
     return {
         name: _unnamed(known[name], defaults) if values is None else check_levels(known[name], values)
         for name, values in vary.items()
@@ -100,12 +113,11 @@ def levels_from(
 
 
 def _levels(attribute: Attribute, values: str, text: str) -> tuple[float, ...]:
+    if (span := ends(values)) and not attribute.discrete:
+        low, high = span
+        raise BadInput(f"{text}: did you mean {attribute.name}={low}:{high}:3, three values from {low} to {high}?")
     if ":" in values:
         return check_levels(attribute, _evenly_spaced(attribute, values, text))
-    if (span := _HYPHEN.fullmatch(values)) and not attribute.discrete:
-        low, high = span.groups()
-        name = attribute.name
-        raise BadInput(f"{text}: {_SYNTAX}; write {name}={low}:{high}:3 or {name}={low},{high}")
     items = [item.strip() for item in values.split(",")]
     if not all(items):
         raise BadInput(f"{text}: {_SYNTAX}")

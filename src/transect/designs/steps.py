@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.designs.identities import unknown_attribute
 from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
 from transect.protocols import MovesAlong, Table, World
@@ -47,7 +48,7 @@ class Steps:
             raise UnknownName("step unit", unit, UNITS)
         known = {entry.name: entry for entry in world.attributes}
         if attribute not in known:
-            raise UnknownName("attribute", attribute, known, hint=f"see: {next(iter(known.values())).listing}")
+            raise unknown_attribute(attribute, known, f"see: {next(iter(known.values())).listing}")
         original = known[attribute]
         if original.discrete:
             raise BadInput(

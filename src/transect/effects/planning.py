@@ -31,8 +31,8 @@ LARGEST_EXACT: Final = 4000
 """Subjects up to which the power of McNemar's test is summed over its tables; beyond, the normal approximation."""
 CORRELATION: Final = 0.5
 """Correlation of the factor behind a subject's answers where no pilot says better."""
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 @final
@@ -85,7 +85,7 @@ def plan(
     >>> result.subjects, result.images, result.unpaired_images
     (715, 1430, 1914)
     """
-    _check(effect, base, power, alpha, family, correlation, cells, targets)
+    check(effect, base, power, alpha, family, correlation, cells, targets)
     rates = base, base + effect
     level = alpha / family
 
@@ -126,7 +126,7 @@ def plan_from_pilot(
     >>> plan_from_pilot(0.05, 0.4, images_per_subject=2, unpaired_deviation=0.3).subjects
     673
     """
-    _check_pilot(effect, deviation, unpaired_deviation, power, alpha, family, targets)
+    check_pilot(effect, deviation, unpaired_deviation, power, alpha, family, targets)
     _check_discordant(effect, discordant)
     level = alpha / family
 
@@ -158,14 +158,14 @@ def paired_power(
     >>> round(paired_power(20, (0.0, 0.5)), 4)  # all of at least 6 discordant pairs go one way: P(Bin(20, 1/2) >= 6)
     0.9793
     """
-    low, high, conditional = _given_factor(rates, correlation)
+    low, high, conditional = given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
-        return _mcnemar_power(n, float(_WEIGHTS @ (high * (1 - low))), float(_WEIGHTS @ (low * (1 - high))), alpha)
+        return _mcnemar_power(n, float(WEIGHTS @ (high * (1 - low))), float(WEIGHTS @ (low * (1 - high))), alpha)
     if cells > 1 and n <= flip_power.MOST_SUBJECTS:
         return flip_power.averaged_power(n, rates, correlation, cells, alpha)
     mean = rates[1] - rates[0]
-    within = float(_WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
-    square = float(_WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
+    within = float(WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
+    square = float(WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
     variance = square - mean**2
     return _flip_power(mean, variance, square, n, alpha)
 
@@ -217,7 +217,7 @@ def smallest(reached: Callable[[int], float], power: float) -> int:
     return (below[-1] + 1) if below else high
 
 
-def _given_factor(
+def given_factor(
     rates: tuple[float, float], correlation: float
 ) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
     """Both rates, and their difference, at each node of the shared factor; the nodes' weights sum to 1."""
@@ -271,9 +271,10 @@ def _difference_power(effect: float, deviation: float, n: int, alpha: float, dis
     return _mcnemar_power(n, (share + gap) / 2, (share - gap) / 2, alpha)
 
 
-def _check(
+def check(
     effect: float, base: float, power: float, alpha: float, family: int, correlation: float, cells: int, targets: int
 ) -> None:
+    """Raises BadInput for a setting of a plan from rates that is out of range."""
     _check_test(power, alpha, family, targets)
     if not 0 <= base <= 1:
         raise BadInput(f"base: expected a rate from 0 to 1, got {base:g}; give the rate at the first level")
@@ -288,9 +289,10 @@ def _check(
         raise BadInput(f"cells: expected at least 1, got {cells}; count the combinations of the other attributes")
 
 
-def _check_pilot(
+def check_pilot(
     effect: float, deviation: float, unpaired: float, power: float, alpha: float, family: int, targets: int
 ) -> None:
+    """Raises BadInput for a setting of a plan from a pilot that is out of range."""
     _check_test(power, alpha, family, targets)
     if not (math.isfinite(effect) and effect != 0):
         raise BadInput(f"effect: expected a difference other than 0, got {effect:g}; give the smallest worth finding")

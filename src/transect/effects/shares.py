@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -60,6 +60,33 @@ def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: st
     if "cells" in content:
         return _of_rows(str(where), called, content["cells"], attributes, cited)
     return _of_margins(str(where), called, content.get("shares"), attributes, cited)
+
+
+def check_levels(
+    population: PopulationShares, shown: Mapping[str, Collection[float]], attributes: Mapping[str, Attribute]
+) -> None:
+    """Refuse shares of levels at which no image shows an attribute: nothing is known of these people.
+
+    shown: the levels of each attribute that an experiment varies. Raises BadInput that names those levels.
+
+    >>> tone = Attribute("skin_tone", "continuous", "tone", low=1, high=10)
+    >>> half = PopulationShares("clinic", ("skin_tone",), np.array([[1.0], [5.0]]), np.array([0.5, 0.5]))
+    >>> check_levels(half, {"skin_tone": (1.0, 10.0)}, {"skin_tone": tone})
+    Traceback (most recent call last):
+    transect.errors.BadInput: clinic: skin_tone 5 was not shown: expected shares of 1, 10; give those, or audit with ...
+    """
+    for place, name in enumerate(population.attributes):
+        if name not in shown:
+            continue
+        wanted = np.unique(population.cells[population.shares > 0, place]).tolist()
+        levels = sorted(shown[name])
+        if unknown := [value for value in wanted if not any(np.isclose(value, level) for level in levels)]:
+            named = ", ".join(map(attributes[name].label, unknown))
+            every = ",".join(map(attributes[name].label, sorted({*levels, *unknown})))
+            raise BadInput(
+                f"{population.name}: {name} {named} was not shown: expected shares of "
+                f"{', '.join(map(attributes[name].label, levels))}; give those, or audit with --vary {name}={every}"
+            )
 
 
 def shares_of(

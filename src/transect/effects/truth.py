@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from transect.designs.identities import unknown_attribute
 from transect.errors import BadInput, UnknownName
 from transect.records import Annotations, Attribute
 
@@ -67,7 +68,7 @@ class Truth:
             )
         name, comparison, value = match["name"], match["comparison"] or "", match["value"]
         if attributes is not None and name not in attributes and (name != FACE or comparison):
-            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+            raise unknown_attribute(name, attributes, "see: transect attributes")
         attribute = None if attributes is None else attributes.get(name)
         return cls(text.strip(), name, comparison, _number(text, value, attribute) if comparison else 0.0)
 

@@ -171,6 +171,21 @@ def strip_rows(document: Document, study: int, shown: Gallery) -> tuple[Row, ...
     )
 
 
+def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str]) -> Row | None:
+    """A strip of one study and target along one attribute, one whose answer changes where there is one; else None."""
+    study, target, attribute = whose
+    numbers = [
+        number
+        for number, strip in enumerate(shown.strips)
+        if (strip.examples[0].study, strip.examples[0].target) == (study, target)
+        and attribute in _moving(document.results.gallery.strips[number].examples)
+    ]
+    if not numbers:
+        return None
+    place = [entry.name for entry in document.results.studies].index(study)
+    return _strip_row(document, place, numbers[-1], shown.strips[numbers[-1]])
+
+
 def _strip_row(document: Document, study: int, number: int, strip: Strip) -> Row:
     place = pointer("gallery", "strips", number)
     entries = document.results.gallery.strips[number].examples

@@ -159,6 +159,7 @@ class Part:
     """A part of the page under a heading, with an entry in the contents.
 
     contents: a shorter name there; within: names and words of the places below it. study: begins a sheet of paper.
+    folded: closed until it is asked for, by its heading or by a link; open on paper.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Part:
     contents: str = ""
     within: Sequence[tuple[str, str]] = ()
     study: bool = False
+    folded: bool = False
 
 
 @final

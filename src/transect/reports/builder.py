@@ -65,9 +65,10 @@ def _entry(part: Part) -> Markup:
 def _part(part: Part) -> Markup:
     heading = tag("h2", part.title, id=f"{part.name}-heading")
     css = "study" if part.study else "summary" if part.name == "summary" else None
-    return tag(
-        "section", heading + drawn(part.blocks), id=part.name, class_=css, aria_labelledby=f"{part.name}-heading"
-    )
+    whole = heading + drawn(part.blocks)
+    if part.folded:
+        whole = tag("details", tag("summary", heading) + drawn(part.blocks), class_="part")
+    return tag("section", whole, id=part.name, class_=css, aria_labelledby=f"{part.name}-heading")
 
 
 def drawn(blocks: Iterable[Block]) -> Markup:

@@ -25,6 +25,7 @@ from transect.reports.models import JsonObject
 from transect.reports.records import Gallery
 from transect.reports.results import Results, StudyEntry, complete, read
 from transect.reports.summary import summarize
+from transect.reports.verdicts import with_texts
 from transect.reports.wording import (
     correction,
     outcome_meaning,
@@ -95,7 +96,7 @@ def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
     """The completed results and the page, with as many images as keep it under the limit."""
     for budget in _IMAGE_BUDGETS:
         shown = album.choose(gallery, budget)
-        document = Document(complete(results, gallery, shown))
+        document = Document(with_texts(complete(results, gallery, shown)))
         page = _render(document, shown)
         if len(page.encode()) < LARGEST_PAGE:
             break
@@ -114,25 +115,44 @@ def _render(document: Document, shown: Gallery) -> str:
         "correction": correction(document),
         "methods": _methods(document),
         "reduced": album.any_reduced(shown),
+        "strip": _strongest(document, shown),
     }
     cautions = [Paragraph(summary.notice, "notice")] if summary.notice else []
     alarms = [svg.tag("p", alarm, class_="notice alarm", role="alert") for alarm in summary.alarms]
+    warnings = [
+        svg.tag("p", Markup("<strong>Check first.</strong> ") + text, class_="notice", role="note")
+        for text in summary.warnings
+    ]
     page = Page(
         results.title,
         (
             Part("summary", "Summary", (fragment("summary", **content),)),
             *(_study_part(document, view, content) for view in studies),
             *section_parts(document, sections(results.sections), content),
-            Part("world", "The world that generated these images", (fragment("world", **content),), "World"),
-            Part("methods", "Methods", (fragment("methods", **content),)),
-            Part("exclusions", "Exclusions and failures", (fragment("exclusions", **content),), "Exclusions"),
-            Part("specification", "Full specification", (fragment("specification", **content),), "Specification"),
+            _folded("world", "The world that generated these images", fragment("world", **content), "World"),
+            _folded("methods", "Methods", fragment("methods", **content), "Methods"),
+            _folded("exclusions", "Exclusions and failures", fragment("exclusions", **content), "Exclusions"),
+            _folded("specification", "Full specification", fragment("specification", **content), "Specification"),
         ),
         document.text("/title"),
-        document.text("/question"),
-        (*cautions, *alarms),
+        cautions=(*cautions, *alarms, *warnings),
     )
     return builder.build(page)
+
+
+def _folded(name: str, title: str, text: Markup, contents: str) -> Part:
+    return Part(name, title, (text,), contents, folded=True)
+
+
+def _strongest(document: Document, shown: Gallery) -> album.Row | None:
+    """Images along the attribute of the first difference that was found, or of the first interaction; None without."""
+    results = document.results
+    found = [row for row in results.verdicts if row.verdict == "found" and not row.check]
+    crossed = [results.interactions[row.interaction] for row in results.found_interactions]
+    chosen = [(row.study, row.target, row.attribute) for row in found]
+    chosen += [(row.study, row.target, name) for row in crossed for name in row.attributes]
+    strips = (album.strip_along(document, shown, whose) for whose in chosen)
+    return next((strip for strip in strips if strip is not None), None)
 
 
 def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[str, object]) -> tuple[Part, ...]:
@@ -144,6 +164,7 @@ def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[s
             (fragment("section", **{**content, "doc": doc, "section": view}),),
             view.entry.title,
             study=True,
+            folded=True,
         )
         for view in views
     )
@@ -167,7 +188,7 @@ def _study_part(document: Document, view: StudyView, content: Mapping[str, objec
     if len(document.results.studies) > 1:
         title = Markup("Study: {}").format(document.text(f"{view.place}/name"))
         contents = view.entry.name
-    return Part(name, title, (fragment("study", **content, study=view),), contents, within, study=True)
+    return Part(name, title, (fragment("study", **content, study=view),), contents, within, study=True, folded=True)
 
 
 def _study(document: Document, index: int, shown: Gallery) -> StudyView:

@@ -26,6 +26,7 @@ from transect.reports.entries import (
 )
 from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
+from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
@@ -212,7 +213,9 @@ class Results(Model):
     studies: Annotated[list[StudyEntry], Field(min_length=1)]
     effects: list[EffectEntry]
     rates: list[RateEntry]
-    largest: list[Count] = Field(description="indices into effects, largest first")
+    verdicts: list[VerdictEntry] = Field(default=[], description="in the order in which the page lists them")
+    found_interactions: list[FoundInteraction] = Field(default=[], description="significant ones, the surest first")
+    warnings: list[str] = Field(default=[], description="what must be checked before a number is used")
     selection: SelectionEntry = SelectionEntry()
     family: FamilyEntry
     world: WorldEntry
@@ -232,8 +235,13 @@ class Results(Model):
         studies = {study.name: study for study in self.studies}
         if len(studies) < len(self.studies):
             raise ValueError("two studies have the same name")
-        if any(index >= len(self.effects) for index in self.largest):
-            raise ValueError(f"largest: expected indices below {len(self.effects)}, got {self.largest}")
+        _below("verdicts", "effects", [row.effect for row in self.verdicts], len(self.effects))
+        _below(
+            "found_interactions",
+            "interactions",
+            [row.interaction for row in self.found_interactions],
+            len(self.interactions),
+        )
         for index, effect in enumerate(self.effects):
             study = _known(f"effects.{index}", effect, studies)
             _among(f"effects.{index}", "attribute", effect.attribute, [entry.name for entry in study.attributes])
@@ -242,7 +250,7 @@ class Results(Model):
             study = _known(f"rates.{index}", rate, studies)
             _among(f"rates.{index}", "outcome", rate.outcome, study.outcomes)
             _check_cell(f"rates.{index}", rate, study)
-        for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
+        for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans", "verdicts"):
             for index, row in enumerate(getattr(self, name)):
                 _known(f"{name}.{index}", row, studies)
         self.check_gallery()
@@ -265,6 +273,11 @@ def _known(place: str, row: OfTarget, studies: Mapping[str, StudyEntry]) -> Stud
     _among(place, "study", row.study, list(studies))
     _among(place, "target", row.target, [target.name for target in studies[row.study].targets])
     return studies[row.study]
+
+
+def _below(place: str, table: str, indices: Sequence[int | None], length: int) -> None:
+    if beyond := [index for index in indices if index is not None and index >= length]:
+        raise ValueError(f"{place}: expected indices below {length}, the {table}, got {beyond}")
 
 
 def _among(place: str, kind: str, name: str, known: Sequence[str]) -> None:

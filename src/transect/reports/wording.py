@@ -40,6 +40,19 @@ _OUTCOME_MEANINGS = {
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
 
 
+_PREFIXES = ("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "huggingface:", "classifier:")
+
+
+def short_name(name: str) -> str:
+    """A target's name without what says how it is loaded, for headings and sentences; tables have the whole name.
+
+    >>> short_name("opencv:haarcascade_frontalface_default"), short_name("onnx:models/smile.onnx"), short_name("mine")
+    ('frontalface_default', 'smile.onnx', 'mine')
+    """
+    prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+    return name[len(prefix) :].rpartition("/")[2] or name
+
+
 def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str:
     """How the mean of an outcome is called.
 

@@ -149,16 +149,18 @@ def parquet_table(
     *,
     columns: Sequence[str] | None = None,
     groups: Sequence[int] | None = None,
+    checksums: bool = False,
 ) -> pa.Table:
     """The rows of a Parquet file, or of some row groups, within the bound.
 
     Values of fixed width are counted in the metadata. Texts and bytes may stand once in a dictionary and be repeated by
     every row: where they could exceed the bound, they are first read as numbers of their dictionary, which has no more
-    bytes than the file's pages, and their lengths are added up.
+    bytes than the file's pages, and their lengths are added up. checksums: compare those of the pages that are read,
+    where the file has them.
 
     The table is valid in full: its texts are UTF-8. Raises BadInput beyond the bound, and what pyarrow raises.
     """
-    with _opened(source) as file:
+    with _opened(source, checksums=checksums) as file:
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
         fixed, varying, longest = _worst(file.metadata, chosen, columns)
         check_rows(name, size, sum(file.metadata.row_group(group).num_rows for group in chosen))
@@ -172,12 +174,12 @@ def parquet_table(
     return table
 
 
-def _opened(source: Path | pa.Buffer, texts: Sequence[str] = ()) -> Any:
+def _opened(source: Path | pa.Buffer, texts: Sequence[str] = (), *, checksums: bool = False) -> Any:
     """The file. texts: leaves that are read as a dictionary and its numbers."""
     from pyarrow import parquet
 
     stream = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
-    return parquet.ParquetFile(stream, read_dictionary=list(texts))
+    return parquet.ParquetFile(stream, read_dictionary=list(texts), page_checksum_verification=checksums)
 
 
 def _measured(
@@ -218,9 +220,16 @@ def _in_batches(
     return pa.Table.from_batches(batches) if batches else file.read_row_groups([], columns=columns)
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
-    """The table of one file, or some of it, within the bound. Raises BadInput beyond it, and what pyarrow raises."""
-    return parquet_table(path, str(path), size_of(path), columns=columns, groups=groups)
+def read_parquet(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    groups: Sequence[int] | None = None,
+    *,
+    checksums: bool = False,
+) -> pa.Table:
+    """As `parquet_table`, of a file. Raises BadInput beyond the bound, and what pyarrow raises."""
+    size = size_of(path)
+    return parquet_table(path, str(path), size, columns=columns, groups=groups, checksums=checksums)
 
 
 def check_table(table: pa.Table, name: str, size: int) -> None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput
+from transect.texts import words_of
 
 _FORMULA: Final = r"^[=+\-@\t\r\n]"
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -146,4 +147,4 @@ def _text(path: Path, name: str) -> str:
             f"{name}: expected a CSV in UTF-8, got another encoding ({error.reason}); save it again"
         ) from None
     except OSError as error:
-        raise BadInput(f"{name}: expected a readable CSV, got {error.strerror}; check path and permissions") from None
+        raise BadInput(f"{name}: expected a readable CSV, got {words_of(error)}; check path and permissions") from None

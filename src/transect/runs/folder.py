@@ -30,6 +30,7 @@ from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.part_schemas import check_part
 from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
+from transect.runs.spec_changes import in_plain_words
 from transect.texts import encodable, words_of
 
 _TEMPORARY = ".partial"
@@ -149,15 +150,14 @@ def disk_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             advice = "free some space and rerun the command; finished parts are kept"
             raise RunFolderError(f"no space left on the disk to write {path}: {advice}") from error
-        reason = error.strerror or type(error).__name__
-        raise RunFolderError(f"cannot write {path}: {reason}; choose another folder") from error
+        raise RunFolderError(f"cannot write {path}: {words_of(error)}; choose another folder") from error
 
 
 @final
 class RunFolder:
     """A folder that holds one run; use it as a context manager, which takes and frees the lock.
 
-    Raises FolderOfAnotherSpec (naming the differing keys), FolderInUse or RunFolderError on entry.
+    Raises FolderOfAnotherSpec (with the settings that differ), FolderInUse or RunFolderError on entry.
     """
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
@@ -197,11 +197,9 @@ class RunFolder:
             body = {"spec_hash": spec_hash(self.spec), **self.spec}
             write_json(record, body)
             return
-        differing = differing_keys(read_record(self.path), self.spec)
-        if differing:
-            shown = ", ".join(differing[:6]) + (", …" if len(differing) > 6 else "")
-            message = f"{self.path} holds a run with another spec (differs in {shown}): choose another --out"
-            raise FolderOfAnotherSpec(message)
+        stored = read_record(self.path)
+        if told := in_plain_words(stored, self.spec):
+            raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
@@ -263,7 +261,19 @@ class FinishedRun:
 
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""
-        return all(_part(self.path, table, index).exists() for index in range(parts))
+        return self.finished_parts(table, parts) == parts
+
+    def finished_parts(self, table: str, parts: int) -> int:
+        """How many of the parts 0..parts-1 of a table are there, from the first to the one before a gap."""
+        missing = (index for index in range(parts) if not _part(self.path, table, index).exists())
+        return next(missing, parts)
+
+    def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
+        """One part less the columns `without`, which are not unpacked; its SHA-256, which needs them, is not compared.
+
+        What is read is checked by the checksums of its pages. Raises CorruptedPart, naming it.
+        """
+        return read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
@@ -288,8 +298,24 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
         check_part(table, rows)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
-        advice = "delete that file and rerun the command; only this part is made again"
-        raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
+        raise _corrupted(path) from error
+
+
+def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
+    """As `FinishedRun.read_columns`."""
+    path = _part(folder, table, index)
+    try:
+        names = [name for name in pq.read_schema(path).names if name not in without]
+        rows = bounds.read_parquet(path, columns=names, checksums=True)
+        check_part(table, rows, without)
+        return rows
+    except (OSError, pa.ArrowException, CorruptedPart) as error:
+        raise _corrupted(path) from error
+
+
+def _corrupted(path: Path) -> CorruptedPart:
+    advice = "delete that file and rerun the command; only this part is made again"
+    return CorruptedPart(f"{path} does not read back as it was written: {advice}")
 
 
 def _part(folder: Path, table: str, index: int) -> Path:

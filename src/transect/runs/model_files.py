@@ -38,7 +38,7 @@ def check_readable(path: Path) -> Path:
     except FileNotFoundError:
         raise BadInput(f"model file {path}: expected a file, found none: check the path") from None
     except OSError as error:
-        raise BadInput(f"model file {path}: cannot be read ({error.strerror}): check path and permissions") from None
+        raise BadInput(f"model file {path}: cannot be read ({words_of(error)}): check path and permissions") from None
 
 
 def sha256(path: Path) -> str:

@@ -28,7 +28,7 @@ def read_text(path: Path, kind: str = "a TOML file") -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}): expected {kind}; check the path") from None
+        raise BadInput(f"{path}: cannot be read ({words_of(error)}): expected {kind}; check the path") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path}: expected {kind} in UTF-8, got other bytes; save it as UTF-8") from None
 

@@ -31,10 +31,11 @@ from transect.errors import (
 )
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
+from transect.runs.wording import counted
 from transect.targets.capabilities import labels_of, patience_of
 from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
-from transect.texts import shown, words_of
+from transect.texts import say, shown, words_of
 
 _PASS_THROUGH = (
     KeyboardInterrupt,
@@ -82,7 +83,9 @@ def guarded(
     timeout = max(timeout, patience_of(target))
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
-    rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
+    tell = budget.tell_once if budget else _uncounted
+    parts = [images.take(slice(start, start + batch)) for start in starts]
+    rows = [row for part in parts for row in _rows(target, part, timeout, count, tell)]
     predictions = _assemble(target, rows)
     if budget:
         budget.found_later([why for why, row in zip(predictions.failures, rows, strict=True) if why and not row.reason])
@@ -167,6 +170,7 @@ class FailureBudget:
         self._lock = threading.Lock()
         self.seen = 0
         self._reasons: Counter[str] = Counter()
+        self._told = False
 
     @property
     def failed(self) -> int:
@@ -192,11 +196,24 @@ class FailureBudget:
 
     def _message(self) -> str:
         reason, times = self._reasons.most_common(1)[0]
+        if self.failed == self.seen:
+            return (
+                f"{self.target} failed on each of the first {counted(self.seen, 'image')}; most often ({times}): "
+                f"{reason}; fix the model, or how it is read (--task, --output, --preprocess; try: transect targets "
+                "check), and choose another --out"
+            )
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
             f"the {self.limit_share:.0%} of {self.planned} allowed; most often ({times}): {reason}; "
             "finished parts are kept: raise --max-failures and run again, or fix the model and choose another --out"
         )
+
+    def tell_once(self, text: str) -> None:
+        """Print a line about this target, the first time that it is told."""
+        with self._lock:
+            new, self._told = not self._told, True
+        if new:
+            say(text, error=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +229,17 @@ class _Row:
 _NO_BOXES = np.zeros((0, 5))
 
 
-def _rows(target: Target, images: Images, timeout: float, count: Callable[[Sequence[str]], None]) -> list[_Row]:
-    """One row per image, counted as soon as it is there; image by image if the call fails as a whole."""
+def _rows(
+    target: Target,
+    images: Images,
+    timeout: float,
+    count: Callable[[Sequence[str]], None],
+    tell: Callable[[str], None],
+) -> list[_Row]:
+    """One row per image, counted as soon as it is there; image by image if the call fails as a whole.
+
+    tell: is told of a target that answers each image, and not several at once.
+    """
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     copy = Images(images.pixels.copy(), boxes)
@@ -228,7 +254,13 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
         return _counted(list(_sound_rows(answer)), count)
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)
-    return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout, count)]
+    rows = [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout, count, tell)]
+    if not any(row.reason for row in rows):
+        tell(
+            f"{target.name} gave no answer to a call with {n} images ({short(reason)}) and answers each image alone: "
+            "let it return one row for each image, or give --batch 1"
+        )
+    return rows
 
 
 @contextmanager
@@ -250,7 +282,7 @@ def _folder() -> Path | None:
         return None
 
 
-def _uncounted(_: Sequence[str]) -> None:
+def _uncounted(_: object) -> None:
     pass
 
 

@@ -6,12 +6,13 @@ Everything comes from the folder: nothing is downloaded, no code that came with 
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
-
-if TYPE_CHECKING:
-    import torch
 
 CONFIG: Final = "config.json"
 PROCESSOR: Final = "preprocessor_config.json"
@@ -69,15 +67,15 @@ def load(argument: str, *, name: str, options: Options | None = None) -> ModelTa
     def run(inputs: np.ndarray) -> np.ndarray:
         import torch
 
-        ready = torch.from_numpy(inputs) if processor is None else _processed(processor, inputs)
         with torch.inference_mode():
-            logits = network(pixel_values=ready.to(options.device)).logits
+            logits = network(pixel_values=torch.from_numpy(inputs).to(options.device)).logits
             chosen = logits if column is None else torch.softmax(logits.double(), dim=1)[:, column]
         return np.asarray(chosen.cpu().double().numpy())
 
     facts = _facts(folder, config, options.device, processor)
     facts |= {"classes": list(labels), "positive_class": None if column is None else labels[column]}
-    return ModelTarget(name, run, output, options.preprocess, facts)
+    processed = None if processor is None else functools.partial(_processed, processor)
+    return ModelTarget(name, run, output, options.preprocess, facts, processed)
 
 
 def _checked(folder: Path, with_processor: bool) -> Path:
@@ -167,13 +165,13 @@ def _processor(folder: Path) -> object:
         raise BadInput(f"model folder {folder}: {PROCESSOR} cannot be used: {_first_line(error)}") from None
 
 
-def _processed(processor: Any, pixels: np.ndarray) -> torch.Tensor:
+def _processed(processor: Any, pixels: np.ndarray) -> np.ndarray:
     """The processor's input for the network; Pillow images leave no doubt about layout and range."""
     from PIL import Image
 
     pictures = [Image.fromarray(np.ascontiguousarray(picture)) for picture in pixels]
-    ready: torch.Tensor = processor(images=pictures, return_tensors="pt")["pixel_values"]
-    return ready
+    ready = processor(images=pictures, return_tensors="pt")["pixel_values"]
+    return np.asarray(ready.numpy())
 
 
 def _labels(network: Any) -> tuple[str, ...]:

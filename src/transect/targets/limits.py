@@ -19,5 +19,9 @@ class Limits:
     max_failures: float = 0.05
 
     def __post_init__(self) -> None:
-        if not (0 < self.timeout < math.inf and self.batch >= 1 and 0 <= self.max_failures <= 1):
-            raise BadInput("expected a finite timeout above 0, a batch of at least 1 and max failures from 0 to 1")
+        if not 0 < self.timeout < math.inf:
+            raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}; change it")
+        if self.batch < 1:
+            raise BadInput(f"--batch: expected a batch of at least 1 image, got {self.batch}; change it")
+        if not 0 <= self.max_failures <= 1:
+            raise BadInput(f"--max-failures: expected a share from 0 to 1, got {self.max_failures:g}; 0.05 is 5 %")

@@ -25,6 +25,7 @@ from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
 from transect.runs.plain_json import dumps, loads
 from transect.runs.progress import Progress
+from transect.runs.spec_changes import in_plain_words
 from transect.texts import say
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
@@ -173,11 +174,11 @@ def check_folder(run: Run) -> None:
         raise RunFolderError(
             f"{file}: expected a training's settings, found a damaged file; choose another --out"
         ) from None
-    if differing := differing_keys(stored, loads(json.dumps(run.spec))):
-        spread = any(key.split(".")[-1] == "images" for key in differing)
+    asked = loads(json.dumps(run.spec))
+    if told := in_plain_words(stored if isinstance(stored, dict) else {}, asked):
+        spread = any(key.split(".")[-1] == "images" for key in differing_keys(stored, asked))
         why = " (growth, or the rate, is spread over --images)" if spread else ""
-        keys = ", ".join(differing[:5])
-        raise RunFolderError(f"{run.out}: holds another training, which differs in {keys}{why}; choose another --out")
+        raise RunFolderError(f"{run.out} holds a training with other settings{why}: {told}")
 
 
 def claim(run: Run) -> None:

@@ -57,7 +57,7 @@ class Processes:
         try:
             import accelerate
         except ImportError:
-            raise MissingExtra("several processes", "accelerate") from None
+            raise MissingExtra("accelerate", "training in several processes") from None
         accelerator = accelerate.Accelerator(cpu=device == "cpu")
         return cls(accelerator.num_processes, accelerator.process_index, str(accelerator.device), accelerator)
 

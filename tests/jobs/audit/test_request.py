@@ -17,8 +17,8 @@ from transect.jobs.audit.config import read_request
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {
-    "targets": ["audited:brightness"], "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
-    "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "compare": ["yaw", "age"],
+    "targets": ["audited:brightness"], "preset": "face-attribute", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
+    "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "max_unreadable": 3, "compare": ["yaw", "age"],
     "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
     "directions": "d.safetensors", "latents": "l.safetensors", "task": "binary", "preprocess": "p.toml",
@@ -26,7 +26,7 @@ VALUES = {
     "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
     "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "bins": ["age=30,50"],
-    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"],
+    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"],
     "out": "runs/x", "dry_run": True, "json": True,
 }  # fmt: skip
 """A value of each setting that is not its default, as TOML has it."""
@@ -142,7 +142,7 @@ def test_the_command_line_overrides_the_file(requested, tmp_path):
         ("control = 1", "control: expected true or false, got 1"),
         ("vary = 'glasses'", "vary: expected a list, got 'glasses'"),
         ("[report]\nboundary = [0.1]", "report.boundary: expected more values, got [0.1]"),
-        ("[limits]\nbatch = 0", "a batch of at least 1"),
+        ("[limits]\nbatch = 0", "--batch: expected a batch of at least 1 image, got 0"),
         ("subjects =", "expected TOML: Invalid value"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_file_that_does_not_fit_is_refused_in_one_line(text, message, tmp_path
 
 
 def test_a_file_that_is_not_there():
-    assert "cannot be read (No such file or directory): expected a TOML file" in refused_here(
+    assert "cannot be read (there is no such file or folder): expected a TOML file" in refused_here(
         "audit", "--config", "nowhere.toml"
     )
 

@@ -41,12 +41,11 @@ def test_errors_are_counted_against_the_targets_own_truth(result):
     assert [target["truth"] for target in study["targets"]] == ["glasses", "hat!=0", "skin_tone>5"]
 
 
-def test_the_list_of_the_largest_leaves_out_each_targets_own_attribute(result):
+def test_there_is_no_verdict_on_errors_by_each_targets_own_attribute(result):
     """Where the right answer changes with the attribute, its effect on errors says nothing about bias."""
-    largest = [result.results["effects"][index] for index in result.results["largest"]]
-    listed = {(effect["target"], effect["attribute"]) for effect in largest}
-    assert not listed & {("glasses", "glasses"), ("tones", "skin_tone")}
-    assert ("glasses", "skin_tone") in listed
+    judged = {(row["target"], row["attribute"]) for row in result.results["verdicts"]}
+    assert not judged & {("glasses", "glasses"), ("tones", "skin_tone")}
+    assert ("glasses", "skin_tone") in judged
 
 
 def test_a_target_without_a_truth_has_no_errors(tmp_path):
@@ -60,27 +59,45 @@ def test_a_target_without_a_truth_has_no_errors(tmp_path):
     assert result.results["studies"][0]["truth"] == "a: glasses; b: none"
 
 
-def test_picked_effects_have_the_interval_of_the_selections_level(result):
-    """Six contrasts: two of each target, of which those of the truth's own attribute are no candidates."""
-    selection = result.results["selection"]
-    assert [picked["effect"] for picked in selection["effects"]] == result.results["largest"]
+class Brightness:
+    """The mean of the pixels, from 0 to 1."""
+
+    name, task = "brightness", "binary"
+
+    def predict(self, images):
+        return images.pixels.mean(axis=(1, 2, 3)) / 255
+
+
+@pytest.fixture(scope="module")
+def bright(tmp_path_factory):
+    """Dark skin darkens the image of each of twelve subjects: p = 2 / 2^12 on the score."""
+    settings = {"vary": ["glasses", "skin_tone=1,10"], "subjects": 12, "image_size": 32}
+    return transect.audit(Brightness(), **settings, out=tmp_path_factory.mktemp("bright"), quiet=True)
+
+
+def test_picked_effects_have_the_interval_of_the_selections_level(bright):
+    """Two attributes on answer and score are four candidates."""
+    selection = bright.results["selection"]
+    found = [row["effect"] for row in bright.results["verdicts"] if row["verdict"] == "found"]
+    assert [picked["effect"] for picked in selection["effects"]] == found
+    assert bright.results["effects"][found[-1]]["name"] == "skin_tone: 1 to 10"
     assert selection["of"] == 4
-    assert selection["confidence"] == pytest.approx(1 - 0.05 * len(selection["effects"]) / 4)
+    assert selection["confidence"] == pytest.approx(1 - 0.05 * len(found) / 4)
     for picked in selection["effects"]:
-        effect = result.results["effects"][picked["effect"]]
+        effect = bright.results["effects"][picked["effect"]]
         assert picked["low"] < effect["low"] <= effect["estimate"] <= effect["high"] < picked["high"]
         assert abs(picked["shrunken"]) <= abs(effect["estimate"])
 
 
-def test_the_headline_states_what_the_choice_leaves_of_the_largest(result):
-    selection, effects = result.results["selection"], result.results["effects"]
+def test_the_headline_states_what_the_choice_leaves_of_the_largest(bright):
+    selection, effects = bright.results["selection"], bright.results["effects"]
     picked = selection["effects"][0]
     effect = effects[picked["effect"]]
     expected = (
         f"the largest of 4: {effect['name']}, likely {picked['shrunken']:+.3f}, measured {effect['estimate']:+.3f} "
         f"({100 * selection['confidence']:.3g} % interval {picked['low']:+.3f} to {picked['high']:+.3f})"
     )
-    assert expected in result.headline()
+    assert expected in bright.headline()
 
 
 def test_a_face_is_no_truth_of_a_number(tmp_path):

@@ -30,7 +30,7 @@ def test_the_contract_of_the_json():
         (("--effect", "0.05", "--base", "0.1", "--family", "0"), "family: expected at least 1, got 0"),
         (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop it"),
         (("--effect", "0.05", "--pilot", "nowhere"), "nowhere is not a run folder"),
-        (("--base", "0.1"), "Missing option '--effect'"),
+        (("--base", "0.1"), "expected --effect, to detect it, or --margin"),
     ],
 )
 def test_bad_values_are_one_line_and_exit_2(arguments, message):

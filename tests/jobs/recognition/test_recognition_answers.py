@@ -108,5 +108,5 @@ def test_answers_about_other_pictures_are_not_taken(folder, counting):
     table = pq.read_table(folder / "t.parquet")
     other = pa.array([png(99), *table["face"].to_pylist()[1:]])
     pq.write_table(table.set_column(2, "face", other), folder / "t.parquet")
-    with pytest.raises(FolderOfAnotherSpec, match=r"differs in pictures.sha256\): choose another --out"):
+    with pytest.raises(FolderOfAnotherSpec, match=r"pictures: sha256 has changed: choose another --out"):
         printed(*counting)

@@ -50,6 +50,7 @@ class TestCheck:
         assert (json.loads(again)["calls"], json.loads(again)["kept"]) == (0, True)
         assert "kept from before, nothing paid" in shown
         assert "Bearer ${ACME_KEY}" in shown
+        assert '"scores": [0.75]' in shown.replace("\n", "")  # brackets as they are
         assert len(server.requests) == 1
         assert SECRET not in first + again + shown
 
@@ -87,7 +88,7 @@ class TestCheck:
             _, error = invoke("targets", "check", file, "--image", file)
             assert "acme.toml: expected an image, got another kind of file" in str(error)
             _, error = invoke("targets", "check", file, "--image", tmp_path / "no.png")
-            assert "no.png: expected an image, got No such file or directory" in str(error)
+            assert "no.png: expected an image, got there is no such file or folder" in str(error)
         assert server.requests == []
 
 

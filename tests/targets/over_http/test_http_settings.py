@@ -113,8 +113,14 @@ def test_plain_http_carries_no_secret_away(tmp_path):
     ("value", "message"),
     [
         ("", "environment variable ACME_KEY: expected a secret, found it unset or empty: set it and run again"),
-        ("short", "environment variable ACME_KEY: expected a printable secret of at least 8 characters, got 5"),
-        ("two\nlines here", "environment variable ACME_KEY: expected a printable secret"),
+        (
+            "short",
+            "environment variable ACME_KEY: expected a secret of 8 characters or more, got 5, too few to clear it from answers: copy the whole key",
+        ),
+        (
+            "two\nlines here",
+            "environment variable ACME_KEY: expected a secret of printable characters, got a line break",
+        ),
     ],
 )
 def test_a_missing_or_unfit_variable_is_named(tmp_path, monkeypatch, value, message):

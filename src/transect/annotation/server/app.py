@@ -1,23 +1,19 @@
-"""The application as a whole, and how it is run."""
+"""The application as a whole."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 from transect.errors import BadInput, MissingExtra
 
 try:
-    import uvicorn
     from fastapi import FastAPI, HTTPException, Request, Response
     from fastapi.exceptions import RequestValidationError
 except ModuleNotFoundError:
@@ -27,8 +23,8 @@ from transect import __version__
 from transect.annotation.database import Database
 from transect.annotation.project import Project
 from transect.annotation.server import admin, rating
-from transect.annotation.server.connections import MOST, BoundedConnection, ProxiedConnection
 from transect.annotation.server.guard import Guard
+from transect.annotation.server.listening import LOOPBACK
 from transect.annotation.server.service import Service
 
 _STATIC: Final = {
@@ -39,7 +35,6 @@ _STATIC: Final = {
 }
 """The files that are served; no other name leads to a file."""
 _HEALTH_SECONDS: Final = 5
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def create_app(
@@ -109,60 +104,3 @@ async def _not_understood(_: Request, error: Any) -> Response:
         for fault in error.errors()
     ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
-
-
-@final
-class Server(uvicorn.Server):
-    """Serves until a signal stops it; `ready` is called with the port once it listens."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: Any = None) -> None:
-        """Listen, and report that the server is ready."""
-        await super().startup(sockets)
-        if self.started and self.servers:
-            self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
-
-
-def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> None:
-    """Serve an application until a signal stops it. Raises BadInput where the address cannot be listened on."""
-    server = Server(_config(app, host, port), ready)
-    with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
-        server.run()
-    if not server.started:
-        raise _taken(host, port)
-
-
-def _config(app: Guard, host: str, port: int) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,  # links hold tokens
-        server_header=False,
-        proxy_headers=False,
-        http=ProxiedConnection if app.proxied else BoundedConnection,
-        limit_concurrency=MOST,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=5,
-        ws="none",
-    )
-
-
-def check_address(host: str, port: int) -> None:
-    """Raises BadInput where an address cannot be listened on now, before any work starts."""
-    try:
-        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            with socket.socket(family, kind, protocol) as listening:
-                if os.name == "posix":  # as uvicorn does; elsewhere it would take a port that is in use
-                    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind((address[0], port, *address[2:]))  # getaddrinfo takes ports beyond 65,535 for others
-    except (OSError, OverflowError):
-        raise _taken(host, port) from None
-
-
-def _taken(host: str, port: int) -> BadInput:
-    return BadInput(f"--host {host} --port {port}: expected an address to listen on, found it taken or not ours")

@@ -5,7 +5,7 @@ every reply: headers that let a browser run nothing but the pages' own files.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address, ip_network
 from time import monotonic
@@ -43,8 +43,9 @@ class Guard:
 
     hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
     each of them has a separate rate, all else shares that of its address. public: the name (and port) under which
-    a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. clock: seconds
-    that never run backwards.
+    a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. cookies: names
+    of those that hold a session. by_session: the rate of each session; by default that of a rater. clock: seconds that
+    never run backwards.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class Guard:
         known: Container[str],
         *,
         public: str = "",
+        cookies: Collection[str] = tuple(COOKIES.values()),
+        by_session: Buckets | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._clock = clock
+        self._clock, self._cookies = clock, cookies
         self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
         self._public = public
-        self._by_session = Buckets(burst=60, rate=20.0)
+        self._by_session = by_session or Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
 
     @property
@@ -97,7 +100,7 @@ class Guard:
             return 400, "this server does not answer to that name"
         if scope["method"] not in _SAFE and not _same_origin(headers, {host, self._public} - {""}):
             return 403, "the request comes from another site"
-        session = _cookie(headers.get("cookie", ""))
+        session = _cookie(headers.get("cookie", ""), self._cookies)
         key = hash_of(session) if session else ""
         address = scope["client"][0]
         buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
@@ -168,13 +171,13 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
         return False
 
 
-def _cookie(header: str) -> str:
+def _cookie(header: str, names: Collection[str]) -> str:
     """The session in a Cookie header."""
     try:
         cookies = SimpleCookie(header)
     except CookieError:
         return ""
-    return next((cookies[name].value for name in COOKIES.values() if name in cookies), "")
+    return next((cookies[name].value for name in names if name in cookies), "")
 
 
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:

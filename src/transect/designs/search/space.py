@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.designs.identities import unknown_attribute
+from transect.designs.levels import ends
 from transect.designs.search.conditions import cells
 from transect.designs.search.latents import DIRECTIONS, LatentPart, latent_part_of
 from transect.designs.search.rules import EVEN, Rule
@@ -216,7 +218,7 @@ def _parsed(
     """The attribute, and its range (two numbers), its levels (a list), or None for the population's values."""
     name, equals, span = (piece.strip() for piece in text.partition("="))
     if name not in known:
-        raise UnknownName("attribute", name, known, hint="see: transect attributes")
+        raise unknown_attribute(name, known, "see: transect attributes")
     attribute = known[name]
     if "," in span:
         return attribute, _given_levels(text, attribute, span)
@@ -227,6 +229,8 @@ def _parsed(
         )
     if not equals:
         return attribute, None
+    if (stated := ends(span)) and ":" not in span:
+        raise BadInput(f"--vary {text!r}: did you mean {name}={':'.join(stated)}?")
     try:
         low, high = (float(end) for end in span.split(":"))
     except ValueError:

@@ -76,7 +76,8 @@ def serve(
     from transect.annotation import sessions
     from transect.annotation.examples import check_examples, render_examples
     from transect.annotation.questions import load
-    from transect.annotation.server.app import check_address, create_app, serve
+    from transect.annotation.server.app import create_app
+    from transect.annotation.server.listening import check_address, serve
 
     # Bad input is refused before the database is created: its questions are fixed from then on.
     url, hosts = _reached(host, public_url)
@@ -316,7 +317,7 @@ def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[s
     """The address that links begin with, where it is known, and the names that the server answers to."""
     from urllib.parse import urlsplit
 
-    from transect.annotation.server.app import LOOPBACK
+    from transect.annotation.server.listening import LOOPBACK
 
     if public_url is not None:
         try:
@@ -335,7 +336,7 @@ def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[s
 
 
 def _announce(address: str, host: str, port: int, password: str | None, as_json: bool) -> None:
-    from transect.annotation.server.app import LOOPBACK
+    from transect.annotation.server.listening import LOOPBACK
 
     open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
     if as_json:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,7 @@ from transect.console.audit_options import (
     Covariates,
     Directions,
     InvertedLatents,
+    Margin,
     Perceived,
     Prune,
     Ratings,
@@ -37,6 +39,10 @@ from transect.console.target_options import (
     TaskName,
     Timeout,
 )
+from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from transect.analysis.requirements.records import Requirement
 
 _experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "Observation", "Outcomes", "Limits"))
 
@@ -51,7 +57,7 @@ def demo(
     from transect.jobs.audit import run
 
     result = run.demo(out, seed=seed, device=device)
-    show(result, json, page=result.page)
+    show(result, json, *result.blocks(), page=result.page)
 
 
 def audit(
@@ -62,6 +68,13 @@ def audit(
     config: Annotated[
         Path | None,
         typer.Option(help="A TOML file with any of these settings; options on the command line override it."),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings for a kind of model: face-detector, face-attribute, face-recognition or classifier; other "
+            "options override them."
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None, _experiment(help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
@@ -106,6 +119,13 @@ def audit(
         _observation(
             help="Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: "
             "transect datasets."
+        ),
+    ] = None,
+    max_unreadable: Annotated[
+        int | None,
+        _observation(
+            help="Of --dataset: leave out up to N photographs that cannot be read, and refuse more; default: refuse "
+            "the first."
         ),
     ] = None,
     compare: Annotated[
@@ -194,12 +214,20 @@ def audit(
     by: By = None,
     bins: Bins = None,
     covariates: Covariates = None,
+    margin: Margin = None,
     boundary: Boundary = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
             help="Print the number of images and calls, with the negative control, and the maximum cost, and stop.",
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Judge the run by the tables [[require]] of --config. Exit code 1: one is violated; 4: not shown.",
         ),
     ] = False,
     out: Out = None,
@@ -213,14 +241,38 @@ def audit(
     from transect.experiment import costs
     from transect.jobs.audit import run
     from transect.jobs.audit.config import read_settings
+    from transect.jobs.audit.presets import with_preset
     from transect.jobs.audit.request import AuditRequest, with_settings
 
     if isinstance(names := settings.get("labels"), str):
         settings["labels"] = tuple(name.strip() for name in names.split(","))
     stored = {} if config is None else read_settings(config)
-    request = with_settings(AuditRequest(), {**stored, **{k: v for k, v in settings.items() if k != "config"}})
+    required = _required(config) if settings.pop("check", False) else ()
+    stated = {**stored, **{name: value for name, value in settings.items() if name != "config"}}
+    request = with_settings(AuditRequest(), with_preset(stated))
     if request.run.dry_run:
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
     result = run.audit(None, request)
-    show(result, request.run.json, page=result.page)
+    show(result, request.run.json, *result.blocks(), page=result.page)
+    if required:
+        _check(result.folder, required, request.run.json)
+
+
+def _required(config: Path | None) -> Sequence[Requirement]:
+    """The requirements beside the settings. Raises BadInput before anything is rendered."""
+    from transect.analysis.requirements import reading
+
+    if config is None:
+        raise BadInput("--check: expected --config FILE with tables [[require]], got no file; give --config")
+    return reading.read(config)
+
+
+def _check(folder: Path, required: Sequence[Requirement], as_json: bool) -> None:
+    from transect.analysis.requirements.result import check_run, write_outputs
+
+    result = check_run(folder, required)
+    write_outputs(result)
+    if not as_json:
+        show(result, False, result.headline(), result.rows())
+    raise typer.Exit(result.exit_code)

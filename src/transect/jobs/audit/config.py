@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from transect.analysis.requirements.reading import TABLE
 from transect.errors import BadInput, UnknownName
+from transect.jobs.audit.presets import with_preset
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
 from transect.runs import toml_files
 from transect.runs.validation_words import expectation, in_words
@@ -18,7 +20,7 @@ from transect.runs.validation_words import expectation, in_words
 
 def read_request(path: str | Path) -> AuditRequest:
     """The request in a TOML file. Raises as `read_settings`."""
-    return with_settings(AuditRequest(), read_settings(path))
+    return with_settings(AuditRequest(), with_preset(read_settings(path)))
 
 
 def read_settings(path: str | Path) -> dict[str, object]:
@@ -26,13 +28,20 @@ def read_settings(path: str | Path) -> dict[str, object]:
 
     Raises BadInput for a file that cannot be read or a value of another type, UnknownName for an unknown key or table.
     """
-    tables = toml_files.parse(toml_files.read_text(Path(path)), f"--config {path}")
+    return settings_in(toml_files.read_text(Path(path)), str(path))
+
+
+def settings_in(text: str, path: str) -> dict[str, object]:
+    """The settings in the text of a file of that name. Raises as `read_settings`."""
+    tables = toml_files.parse(text, f"--config {path}")
     settings: dict[str, object] = {}
     for name, value in tables.items():
+        if name == TABLE:
+            continue  # requirements beside the settings: analysis.requirements reads them
         if name in SECTIONS:
-            settings |= _section(str(path), name, value)
+            settings |= _section(path, name, value)
         else:
-            settings[name] = _checked(str(path), "", name, value)
+            settings[name] = _checked(path, "", name, value)
     return settings
 
 

@@ -112,13 +112,15 @@ class AuditRequest:
     study each. step_unit: what λ = 1 is, half-range, or direction: z + λ d with the unit direction d. hold: downstream
     attributes that keep the subject's own value (direct effects). subjects: shown at every combination of levels.
     images: observe a population of N images instead of experimenting. observe: observe N images as well. dataset:
-    labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by (default: every
+    labelled photographs, READER:PATH. max_unreadable: of these, how many may be left out since they cannot be read.
+    compare: attributes or nuisances to compare observed images by (default: every
     attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer of all targets, as
     "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control: also vary something that cannot
-    matter, where that is cheap.
+    matter, where that is cheap. preset: the preset that settings are from; see `transect.audit_preset`.
     """
 
     targets: Sequence[TargetLike] = ()
+    preset: str | None = None
     vary: Levels = ()
     steps: Sequence[str] = ()
     step_unit: str = "half-range"
@@ -128,6 +130,7 @@ class AuditRequest:
     images: int | None = None
     observe: int | None = None
     dataset: str | None = None
+    max_unreadable: int | None = None
     compare: Sequence[str] = ()
     interpolate: int | None = None
     truth: str | Sequence[str] = ()
@@ -182,7 +185,10 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
     return _with(request, {**changes.get("", {}), **sections})
 
 
-_LISTS: Final = ("vary", "truth", "steps", "hold", "compare", "outcomes", "attributes", "within", "prune", "by")
+_LISTS: Final = (
+    *("vary", "truth", "steps", "hold", "compare", "outcomes"),
+    *("attributes", "within", "prune", "by", "margin"),
+)
 """Settings that are lists of texts: a single text is one of them."""
 
 

@@ -10,21 +10,25 @@ from typing import Final
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
+from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput
 from transect.experiment import costs, interpolation, negative_control, study
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
+from transect.jobs.audit.presets import preset, with_preset
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
-from transect.runs import bins, boundary, covariates, error_conditions
+from transect.runs import bins, boundary, covariates, error_conditions, margins
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
 from transect.runs.locks import STUDIES, refuse_links_in
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
+from transect.runs.wording import counted
+from transect.texts import say
 
 SMILE_NEIGHBORS: Final = 20
 """As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
@@ -74,6 +78,19 @@ def audit(
     return result
 
 
+def audit_preset(name: str, **settings: object) -> AuditRequest:
+    """The request of a preset: sensible settings for a kind of model, over which yours stand.
+
+    name: face-detector, face-attribute, face-recognition or classifier. settings: of `AuditRequest` or a section of it,
+    by name. Raises UnknownName for another preset or setting.
+
+    >>> request = audit_preset("face-detector", subjects=20)
+    >>> request.subjects, request.truth
+    (20, ('face',))
+    """
+    return with_settings(AuditRequest(), with_preset({**settings, "preset": name}))
+
+
 def audit_cost(
     target: TargetLike | Sequence[TargetLike] | None = None, request: AuditRequest | None = None
 ) -> CostResult:
@@ -84,20 +101,44 @@ def audit_cost(
     whole = with_settings(request or AuditRequest(), {})
     whole = whole if target is None else replace(whole, targets=_listed(target))
     targets = _resolved(whole)
-    studies, lines = planned.designs(whole, targets)
-    images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
-    if (tried := planned.controlled(studies, whole)) is not None:
-        control = negative_control.control_design(tried.design, planned.plain(tried.world), targets)
-        images += 0 if control is None else control.n_images
-    cost = costs.total(costs.quotes(targets, images))
+    cost = costs.total(costs.quotes(targets, _images(whole, targets, *planned.designs(whole, targets))))
     _close(whole.targets, targets)
     return CostResult(cost)
+
+
+def _images(
+    request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study], lines: study.Study | None
+) -> int:
+    """All images of an audit, with those of the negative control."""
+    images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
+    if (tried := planned.controlled(studies, request)) is not None:
+        control = negative_control.control_design(tried.design, planned.plain(tried.world), targets)
+        images += 0 if control is None else control.n_images
+    return images
+
+
+def _announce_preset(request: AuditRequest, targets: Sequence[Target], images: int) -> None:
+    """Print what the preset asks and costs, before anything is made."""
+    if request.preset is None:
+        return
+    chosen = preset(request.preset)
+    calls = counted(images * len(targets), "call")
+    control = " with the negative control" if request.control else ""
+    say(f"preset {chosen.name}: {chosen.meaning}", error=True)
+    say(
+        f"budget: {counted(images, 'image')}{control}, {calls}; fewer with --subjects or --vary; --dry-run stops here",
+        error=True,
+    )
+    if chosen.advice and not request.truth:
+        say(chosen.advice, error=True)
 
 
 def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> AuditResult:
     seen = request.ratings
     check_ratings(seen.perceived, seen.prune, seen.ratings)
     designed, lines = planned.designs(request, targets)
+    if not quiet:
+        _announce_preset(request, targets, _images(request, targets, designed, lines))
     checks = request.checks
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     studies = planned.complete(designed, request, targets, check_edits)
@@ -113,7 +154,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     if lines is not None:
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
     boundary.write(folder, request.report.boundary)
-    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE):
+    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
         (folder / stored).unlink(missing_ok=True)  # of an earlier command with other settings
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
@@ -131,6 +172,7 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     error_conditions.check(as_names(settings.by), counted_by)
     seen = rated - set(observed)
     bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
+    margins.parse(margins.listed(settings.margin), OUTCOMES)
     covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
     return replace(settings, boundary=None)
 
@@ -149,7 +191,10 @@ def _listed(target: TargetLike | Sequence[TargetLike]) -> tuple[TargetLike, ...]
 def _resolved(request: AuditRequest) -> list[Target]:
     if not request.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
-    return study.resolve_targets(request.targets, request.model.options())
+    targets = study.resolve_targets(request.targets, request.model.options())
+    if request.preset is not None:
+        preset(request.preset).check(targets)
+    return targets
 
 
 def _close(asked: Sequence[TargetLike], targets: Sequence[Target]) -> None:
@@ -168,7 +213,7 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
     vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"]
     requests = {
         "face": (face, replace(shared, vary=vary, truth="face")),
-        "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"])),
+        "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"], truth="smile>0.5")),
     }
     for name, (target, request) in requests.items():
         (designed,), _ = planned.designs(request, [target])

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.designs import population_design, transect_design
+from transect.designs.identities import unknown_attribute
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import FACE, Truth, truths_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
@@ -41,6 +42,8 @@ def check(request: AuditRequest) -> None:
     observed = request.dataset or request.observe or request.images
     if request.compare and not observed:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
+    if request.max_unreadable is not None and not request.dataset:
+        raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
@@ -61,7 +64,7 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
     if request.dataset:
-        studies.append(_photographs(request.dataset, request.world.image_size))
+        studies.append(_photographs(request.dataset, request))
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return _compared(studies, request.compare), lines
 
@@ -128,10 +131,10 @@ def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
     return {"subjects": request.subjects, "seed": request.seed, "population": population, "hold": request.hold}
 
 
-def _photographs(dataset: str, image_size: int | None) -> Study:
+def _photographs(dataset: str, request: AuditRequest) -> Study:
     from transect.datasets import open_dataset
 
-    labelled = open_dataset(dataset, image_size=image_size)
+    labelled = open_dataset(dataset, image_size=request.world.image_size, max_unreadable=request.max_unreadable)
     for line in labelled.notes():
         say(f"{labelled.name}: {line}", error=True)
     return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
@@ -158,7 +161,7 @@ def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
     known = dict.fromkeys(attribute.name for study in observed for attribute in study.world.attributes)
     for name in compare:
         if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+            raise unknown_attribute(name, known, "see: transect attributes")
     varied = [name for study in studies if study.name == EXPERIMENT for name in study.design.levels]
     names = list(dict.fromkeys([*varied, *compare]))
     return [_compared_by(study, names, compare) for study in studies]

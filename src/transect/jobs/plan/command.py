@@ -13,9 +13,13 @@ from transect.console.results import show
 
 def plan(
     effect: Annotated[
-        float,
+        float | None,
         typer.Option(help="The smallest difference worth detecting: of rates, or in the unit of the pilot's outcome."),
-    ],
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="In place of --effect: plan to show that no difference is larger, as a requirement asks."),
+    ] = None,
     base: Annotated[float | None, typer.Option(help="The rate at the first level; not with --pilot.")] = None,
     power: Annotated[float, typer.Option(help="The chance to detect the effect.")] = 0.9,
     alpha: Annotated[float, typer.Option(help="The significance level of all tests together.")] = 0.05,
@@ -44,6 +48,14 @@ def plan(
 
     assumed = {"family": family, "cells": cells}
     result = run.plan(
-        effect, base, power=power, alpha=alpha, correlation=correlation, targets=targets, pilot=pilot, **assumed
+        effect,
+        base,
+        margin=margin,
+        power=power,
+        alpha=alpha,
+        correlation=correlation,
+        targets=targets,
+        pilot=pilot,
+        **assumed,
     )
     show(result, json)

@@ -26,6 +26,7 @@ from transect.records import Images, Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
 from transect.targets.limits import Limits
+from transect.texts import words_of
 
 if TYPE_CHECKING:
     from transect.targets.guard import FailureBudget
@@ -137,7 +138,7 @@ def _digest(stored: Sequence[Encoded | None]) -> str:
             content = picture.read_bytes() if isinstance(picture, Path) else picture
         except OSError as error:
             message = (
-                f"picture of row {row}: expected a file that can be read, got {error.strerror}; fix it or drop its row"
+                f"picture of row {row}: expected a file that can be read, got {words_of(error)}; fix it or drop its row"
             )
             raise BadInput(message) from None
         whole.update(b"-" if content is None else hashlib.sha256(content).digest())

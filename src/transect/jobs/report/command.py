@@ -12,6 +12,7 @@ from transect.console.audit_options import (
     Boundary,
     By,
     Covariates,
+    Margin,
     Perceived,
     Prune,
     Ratings,
@@ -47,6 +48,7 @@ def report(
     ] = None,
     bins: Bins = None,
     covariates: Covariates = None,
+    margin: Margin = None,
     boundary: Boundary = None,
     require_validation: RequireValidation = None,
     json: Json = False,
@@ -64,8 +66,10 @@ def report(
         ratings=ratings,
         prune=prune or (),
         reference=reference,
-        settings=ReportSettings(by=by or (), bins=bins or (), boundary=boundary, covariates=covariates or ()),
+        settings=ReportSettings(
+            by=by or (), bins=bins or (), boundary=boundary, covariates=covariates or (), margin=margin or ()
+        ),
         require_validation=require_validation,
         quiet=json,
     )
-    show(result, json, page=result.page)
+    show(result, json, *result.blocks(), page=result.page)

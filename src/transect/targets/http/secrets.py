@@ -120,10 +120,15 @@ def _value(name: str, environment: Mapping[str, str]) -> str:
     value = environment.get(name, "")
     if not value:
         raise BadInput(f"environment variable {name}: expected a secret, found it unset or empty: set it and run again")
-    if len(value) < SHORTEST or not value.isprintable():
+    if not value.isprintable():
         raise BadInput(
-            f"environment variable {name}: expected a printable secret of at least {SHORTEST} characters, got "
-            f"{len(value)}: write what is no secret into the file itself"
+            f"environment variable {name}: expected a secret of printable characters, got a line break or another that "
+            "is not: copy the key again, without what stands around it"
+        )
+    if len(value) < SHORTEST:
+        raise BadInput(
+            f"environment variable {name}: expected a secret of {SHORTEST} characters or more, got {len(value)}, too "
+            f"few to clear it from answers: copy the whole key; what is no secret belongs into the file itself"
         )
     return value
 

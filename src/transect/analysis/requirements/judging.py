@@ -1,0 +1,259 @@
+"""Requirements of an audit, judged on the tables of its run folder."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.analysis import finished_run
+from transect.analysis.findings import estimate
+from transect.analysis.finished_run import Run
+from transect.analysis.requirements.reading import checked, names
+from transect.analysis.requirements.records import Checked, Requirement
+from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.observational import cut
+from transect.effects.outcomes import Outcome, offered
+from transect.effects.requirements import (
+    ERROR,
+    Bound,
+    group_rates,
+    increase,
+    sizes_beyond_baseline,
+    sizes_of_differences,
+    status,
+    subjects_needed,
+)
+from transect.effects.samples import Measure
+from transect.errors import BadInput, UnknownName
+from transect.records import Effect
+from transect.runs import bins
+from transect.runs.locks import STUDIES
+from transect.runs.spec import TargetEntry
+from transect.runs.wording import counted
+
+_JOB_OF: Final = {"ratio": "a recognition benchmark", "leakage": "a leakage analysis"}
+
+
+def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, ...]:
+    """What a finished run says about each requirement, for every target where none is named.
+
+    folder: a run folder, or one of several studies. Raises BadInput or UnknownName where a requirement does not fit
+    the run: another job's, an attribute, outcome or target that it does not have, or a baseline of other images.
+    """
+    runs = [finished_run.read(path) for path in _studies_in(folder)]
+    rows = []
+    for name, requirement in zip(names(requirements), requirements, strict=True):
+        sound = checked(requirement, name)
+        if sound.kind in _JOB_OF:
+            raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
+        rows += [_checked(name, sound, run, target) for run, target in _judged_on(name, sound, runs)]
+    return tuple(rows)
+
+
+def _studies_in(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+
+
+def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, TargetEntry]]:
+    """The runs and targets that a requirement is about: those that have its attributes and its outcome."""
+    wanted = {*requirement.by, *([requirement.attribute] if requirement.attribute else [])}
+    known = sorted({each for run in runs for each in run.attributes})
+    for each in wanted:
+        if each not in known:
+            raise UnknownName(f"attribute in {name!r}:", each, known)
+    chosen = [run for run in runs if wanted <= set(run.attributes) and requirement.study in ("", run.spec.name)]
+    if not chosen:
+        studies = ", ".join(run.spec.name for run in runs)
+        raise BadInput(f"{name}: expected a study with {', '.join(sorted(wanted))}, got none of {studies}")
+    targets = [(run, target) for run in chosen for target in run.spec.targets]
+    named = [pair for pair in targets if requirement.target in ("", pair[1].name)]
+    if not named:
+        raise UnknownName(f"target in {name!r}:", requirement.target, [target.name for _, target in targets])
+    able = [(run, target) for run, target in named if _outcome_name(requirement, run, target)]
+    if not able:
+        counts = sorted({each for run, target in named for each in run.outcomes(target)})
+        raise UnknownName(f"outcome in {name!r}:", requirement.outcome, counts, hint="give --truth to count errors")
+    return able
+
+
+def _outcome_name(requirement: Requirement, run: Run, target: TargetEntry) -> str:
+    """The outcome that a requirement is about, by default the run's first; "" where the target does not offer it."""
+    if not requirement.outcome:
+        return run.outcomes(target)[0]
+    known = {*run.outcomes(target), *offered(target.task, run.labels(target) is not None)}
+    return requirement.outcome if requirement.outcome in known else ""
+
+
+def _checked(name: str, requirement: Requirement, run: Run, target: TargetEntry) -> Checked:
+    outcome = TargetOutcomes(run, target).outcome(_outcome_name(requirement, run, target))
+    about = _About(name, requirement, run, target, outcome)
+    match requirement.kind:
+        case "rate":
+            groups, bounds, limit = *about.rates(), requirement.max_rate
+        case "baseline":
+            groups, bounds, limit = *about.beyond_baseline(), requirement.margin
+        case _:
+            groups, bounds, limit = *about.differences(), requirement.margin
+    return conclude(name, target.name, groups, bounds, limit or math.nan, points=outcome.unit == "proportion")
+
+
+def conclude(
+    name: str, target: str, groups: Sequence[str], bounds: Sequence[Bound], limit: float, *, points: bool
+) -> Checked:
+    """A requirement judged by the bounds of what it limits. groups: what each bound is of, in words.
+
+    points: estimates are proportions, and printed a hundredfold.
+    """
+    said = status(bounds, limit)
+    distances = [bound.lower if said == "violated" else bound.upper for bound in bounds]
+    worst = int(np.nanargmax(distances)) if np.isfinite(distances).any() else 0
+    bound = bounds[worst]
+    needed = subjects_needed(bounds, limit) if said == "not shown" else None
+    text = _sentence(said, groups[worst], bound, limit, needed, points)
+    return Checked(name, target, said, bound.estimate, bound.upper, limit, bound.n_subjects, needed, text)
+
+
+def _sentence(said: str, group: str, bound: Bound, limit: float, needed: int | None, points: bool) -> str:
+    def number(value: float) -> str:
+        return "unknown" if math.isnan(value) else f"{100 * value:.1f} %" if points else f"{value:.3g}"
+
+    measured = f"{group}: {number(bound.estimate)}"
+    match said:
+        case "met":
+            return f"{measured}, below {number(bound.upper)} with 95 % confidence; the limit is {number(limit)}"
+        case "violated":
+            return f"{measured}, above {number(bound.lower)} with 95 % confidence; the limit is {number(limit)}"
+        case _:
+            more = (
+                f"about {counted(needed, 'subject')} would show it if the estimate stays"
+                if needed
+                else ("more subjects would not show it unless the estimate falls")
+            )
+            return f"{measured}, which may be as large as {number(bound.upper)}; the limit is {number(limit)}; {more}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _About:
+    """One requirement on one target's outcome of a run."""
+
+    name: str
+    requirement: Requirement
+    run: Run
+    target: TargetEntry
+    outcome: Outcome
+
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.target.name, self.outcome.name, self.outcome.unit, self.outcome.is_binary)
+
+    @property
+    def values(self) -> Float[np.ndarray, "n ..."]:
+        """The outcomes of an experiment [subjects, *shape]."""
+        design = self.run.design
+        return self.outcome.values.reshape(design.subjects, *design.shape)
+
+    @property
+    def axis(self) -> int:
+        return list(self.run.design.levels).index(self.requirement.attribute)
+
+    def pairs(self) -> list[str]:
+        """Every pair of levels of the attribute in words."""
+        attribute = self.run.attributes[self.requirement.attribute]
+        labels = [attribute.label(level) for level in self.run.design.levels[attribute.name]]
+        return [f"{attribute.name}, {first} against {second}" for first, second in itertools.combinations(labels, 2)]
+
+    def differences(self) -> tuple[list[str], Sequence[Bound]]:
+        """The size of the difference of every pair of levels; of observed images of the groups that are compared."""
+        if self.run.design.levels:
+            return self.pairs(), sizes_of_differences(self.values, self.axis, self.measure, seed=self.run.design.seed)
+        edges = bins.read(self.run.folder.path)
+        wide = self._contrasts(1 - 2 * ERROR, edges)
+        strict = self._contrasts(1 - ERROR / len(wide), edges)
+        return [effect.name for effect in wide], [
+            Bound(
+                abs(effect.estimate),
+                max(tight.low, -tight.high),
+                max(effect.high, -effect.low),
+                effect.n_subjects,
+            )
+            for effect, tight in zip(wide, strict, strict=True)
+        ]
+
+    def _contrasts(self, confidence: float, edges: bins.Bins) -> list[Effect]:
+        analysis = estimate(self.run, self.target.name, self.outcome, edges, confidence, max_order=0)
+        return [
+            effect
+            for effect in analysis.effects
+            if effect.kind == "contrast" and effect.attribute == self.requirement.attribute
+        ]
+
+    def beyond_baseline(self) -> tuple[list[str], Sequence[Bound]]:
+        """What is compared with the baseline: differences of every pair of levels, or without an attribute the rate."""
+        baseline = self._baseline()
+        if not self.requirement.attribute:
+            before = baseline.reshape(len(self.values), -1)
+            return ["increase"], increase(self.values, before, self.measure, seed=self.run.design.seed)
+        bounds = sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, seed=self.run.design.seed)
+        return [f"{pair}, beyond the baseline" for pair in self.pairs()], bounds
+
+    def _baseline(self) -> Float[np.ndarray, "n ..."]:
+        """The outcomes of the baseline on the same images."""
+        path = self.requirement.no_worse_than or Path()
+        same = [run for run in map(finished_run.read, _studies_in(path)) if _same_images(run, self.run)]
+        if not self.run.design.levels:
+            raise BadInput(f"{self.name}: no_worse_than: expected an experiment, got observed images; use --vary")
+        if not same:
+            raise BadInput(
+                f"{self.name}: no_worse_than: expected a run on the same images, got {path}; rerun it with the same "
+                "generator, attributes, subjects, size and seed"
+            )
+        targets = [target for target in same[0].spec.targets if target.name == self.target.name]
+        targets = targets or list(same[0].spec.targets)
+        if len(targets) != 1:
+            raise UnknownName(f"target in {path}:", self.target.name, [target.name for target in targets])
+        outcomes = TargetOutcomes(same[0], targets[0])
+        return outcomes.outcome(self.outcome.name).values.reshape(self.values.shape)
+
+    def rates(self) -> tuple[list[str], Sequence[Bound]]:
+        """The rate of every group."""
+        if not self.outcome.is_binary:
+            raise BadInput(f"{self.name}: max_rate: expected an outcome of yes or no, got {self.outcome.name}")
+        labels, cells = self._cells()
+        people, who = np.unique(self.run.people, return_inverse=True)
+        known = np.isfinite(self.outcome.values) & (cells >= 0)
+        counts, successes = np.zeros((2, len(people), len(labels)))
+        np.add.at(counts, (who[known], cells[known]), 1)
+        np.add.at(successes, (who[known], cells[known]), self.outcome.values[known])
+        return labels, group_rates(successes, counts)
+
+    def _cells(self) -> tuple[list[str], Int[np.ndarray, " n"]]:
+        """The groups of all attributes of `by` in words, and the group of each image, -1 without one."""
+        grouped = [self._grouped(name) for name in self.requirement.by]
+        labels = [", ".join(words) for words in itertools.product(*(names for names, _ in grouped))]
+        cells = np.zeros(len(self.outcome.values), dtype=np.int64)
+        for names_, index in grouped:
+            cells = np.where((cells < 0) | (index < 0), -1, cells * len(names_) + index)
+        return labels, cells
+
+    def _grouped(self, name: str) -> tuple[list[str], Int[np.ndarray, " n"]]:
+        attribute, design = self.run.attributes[name], self.run.design
+        if not design.levels:
+            groups = cut(attribute, self.run.true[name], bins.read(self.run.folder.path).get(name))
+            return [f"{name} {groups.label(place)}" for place in range(len(groups.centers))], groups.index
+        axis = list(design.levels).index(name)
+        index = np.tile(np.unravel_index(np.arange(design.n_cells), design.shape)[axis], design.subjects)
+        return [f"{name} {attribute.label(level)}" for level in design.levels[name]], index
+
+
+def _same_images(run: Run, other: Run) -> bool:
+    """Whether two runs showed the same images."""
+    same = (run.spec.generator, run.design) == (other.spec.generator, other.design)
+    return same and run.images["id"].to_pylist() == other.images["id"].to_pylist()

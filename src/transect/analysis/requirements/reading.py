@@ -1,0 +1,115 @@
+"""Files of requirements: tables [[require]] in a TOML file, by themselves or beside the settings of a study."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from transect.analysis.requirements.records import WORSE_WHEN_LARGER, Requirement
+from transect.errors import BadInput, UnknownName
+from transect.runs import toml_files
+from transect.runs.margins import DEFAULT
+from transect.runs.validation_words import expectation, in_words
+
+TABLE: Final = "require"
+MOST_ATTRIBUTES: Final = 3
+_LIMITS: Final = ("margin", "no_worse_than", "max_rate", "max_fnmr_ratio", "leakage_delta_max")
+_EXAMPLE: Final = 'for example [[require]] attribute = "skin_tone" outcome = "miss" margin = 0.02'
+
+
+def read(path: str | Path) -> tuple[Requirement, ...]:
+    """The requirements in a TOML file; tables of a study's settings beside them are left alone.
+
+    A relative no_worse_than starts at the file's folder. Raises BadInput or UnknownName for a file without
+    requirements, an unknown key, a value of another type or limits that exclude each other.
+    """
+    place = Path(path)
+    tables = toml_files.parse(toml_files.read_text(place), str(path)).get(TABLE)
+    if not isinstance(tables, list) or not tables:
+        raise BadInput(f"{path}: expected at least one table [[{TABLE}]], got none; add one, {_EXAMPLE}")
+    return tuple(_requirement(table, f"{path}: {TABLE} {n}", place.parent) for n, table in enumerate(tables, start=1))
+
+
+def checked(requirement: Requirement, place: str) -> Requirement:
+    """The requirement with its defaults. place: what messages call it. Raises BadInput where it cannot be judged."""
+    stated = [name for name in _LIMITS if getattr(requirement, name) is not None]
+    if not stated:
+        raise BadInput(f"{place}: expected one of {', '.join(_LIMITS)}, got none; add one, {_EXAMPLE}")
+    if len(stated) > 1 and set(stated) != {"margin", "no_worse_than"}:
+        raise BadInput(f"{place}: expected one limit, got {' and '.join(stated)}; write a table for each")
+    for name in stated:
+        if name != "no_worse_than" and not (math.isfinite(value := getattr(requirement, name)) and value > 0):
+            raise BadInput(f"{place}: {name}: expected a number above 0, got {value:g}")
+    _check_fields(requirement, place)
+    if requirement.kind == "baseline" and requirement.margin is None:
+        return replace(requirement, margin=DEFAULT)
+    return requirement
+
+
+def _check_fields(requirement: Requirement, place: str) -> None:
+    if requirement.kind == "difference" and not requirement.attribute:
+        raise BadInput(f"{place}: margin: expected an attribute beside it, got none; add one, {_EXAMPLE}")
+    if requirement.kind == "rate" and not 0 < len(requirement.by) <= MOST_ATTRIBUTES:
+        raise BadInput(f"{place}: max_rate: expected by = one to three attributes, got {len(requirement.by)}")
+    if requirement.kind == "rate" and requirement.attribute:
+        raise BadInput(f'{place}: max_rate: expected the groups in by, got attribute; write by = ["…"]')
+    if requirement.kind == "baseline" and not requirement.attribute and requirement.outcome not in WORSE_WHEN_LARGER:
+        raise BadInput(
+            f"{place}: no_worse_than: expected an attribute, or an outcome of which more is worse "
+            f"({', '.join(WORSE_WHEN_LARGER)}), got {requirement.outcome or 'neither'}"
+        )
+
+
+def _requirement(table: object, place: str, folder: Path) -> Requirement:
+    if not isinstance(table, Mapping):
+        raise BadInput(f"{place}: expected a table [[{TABLE}]], got {in_words(table)}")
+    known = [field.name for field in dataclasses.fields(Requirement)]
+    for key in table:
+        if key not in known:
+            raise UnknownName(f"key in {place}:", str(key), known)
+    values = dict(table)
+    if isinstance(values.get("by"), str):
+        values["by"] = [values["by"]]
+    try:
+        made = TypeAdapter(Requirement).validate_json(json.dumps(values, default=str), strict=True)
+    except ValidationError as failure:
+        first = failure.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"{place}: {key}: {expectation(first)}, got {in_words(first['input'])}") from None
+    if made.no_worse_than is not None:
+        made = replace(made, no_worse_than=folder / made.no_worse_than)
+    return checked(made, place)
+
+
+def names(requirements: Sequence[Requirement]) -> list[str]:
+    """What outputs call each requirement: its name, or its own words.
+
+    >>> names([Requirement(attribute="skin_tone", outcome="miss", margin=0.02)])
+    ['skin_tone: no difference in miss above 0.02']
+    """
+    return [requirement.name or _words(requirement) for requirement in requirements]
+
+
+def _words(requirement: Requirement) -> str:
+    outcome = f" in {requirement.outcome}" if requirement.outcome else ""
+    of = f" of {requirement.outcome}" if requirement.outcome else ""
+    match requirement.kind:
+        case "difference":
+            return f"{requirement.attribute}: no difference{outcome} above {requirement.margin:g}"
+        case "baseline":
+            what = f"{requirement.attribute}: difference{outcome}" if requirement.attribute else f"rate{of}"
+            baseline = "" if requirement.no_worse_than is None else requirement.no_worse_than.name
+            return f"{what} no worse than in {baseline} by more than {requirement.margin:g}"
+        case "rate":
+            return f"rate{of} at most {requirement.max_rate:g} by {' × '.join(requirement.by)}"
+        case "ratio":
+            return f"FNMR ratio at most {requirement.max_fnmr_ratio:g}"
+        case _:
+            return f"leakage amplification at most {requirement.leakage_delta_max:g} points"

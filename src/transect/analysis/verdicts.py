@@ -1,0 +1,180 @@
+"""From effects with adjusted p-values to a verdict per attribute and outcome, and to interactions that are findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, final
+
+import numpy as np
+
+from transect.analysis.findings import Findings
+from transect.analysis.pilots import PilotContrast, pilot_contrasts
+from transect.effects.outcomes import UNTRUE
+from transect.effects.verdicts import (
+    EQUIVALENCE,
+    Verdict,
+    judge,
+    largest,
+    outermost,
+    pairs_of_levels,
+    subjects_by_interval,
+    subjects_to_tell,
+)
+from transect.records import Effect
+from transect.runs.margins import margin_of
+
+ALPHA: Final = 0.05
+Again: TypeAlias = Callable[[str, Effect, float], Effect]
+"""From a study's name, one of its effects and a level to the effect with an interval of that level."""
+_Whose: TypeAlias = tuple[str, str, str, str]
+"""Study, target, outcome, attribute."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AttributeVerdict:
+    """What the audit concludes about one attribute and one outcome of a target.
+
+    effect: index of the effect that the verdict rests on, the largest significant one where a difference was found;
+    None where none is estimable. check: the target is meant to react to the attribute. low, high: the outermost ends of
+    the 90 % intervals of all pairs of levels (observed images: of all groups compared). margin: NaN where none was
+    stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable.
+    """
+
+    study: str
+    target: str
+    outcome: str
+    attribute: str
+    verdict: Verdict
+    effect: int | None
+    check: bool
+    margin: float
+    low: float
+    high: float
+    subjects_needed: int | None
+    reason: str = ""
+
+
+def judge_all(
+    studies: Sequence[Findings], effects: Sequence[Effect], margins: Mapping[str, float], again: Again | None = None
+) -> tuple[AttributeVerdict, ...]:
+    """A verdict for each attribute and outcome, in the order of the effects.
+
+    effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
+    verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
+    level; without it no difference between them is ever shown to be small.
+    """
+    family = sum(math.isfinite(effect.p) for effect in effects)
+    verdicts = []
+    place = 0
+    for study in studies:
+        of_study = range(place, place + len(study.effects))
+        place += len(study.effects)
+        spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
+        for whose, indices in _by_attribute(study, effects, of_study).items():
+            if not _about_truth(study, whose):
+                evidence = _Evidence(study, spread, margin_of(margins, whose[2], _unit(effects[indices[0]])), family)
+                verdicts.append(_judged(whose, indices, effects, evidence, again))
+    return tuple(verdicts)
+
+
+def leads(verdicts: Sequence[AttributeVerdict]) -> list[int]:
+    """The effects of the differences found, without those that check the target, in the order of the verdicts."""
+    return [
+        verdict.effect
+        for verdict in verdicts
+        if verdict.verdict == "found" and not verdict.check and verdict.effect is not None
+    ]
+
+
+def truth_of(study: Findings, target: str) -> str:
+    """The attribute that the target's truth is about; "" without one."""
+    return next((answers.truth_attribute for answers in study.answers if answers.target == target), "")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    study: Findings
+    spread: Mapping[tuple[str, str, str], PilotContrast]
+    margin: float
+    family: int
+
+
+def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_Whose, list[int]]:
+    groups: dict[_Whose, list[int]] = {}
+    for index in indices:
+        effect = effects[index]
+        groups.setdefault((study.spec.name, effect.target, effect.outcome, effect.attribute), []).append(index)
+    return groups
+
+
+def _about_truth(study: Findings, whose: _Whose) -> bool:
+    _, target, outcome, attribute = whose
+    return outcome not in UNTRUE and attribute == truth_of(study, target)
+
+
+def _judged(
+    whose: _Whose, indices: Sequence[int], effects: Sequence[Effect], evidence: _Evidence, again: Again | None
+) -> AttributeVerdict:
+    study, target, outcome, attribute = whose
+    known = [index for index in indices if effects[index].estimable]
+    verdict = AttributeVerdict(
+        study, target, outcome, attribute, "not estimable", None,
+        check=attribute == truth_of(evidence.study, target), margin=evidence.margin, low=math.nan, high=math.nan,
+        subjects_needed=None, reason=effects[indices[0]].reason,
+    )  # fmt: skip
+    if not known:
+        return verdict
+    lead = _lead(effects, known)
+    contrasts = [index for index in known if effects[index].kind == "contrast"]
+    low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
+    found = judge(effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
+    needed = _needed([effects[index] for index in contrasts], evidence) if found == "cannot tell" else None
+    return replace(verdict, verdict=found, effect=lead, low=low, high=high, subjects_needed=needed, reason="")
+
+
+def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
+    """The largest significant contrast, else a significant slope, else the largest contrast."""
+    return min(known, key=lambda i: (
+        not effects[i].p_adjusted <= ALPHA, effects[i].kind != "contrast", -abs(effects[i].estimate)
+    ))  # fmt: skip
+
+
+def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Again | None) -> tuple[float, float]:
+    name, target, outcome, attribute = whose
+    answered = next((each for each in study.answered if (each.target, each.outcome) == (target, outcome)), None)
+    if answered is not None:
+        axis = list(study.design.levels).index(attribute)
+        return outermost(pairs_of_levels(answered.values, axis, answered.measure, seed=study.design.seed))
+    if again is None or not contrasts:
+        return math.nan, math.nan
+    bounds = [again(name, effect, EQUIVALENCE) for effect in contrasts]
+    return float(np.min([each.low for each in bounds])), float(np.max([each.high for each in bounds]))
+
+
+def _needed(contrasts: Sequence[Effect], evidence: _Evidence) -> int | None:
+    """Subjects for the contrast that needs the most; by its interval where subjects' differences are not known."""
+    found = []
+    for effect in contrasts:
+        pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
+        if pilot is None:
+            found.append(
+                subjects_by_interval(
+                    evidence.margin, effect.n_subjects, effect.low, effect.high, alpha=ALPHA, family=evidence.family
+                )
+            )
+            continue
+        found.append(
+            subjects_to_tell(
+                evidence.margin, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
+                discordant=pilot.planned_discordant,
+            )
+        )  # fmt: skip
+    return largest(found)
+
+
+def _unit(effect: Effect) -> str:
+    return effect.unit.partition(" per ")[0]

@@ -1,0 +1,92 @@
+"""How an application listens: on which addresses, with which limits, and until when."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from transect.errors import BadInput, MissingExtra
+
+try:
+    import uvicorn
+except ModuleNotFoundError:
+    raise MissingExtra("annotate", "the annotation service") from None
+
+from transect.annotation.server.connections import MOST, BoundedConnection, ProxiedConnection
+from transect.annotation.server.guard import Guard
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Names of this machine that no other machine can reach."""
+
+
+@final
+class Server(uvicorn.Server):
+    """Serves until a signal stops it; `ready` is called with the port once it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen, and report that the server is ready."""
+        await super().startup(sockets)
+        if self.started and self.servers:
+            self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
+
+
+def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Serve an application until a signal stops it. Raises BadInput where the address cannot be listened on."""
+    server = Server(config(app, host, port), ready)
+    with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
+        server.run()
+    if not server.started:
+        raise _taken(host, port)
+
+
+def config(app: Guard, host: str, port: int) -> uvicorn.Config:
+    """How an application is served, with bounds on its connections."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,  # links hold tokens
+        server_header=False,
+        proxy_headers=False,
+        http=ProxiedConnection if app.proxied else BoundedConnection,
+        limit_concurrency=MOST,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises BadInput where an address cannot be listened on now, before any work starts."""
+    try:
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind, protocol) as listening:
+                if os.name == "posix":  # as uvicorn does; elsewhere it would take a port that is in use
+                    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind((address[0], port, *address[2:]))  # getaddrinfo takes ports beyond 65,535 for others
+    except (OSError, OverflowError) as error:
+        raise _taken(host, port, error) from None
+
+
+def _taken(host: str, port: int, error: Exception | None = None) -> BadInput:
+    """Why an address cannot be listened on, and what to do; without an error another program took it since."""
+    if isinstance(error, socket.gaierror):
+        return BadInput(f"--host {host}: expected a name or address of this machine, found none of that name; fix it")
+    number = error.errno if isinstance(error, OSError) else errno.EADDRINUSE
+    if number == errno.EADDRNOTAVAIL:
+        return BadInput(f"--host {host}: expected an address of this machine, got that of another; fix it")
+    if number == errno.EACCES:
+        return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
+    return BadInput(
+        f"--port {port}: expected a free port, found another program on it (an earlier serve?): stop that, or choose "
+        "another --port; --port 0 takes any free one"
+    )

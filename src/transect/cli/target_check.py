@@ -1,0 +1,235 @@
+"""`transect targets check`: does a model get the images that it should, and does it answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from transect.console.audit_options import Threshold
+from transect.console.common_options import Json
+from transect.console.printing import table
+from transect.console.target_options import (
+    ClassNames,
+    Isolate,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+    Timeout,
+    given,
+)
+from transect.errors import BadInput
+from transect.runs.plain_json import dumps
+from transect.runs.wording import counted
+from transect.texts import say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from transect.protocols import Target
+    from transect.records import Images, Predictions
+    from transect.targets.look import ModelInput
+
+FACES: Final = 10
+"""Rendered faces that a local model is asked about."""
+_CARD: Final = "classifier.toml"
+_SIZE: Final = 256
+
+
+def check(
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A model, or the TOML file of one behind a web address.")
+    ],
+    image: Annotated[
+        Path | None, typer.Option(help="The picture to ask about; by default rendered faces of 256 pixels.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which face is rendered, or the first of them.")] = 0,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    labels: ClassNames = None,
+    positive: PositiveClass = None,
+    threshold: Threshold = None,
+    output: OutputKind = None,
+    isolate: Isolate = None,
+    timeout: Timeout = 10.0,
+    picture: Annotated[
+        Path, typer.Option(help="Of a local model: the PNG file to write with the image as the model gets it.")
+    ] = Path("model-input.png"),
+    json: Json = False,
+) -> None:
+    """Show what a model gets and answers. A call to a web address may be billed; asking again is free.
+
+    A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to
+    a PNG file. A model behind a web address is sent one image, and its response is explained.
+    """
+    options = given(
+        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
+        isolate=isolate,
+    )  # fmt: skip
+    if target.endswith(".toml") and Path(target).name != _CARD:
+        if options:
+            raise BadInput(f"{target} holds every setting of its target: expected no {', '.join(options)} option")
+        _over_http(target, image, seed, json)
+        return
+    _local(target, options, _pixels(image, seed), timeout, picture, json)
+
+
+def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: float, picture: Path, json: bool) -> None:
+    from transect.experiment import costs
+    from transect.records import Images
+    from transect.targets import resolve
+    from transect.targets.capabilities import is_metered
+    from transect.targets.guard import guarded
+    from transect.targets.look import model_input
+
+    opened = resolve(spec, **options)
+    try:
+        images = Images(pixels[:1] if is_metered(opened) else pixels)
+        found = model_input(opened, images.pixels[0])
+        answers = guarded(opened, images, timeout=timeout, batch=len(images))
+    finally:
+        costs.close([opened])
+    written = _written(found, picture)
+    rows = _answers(opened, answers)
+    if json:
+        say(dumps(_facts(opened, found, written, rows)))
+    else:
+        table(["what", "seen"], _lines(opened, found, images, written), as_json=False)
+        table(["image", "answer", "failure"], rows, as_json=False)
+    if advice := _advice(opened, answers):
+        raise BadInput(advice)
+
+
+def _pixels(image: Path | None, seed: int) -> np.ndarray:
+    from transect.generators import load
+    from transect.targets.http.check import picture
+
+    if image is not None:
+        return picture(image)[None]
+    world = load("faceworld", image_size=_SIZE)
+    return world.render(world.sample(range(seed, seed + FACES))).pixels
+
+
+def _written(found: ModelInput, file: Path) -> str:
+    """Where the picture was written; "" where there is none."""
+    from transect.runs.folder import write_atomically
+    from transect.runs.png import png
+
+    if found.picture is None:
+        return ""
+    write_atomically(file, png(found.picture))
+    return str(file)
+
+
+def _lines(target: Target, found: ModelInput, images: Images, written: str) -> list[list[str]]:
+    height, width = images.pixels.shape[1:3]
+    assumed = f"{', '.join(found.assumed)}, since nobody stated it: see --preprocess" if found.assumed else "nothing"
+    return [
+        ["target", f"{target.name}, {target.task}"],
+        ["images", f"{len(images)} of {width}x{height} pixels"],
+        ["preprocessing", found.text],
+        ["assumed", assumed],
+        ["the model gets", found.numbers or "not known"],
+        ["as a picture", written or f"none: {found.reason}"],
+    ]  # fmt: skip
+
+
+def _facts(target: Target, found: ModelInput, written: str, rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    return {
+        "target": target.name,
+        "task": str(target.task),
+        "preprocessing": found.text,
+        "assumed": list(found.assumed),
+        "input": found.numbers,
+        "picture": written,
+        "no_picture": found.reason,
+        "answers": [{"image": image, "answer": answer, "failure": failure} for image, answer, failure in rows],
+    }
+
+
+def _answers(target: Target, answers: Predictions) -> list[list[str]]:
+    return [
+        [str(row + 1), "" if failure else _answer(target, answers, row), failure]
+        for row, failure in enumerate(answers.failures)
+    ]
+
+
+def _answer(target: Target, answers: Predictions, row: int) -> str:
+    """One answer in words."""
+    from transect.records import Task
+    from transect.targets.capabilities import threshold_of
+
+    scores, task = answers.scores[row], answers.task
+    if task is Task.DETECTION and answers.boxes is not None:
+        return f"{counted(len(answers.boxes[row]), 'box', 'boxes')}"
+    if task is Task.EMBEDDING:
+        return f"{counted(len(scores), 'number')}, length {float((scores**2).sum()) ** 0.5:.4g}"
+    if task is Task.REGRESSION:
+        return f"{scores[0]:.4g}"
+    if task is Task.BINARY:
+        cut = threshold_of(target)
+        cut = 0.5 if cut is None else cut
+        return f"{'yes' if scores[0] >= cut else 'no'}, score {scores[0]:.4g}, yes from {cut:g}"
+    names = answers.labels or tuple(map(str, range(len(scores))))
+    best = sorted(zip(scores.tolist(), names, strict=True), reverse=True)[:3]
+    return ", ".join(f"{name} {score:.3f}" for score, name in best)
+
+
+def _advice(target: Target, answers: Predictions) -> str:
+    """What to do where no answer came, or the same to each of several images; "" where all is well."""
+    from transect.records import Task
+
+    if answers.failed.all():
+        return f"{target.name}: no answer to any image: {answers.failures[0]}; check --task, --output and --preprocess"
+    good = answers.scores[~answers.failed]
+    if len(good) > 1 and answers.task is not Task.DETECTION and (good == good[0]).all():
+        return f"{target.name}: the same answer to {len(good)} different faces; check --preprocess, --output and --task"
+    return ""
+
+
+def _over_http(file: str, image: Path | None, seed: int, json: bool) -> None:
+    from transect.targets.http import check as checks
+    from transect.targets.http.target import load
+
+    target = load(file)
+    try:
+        explained = checks.check(target, checks.picture(image) if image else _face(seed))
+    finally:
+        target.close()
+    if json:
+        say(dumps(explained))
+    else:
+        table(["what", "seen"], _rows(explained), as_json=False)
+    if advice := checks.advice(target, explained):
+        raise BadInput(advice)
+
+
+def _face(seed: int) -> Any:
+    from transect.generators import load
+
+    world = load("faceworld", image_size=_SIZE)
+    return world.render(world.sample([seed])).pixels[0]
+
+
+def _rows(explained: dict[str, Any]) -> list[list[str]]:
+    fields = {name: dumps(value, None) for name, value in explained["found"].items()}
+    sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
+    size = "" if reply is None else counted(reply["bytes"], "byte")
+    received = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {size}"
+    left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
+    calls = counted(explained["calls"], "call")
+    return [
+        ["asked", f"{sent['method']} {sent['url']}"],
+        ["headers", ", ".join(f"{key}: {value}" for key, value in sent["headers"].items()) or "none of the file's"],
+        ["image", f"{sent['image']}, as {sent['body']}"],
+        ["received", received + (" (kept from before, nothing paid)" if explained["kept"] else "")],
+        *([["it starts", reply["starts"]]] if reply else []),
+        ["the answer has", explained["answer"] or "no JSON"],
+        *[[f"response.{name}", text] for name, text in fields.items()],
+        ["prediction", dumps(explained["prediction"], None)],
+        ["failure", explained["failure"] or "none"],
+        ["cost", f"{calls}, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
+    ]  # fmt: skip

@@ -1,0 +1,208 @@
+"""Is a requirement met? Three answers: met, violated, or not shown, each claimed with at most 5 % of error.
+
+A requirement is met only where the data show it: at a true difference of exactly the limit it passes in at most 5 % of
+runs. It is violated only where the data show that the limit is exceeded. Between the two it is not shown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects.contrasts import level_differences
+from transect.effects.intervals import clopper_pearson_clustered, mean_difference_interval
+from transect.effects.samples import Measure
+from transect.effects.verdicts import by_level
+
+Status = Literal["met", "violated", "not shown"]
+ERROR: Final = 0.05
+"""The largest chance of a wrong "met", and of a wrong "violated"."""
+SOURCES: Final = (
+    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+    "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
+    "doi:10.1093/biomet/26.4.404",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is known of one quantity that a requirement limits.
+
+    estimate: of the quantity. upper: it is below this with 95 % confidence; lower: above this, with 95 % confidence
+    for all quantities of the requirement together. n_subjects: behind it. NaN where a number is not known.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    n_subjects: int
+
+
+def status(bounds: Sequence[Bound], limit: float) -> Status:
+    """Whether all quantities are shown to be at most the limit, or one to be above it.
+
+    >>> status([Bound(0.0, -0.1, 0.01, 99)], 0.02), status([Bound(0.1, 0.05, 0.2, 99), Bound(0, 0, 0, 99)], 0.02)
+    ('met', 'violated')
+    """
+    if any(bound.lower > limit for bound in bounds):
+        return "violated"
+    return "met" if bounds and all(bound.upper < limit for bound in bounds) else "not shown"
+
+
+def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
+    """Subjects with which the requirement would be shown to be met if every estimate stays; None where none would do.
+
+    The distance from an estimate to its upper end shrinks with the root of the subjects. Rounded up to two digits.
+
+    >>> subjects_needed([Bound(0.0, -0.04, 0.04, 100)], 0.02), subjects_needed([Bound(0.03, 0.0, 0.06, 100)], 0.02)
+    (400, None)
+    """
+    needed = []
+    for bound in bounds:
+        room, width = limit - bound.estimate, bound.upper - bound.estimate
+        if not (room > 0 and math.isfinite(width)):
+            return None
+        needed.append(bound.n_subjects * (width / room) ** 2)
+    if not needed:
+        return None
+    most = math.ceil(round(max(needed), 6))
+    step = int(10 ** max(len(str(most)) - 2, 0))
+    return -(-most // step) * step
+
+
+def sizes_of_differences(
+    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, seed: int = 0
+) -> tuple[Bound, ...]:
+    """The size |difference| of every pair of levels along an axis of a transect, with its bounds.
+
+    values: outcomes [n, *shape], NaN without a valid answer.
+
+    >>> status(sizes_of_differences(np.zeros((200, 2)), 0, Measure("t", "miss")), 0.02)
+    'met'
+    """
+    grid = by_level(values, axis)
+    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed)
+    differences = _pairs(grid)
+    pairs = differences.shape[1]
+    low, high = how.ends(differences, ERROR)
+    strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
+    sizes, n = np.abs(_mean(differences)), np.isfinite(differences).sum(axis=0)
+    lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
+    return tuple(Bound(float(sizes[k]), float(lower[k]), float(upper[k]), int(n[k])) for k in range(pairs))
+
+
+def sizes_beyond_baseline(
+    values: Float[np.ndarray, "n ..."],
+    baseline: Float[np.ndarray, "n ..."],
+    axis: int,
+    measure: Measure,
+    *,
+    seed: int = 0,
+) -> tuple[Bound, ...]:
+    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with its bounds.
+
+    |a| - |b| <= m holds where, for either sign of a, a - b <= m or a + b <= m; both one-sided tests share the 5 %.
+
+    >>> y = np.zeros((400, 2))
+    >>> status(sizes_beyond_baseline(y, y, 0, Measure("t", "miss")), 0.02)
+    'met'
+    """
+    grids = by_level(values, axis), by_level(baseline, axis)
+    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed)
+    now, then = map(_pairs, grids)
+    signed = [sign * now - against * then for sign in (1, -1) for against in (1, -1)]
+    pairs = now.shape[1]
+    stacked = np.concatenate(signed, axis=1)
+    how = replace(how, base=np.tile(how.base, 4))
+    upper = how.ends(stacked, ERROR / 2)[1].reshape(2, 2, pairs)
+    lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
+    size = np.abs(_mean(now)) - np.abs(_mean(then))
+    n = np.isfinite(now + then).sum(axis=0)
+    # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
+    tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
+    return tuple(Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k])) for k in range(pairs))
+
+
+def increase(
+    values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."], measure: Measure, *, seed: int = 0
+) -> tuple[Bound, ...]:
+    """How much larger the mean outcome is than in a baseline on the same images, with its bounds.
+
+    >>> status(increase(np.zeros((400, 2)), np.zeros((400, 2)), Measure("t", "miss")), 0.01)
+    'met'
+    """
+    flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
+    difference = level_differences(before, flat)[:, None]
+    rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
+    low, high = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed).ends(difference, ERROR)
+    n = int(np.isfinite(difference).sum())
+    return (Bound(float(_mean(difference)[0]), float(low[0]), float(high[0]), n),)
+
+
+def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
+    """The rate of each of k groups, with exact one-sided bounds on effective images; subject i has `counts[i]` images.
+
+    >>> group_rates(np.zeros((58, 1)), np.ones((58, 1)))[0].upper.__round__(4), round(1 - 0.05 ** (1 / 58), 4)
+    (0.0503, 0.0503)
+    """
+    groups = counts.shape[1]
+    images = counts.sum(axis=0)
+    rates = np.divide(successes.sum(axis=0), images, out=np.full(groups, np.nan), where=images > 0)
+    upper = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR)[1]
+    lower = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR / groups)[0]
+    people = (counts > 0).sum(axis=0)
+    return tuple(Bound(float(rates[k]), float(lower[k]), float(upper[k]), int(people[k])) for k in range(groups))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one."""
+
+    measure: Measure
+    cells: int
+    base: Float[np.ndarray, " k"]
+    reach: float
+    seed: int
+
+    def ends(
+        self, differences: Float[np.ndarray, "n k"], error: float
+    ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """The ends of intervals, each of which is beyond the mean with a chance of `error`."""
+        columns = differences.shape[1]
+        bounds = mean_difference_interval(
+            differences,
+            binary=self.measure.is_binary,
+            base=self.base,
+            reach=np.full(columns, self.reach),
+            pairs=np.full(columns, float(self.cells)),
+            confidence=1 - 2 * error,
+            seed=self.seed,
+        )
+        return bounds.low, bounds.high
+
+
+def _pairs(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, "n k"]:
+    """Each subject's difference of every pair of levels."""
+    chosen = itertools.combinations(range(grid.shape[1]), 2)
+    return np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
+
+
+def _rarest(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, " k"]:
+    """For every pair of levels how rare the outcome is: the smallest rate, or share without it, of both."""
+    rates = _mean(grid.transpose(0, 2, 1).reshape(-1, grid.shape[1]))
+    rare = np.minimum(rates, 1 - rates)
+    return np.array([min(rare[first], rare[second]) for first, second in itertools.combinations(range(len(rare)), 2)])
+
+
+def _mean(columns: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
+    known = np.isfinite(columns)
+    n = known.sum(axis=0)
+    return np.asarray(np.divide(np.where(known, columns, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0))

@@ -1,0 +1,173 @@
+"""What does an audit conclude about an attribute: a difference, none that matters, or neither?
+
+A difference is found where a test is significant after correction. No difference larger than a margin is shown by
+equivalence: the 90 % interval of the difference of every pair of levels lies inside the margin, which errs in at most
+5 % of cases however many pairs there are (two one-sided tests, joined by intersection-union). Otherwise the data cannot
+tell, and the question is how many subjects could.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, final
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from transect.effects.contrasts import level_differences
+from transect.effects.intervals import mean_difference_interval
+from transect.effects.planning import plan_from_pilot
+from transect.effects.samples import Measure
+from transect.errors import BadInput
+
+Verdict = Literal["found", "no difference", "cannot tell", "not estimable"]
+EQUIVALENCE: Final = 0.9
+"""Level of the two-sided interval whose ends are two one-sided tests at 5 %."""
+POWER: Final = 0.9
+SOURCES: Final = (
+    "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
+    "equivalence of average bioavailability, doi:10.1007/BF01068419",
+    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+)
+
+
+def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
+    """The verdict on an attribute. low, high: the outermost ends of the 90 % intervals of all pairs of levels.
+
+    A NaN end or margin never shows equivalence.
+
+    >>> judge(False, -0.01, 0.015, 0.02), judge(False, -0.01, 0.03, 0.02), judge(True, 0.001, 0.01, 0.02)
+    ('no difference', 'cannot tell', 'found')
+    """
+    if significant:
+        return "found"
+    return "no difference" if -margin < low and high < margin else "cannot tell"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The difference between two levels of an attribute, by their positions: the second minus the first."""
+
+    first: int
+    second: int
+    estimate: float
+    low: float
+    high: float
+    n_subjects: int
+
+
+def pairs_of_levels(
+    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, confidence: float = EQUIVALENCE, seed: int = 0
+) -> tuple[Pair, ...]:
+    """The difference of every pair of levels along an axis of a transect, with its interval.
+
+    values: outcomes [n, *shape], NaN without a valid answer. axis: of the shape, 0 for the first attribute. Of a pair,
+    each subject's difference is the mean over the other attributes' cells. NaN where a pair has no interval.
+
+    >>> pairs_of_levels(np.zeros((100, 3)), 0, Measure("t", "miss"))[0].high.__round__(4)  # z² / (100 + z²), z = 1.645
+    0.0263
+    """
+    grid = by_level(values, axis)
+    chosen = list(itertools.combinations(range(grid.shape[1]), 2))
+    differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
+    rates = np.array([_mean(grid[:, level]) for level in range(grid.shape[1])])
+    rare = np.minimum(rates, 1 - rates)
+    bounds = mean_difference_interval(
+        differences,
+        binary=measure.is_binary,
+        base=np.array([min(rare[first], rare[second]) for first, second in chosen]),
+        pairs=np.full(len(chosen), float(grid.shape[2])),
+        confidence=confidence,
+        seed=seed,
+    )
+    known = np.isfinite(differences)
+    return tuple(
+        Pair(*pair, _mean(differences[:, k]), float(bounds.low[k]), float(bounds.high[k]), int(known[:, k].sum()))
+        for k, pair in enumerate(chosen)
+    )
+
+
+def by_level(values: Float[np.ndarray, "n ..."], axis: int) -> Float[np.ndarray, "n levels cells"]:
+    """Outcomes of a transect with the levels of one attribute first and the other attributes' cells behind."""
+    return np.moveaxis(values, axis + 1, 1).reshape(len(values), values.shape[axis + 1], -1)
+
+
+def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """The lowest and the highest end of the intervals of some pairs of levels; NaN where one has none.
+
+    >>> outermost([Pair(0, 1, 0.0, -0.1, 0.1, 9), Pair(0, 2, 0.1, 0.0, 0.2, 9)])
+    (-0.1, 0.2)
+    """
+    return float(np.min([pair.low for pair in pairs])), float(np.max([pair.high for pair in pairs]))
+
+
+def _mean(cells: Float[np.ndarray, " ..."]) -> float:
+    known = cells[np.isfinite(cells)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def subjects_to_tell(
+    margin: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+) -> int | None:
+    """Subjects with which a difference of the margin is found, and none is shown to be none, each with a power of 90 %.
+
+    deviation: standard deviation of subjects' differences. family: tests that share alpha. discordant: the share of
+    pairs that differ, where a subject has one pair of yes or no. None without a margin, or beyond ten million.
+
+    >>> subjects_to_tell(0.02, 0.2)  # ((1.645 + 1.645) 0.2 / 0.02)², more than the test of a difference needs
+    1083
+    """
+    if not (margin > 0 and math.isfinite(deviation) and deviation > 0):
+        return None
+    try:
+        found = plan_from_pilot(
+            margin,
+            deviation,
+            images_per_subject=1,
+            unpaired_deviation=deviation,
+            power=POWER,
+            alpha=alpha,
+            family=max(family, 1),
+            discordant=discordant,
+        ).subjects
+    except BadInput:
+        return None
+    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    return max(found, math.ceil((z * deviation / margin) ** 2))
+
+
+def subjects_by_interval(
+    margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+) -> int | None:
+    """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n.
+
+    >>> subjects_by_interval(0.02, 100, -0.0392, 0.0392)  # standard error 0.02, so a deviation of 0.2
+    1083
+    """
+    half = (high - low) / 2
+    if not (margin > 0 and half > 0 and n > 1):
+        return None
+    error = half / float(ndtri((1 + confidence) / 2))
+    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(POWER))
+    none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    needed = n * (max(tests, none) * error / margin) ** 2
+    return math.ceil(needed) if needed <= 1e7 else None
+
+
+def largest(found: Sequence[int | None]) -> int | None:
+    """The largest of some numbers of subjects, rounded up to two digits; None where one is not known or there is none.
+
+    >>> largest([10, 418]), largest([10, None])
+    (420, None)
+    """
+    known = [number for number in found if number is not None]
+    if not known or len(known) < len(found):
+        return None
+    most = max(known)
+    step = int(10 ** max(len(str(most)) - 2, 0))
+    return -(-most // step) * step

@@ -1,0 +1,26 @@
+"""The README that stands beside the data."""
+
+from __future__ import annotations
+
+from importlib import resources
+from string import Template
+
+from transect.jobs.sample_data.faces import POPULATION, SHOTS, SIZE
+from transect.jobs.sample_data.model import FEATURES, LABELS
+
+
+def text(people: int, recognized: int, seed: int) -> str:
+    """What each file holds, how it was made, and the commands that read it."""
+    template = resources.files(__package__).joinpath("README.template.md").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        people=people,
+        recognized=recognized,
+        seed=seed,
+        population=POPULATION,
+        shots=SHOTS,
+        size=SIZE,
+        features=", ".join(f"`{name}`" for name in FEATURES),
+        labels=", ".join(f"`{name}`" for name in LABELS),
+        scores=", ".join(f"`score_{name}`" for name in LABELS),
+        options=" ".join(f"--label {name}" for name in LABELS),
+    )

@@ -1,0 +1,210 @@
+"""What the page is told, as JSON values: the runs, lines of a selection, one subject, one image with all its columns.
+
+Identifiers and subjects are texts: a subject's number may have more digits than a number of JavaScript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.jobs.view.columns import RunColumns
+from transect.jobs.view.index import UNASKED, Facet, Index
+from transect.jobs.view.pairs import Pairs, difference
+from transect.jobs.view.selection import EFFECT, Wanted, sort_key
+from transect.jobs.view.transects import Transect
+from transect.texts import one_line
+
+DIGITS: Final = 16
+"""Of a picture's SHA-256, by which its address changes with it."""
+_LONGEST: Final = 300
+
+
+def about(index: Index) -> dict[str, Any]:
+    """The runs, what images are filtered by, and the targets."""
+    return {
+        "name": _text(index.folder.resolve().name),
+        "images": len(index),
+        "runs": [_run(run) for run in index.runs],
+        "left_out": [{"name": _text(name), "reason": _text(why)} for name, why in index.left_out.items()],
+        "facets": [_facet(facet) for facet in index.facets],
+        "targets": [_target(index, name) for name in index.answers],
+        "sorts": [f"{EFFECT}{facet.attribute.name}" for facet in index.facets if facet.set],
+    }
+
+
+def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, Any]]:
+    """One entry per image: where it is, what was set, what the target said, and the number that it is sorted by."""
+    sorted_by = None if wanted.sort == "order" else sort_key(index, wanted)
+    return [_line(index, row, wanted.target, sorted_by) for row in rows.tolist()]
+
+
+def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, Any]]:
+    """One entry per pair: both images, and the difference right less left where both have a score or answer."""
+    first, other = pairs.targets
+    here = replace(pairs, left=pairs.left[start:stop], right=pairs.right[start:stop])
+    both = zip(here.left.tolist(), here.right.tolist(), difference(index, here).tolist(), strict=True)
+    return [
+        {
+            "left": _line(index, left, first, None),
+            "right": _line(index, right, other, None),
+            "difference": _number(value),
+        }
+        for left, right, value in both
+    ]
+
+
+def transect_reply(index: Index, transect: Transect) -> dict[str, Any]:
+    """One subject: the axes, and each image with the answers of all targets."""
+    own = index.runs[index.named(transect.run)].targets
+    return {
+        "run": _text(transect.run),
+        "subject": str(transect.subject),
+        "axes": [
+            {"name": _text(axis.attribute), "labels": [_text(label) for label in axis.labels]} for axis in transect.axes
+        ],
+        "before": None if transect.before is None else str(transect.before),
+        "after": None if transect.after is None else str(transect.after),
+        "images": [
+            {**_line(index, row, "", None), "answers": {_text(name): answer_of(index, name, row) for name in own}}
+            for row in transect.rows.tolist()
+        ],
+    }
+
+
+def image_reply(index: Index, row: int) -> dict[str, Any]:
+    """One image with every column of its tables: of the image, and of each target's predictions."""
+    run, place = index.place(row)
+    part, at = int(run.part[place]), int(run.row[place])
+    tables = [("image", _columns(run.run.read_part("images", part), at))]
+    for name, target in run.targets.items():
+        table = f"predictions/{target.slug}"
+        if part < run.run.finished_parts(table, part + 1):
+            tables.append((name, _columns(run.run.read_part(table, part), at)))
+    return {
+        **_line(index, row, "", None),
+        "answers": {_text(name): answer_of(index, name, row) for name in run.targets},
+        "tables": [{"name": _text(name), "columns": columns} for name, columns in tables],
+    }
+
+
+def answer_of(index: Index, target: str, row: int) -> dict[str, Any]:
+    """What a target said of an image: whether it was asked, yes or no, the score, right or not, why no answer."""
+    said = index.answers[target]
+    reason = str(said.reasons[row])
+    return {
+        "asked": reason not in UNASKED,
+        "answer": _yes(said.answer[row]),
+        "score": _number(float(said.score[row])),
+        "right": _yes(said.right[row]),
+        "reason": _text(reason),
+    }
+
+
+def caption(index: Index, row: int) -> str:
+    """What was set on an image, in words; of an image on which nothing was set its id."""
+    run, place = index.place(row)
+    settings = (f"{_words(name)} {run.attributes[name].label(run.values[name][place])}" for name in run.design.levels)
+    return ", ".join(settings) or _text(str(run.ids[place]))
+
+
+def _line(index: Index, row: int, target: str, sorted_by: np.ndarray | None) -> dict[str, Any]:
+    run, place = index.place(row)
+    return {
+        "row": row,
+        "run": _text(run.name),
+        "id": str(run.ids[place]),
+        "name": _text(str(run.ids[place])),
+        "subject": str(int(run.people[place])),
+        "digest": str(run.digests[place])[:DIGITS],
+        "caption": caption(index, row),
+        "said": answer_of(index, target, row) if target else None,
+        "by": None if sorted_by is None else _number(float(sorted_by[row])),
+    }
+
+
+def _run(run: RunColumns) -> dict[str, Any]:
+    return {
+        "name": _text(run.name),
+        "images": len(run),
+        "subjects": len(np.unique(run.people)),
+        "first": str(int(run.people[0])),
+        "unfinished": run.unfinished,
+        "targets": [_text(name) for name in run.targets],
+        "photographs": run.run.spec.generator.of_photographs,
+        "levels": {
+            _text(name): [{"value": value, "label": _text(run.attributes[name].label(value))} for value in values]
+            for name, values in run.design.levels.items()
+        },
+    }
+
+
+def _facet(facet: Facet) -> dict[str, Any]:
+    attribute = facet.attribute
+    return {
+        "name": _text(attribute.name),
+        "words": _words(attribute.name),
+        "unit": _text(attribute.unit),
+        "set": facet.set,
+        "levels": [{"value": each.value, "label": _text(each.label), "images": each.images} for each in facet.levels],
+        "low": facet.low,
+        "high": facet.high,
+    }
+
+
+def _target(index: Index, name: str) -> dict[str, Any]:
+    entry = next(run.targets[name] for run in index.runs if name in run.targets)
+    said = index.answers[name]
+    return {
+        "name": _text(name),
+        "task": str(entry.task),
+        "truth": None if entry.truth is None else _text(entry.truth.text),
+        "score": bool(np.isfinite(said.score).any()),
+        "answer": bool(np.isfinite(said.answer).any()),
+        "judged": bool(np.isfinite(said.right).any()),
+        "beside": [_text(each) for each in index.asks_same(name) if each != name],
+    }
+
+
+def _columns(table: pa.Table, at: int) -> list[dict[str, str]]:
+    return [{"name": _text(name), "value": _shown(table[name], at)} for name in table.column_names]
+
+
+def _shown(column: pa.ChunkedArray, at: int) -> str:
+    """A value as text; of pictures the number of bytes."""
+    value = column[at].as_py()
+    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
+        value = value["bytes"]
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _text(", ".join(_entry(each) for each in value) or "none")
+    return "none" if value is None else _text(str(value))
+
+
+def _entry(value: object) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name} {_entry(each)}" for name, each in value.items()) + ")"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _words(name: str) -> str:
+    return _text(name).replace("_", " ")
+
+
+def _text(text: str) -> str:
+    return one_line(text, _LONGEST)
+
+
+def _yes(value: float) -> bool | None:
+    return None if np.isnan(value) else bool(value)
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None

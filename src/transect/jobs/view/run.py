@@ -1,0 +1,129 @@
+"""`transect.view`: a page on this machine on which one looks through runs."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from html import escape
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, final
+
+from transect.errors import BadInput, MissingExtra
+from transect.runs.progress import announcing_stages
+from transect.runs.wording import counted
+
+if TYPE_CHECKING:
+    from transect.jobs.view.index import Index
+
+HOST: Final = "127.0.0.1"
+_SECONDS: Final = 30.0
+
+
+@final
+class RunView:
+    """A page that is being served, by a thread of this process, until `close`; a context manager.
+
+    url: the address, with the token that lets a browser in. images, runs: how many are shown. left_out: by name, why a
+    run is not.
+    """
+
+    def __init__(self, index: Index, port: int) -> None:
+        from transect.annotation.server.listening import Server, config
+        from transect.jobs.view.server import create_app
+
+        self._token, self._listening = secrets.token_urlsafe(24), threading.Event()
+        self._server = Server(config(create_app(index, self._token), HOST, port), self._ready)
+        self.folder, self.images, self.runs = index.folder, len(index), tuple(run.name for run in index.runs)
+        self.left_out, self.port = dict(index.left_out), port
+        self.unfinished = {run.name: run.unfinished for run in index.runs if run.unfinished}
+        self._thread = threading.Thread(target=self._serve, name="transect-view", daemon=True)
+        self._thread.start()
+        if not self._listening.wait(_SECONDS) or not self._server.started:
+            raise port_in_use(port)
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        return f"http://{HOST}:{self.port}/?token={self._token}"
+
+    def wait(self) -> None:
+        """Return when the page is no longer served."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def close(self) -> None:
+        """Stop serving; what is under way ends first."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def headline(self) -> str:
+        """What is shown."""
+        return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {self.folder}"
+
+    def __enter__(self) -> RunView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{self.headline()}: {self.url}"
+
+    def _repr_html_(self) -> str:
+        return f'<p>{escape(self.headline())}: <a href="{escape(self.url)}" target="_blank">open the page</a></p>'
+
+    def _ready(self, port: int) -> None:
+        self.port = port
+        self._listening.set()
+
+    def _serve(self) -> None:
+        try:
+            self._server.run()
+        except SystemExit:  # uvicorn's way to say that it could not begin
+            pass
+        finally:
+            self._listening.set()
+
+
+def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
+    """Serve a page on which one looks through the images of runs and through what targets answered.
+
+    folder: a run folder, a folder of studies, or a folder that holds several of either; finished parts of a run that is
+    still being made are shown. port: of this machine; 0 takes one that is free. No other machine can reach the page,
+    and no browser sees it without the token of its address. quiet: no stages on standard error.
+
+    Returns the page that is being served, with `url` and `close()`. Raises BadInput for a folder without images or a
+    port in use, MissingExtra without the extra.
+
+    ```python
+    with transect.view("runs/demo") as page:
+        print(page.url)
+        page.wait()
+    ```
+    """
+    try:
+        import fastapi  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("view", "the viewer") from None
+    from transect.annotation.server.listening import check_address
+    from transect.jobs.view.index import read_folder
+
+    if not 0 <= port <= 65535:
+        raise BadInput(f"port: expected 0 to 65535, got {port}; 0 takes one that is free")
+    try:
+        check_address(HOST, port)
+    except BadInput:
+        raise port_in_use(port) from None
+    with announcing_stages(quiet=quiet):
+        index = read_folder(Path(folder))
+    return RunView(index, port)
+
+
+def port_in_use(port: int) -> BadInput:
+    """The refusal in words."""
+    return BadInput(f"--port {port}: expected a port that is free, found it in use; choose another, or 0 for any")

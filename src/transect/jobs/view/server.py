@@ -1,0 +1,245 @@
+"""The application: the page, its files, and the answers to its questions. Whoever has no token sees none of them."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from importlib import resources
+from typing import Annotated, Any, Final, final
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+
+from transect.annotation.raters import hash_of
+from transect.annotation.server.guard import Guard
+from transect.annotation.server.limits import Buckets
+from transect.annotation.server.listening import LOOPBACK
+from transect.errors import RunFolderError, TransectError
+from transect.jobs.view import exports, pairs, query, replies, transects
+from transect.jobs.view.index import Index, read_folder
+from transect.jobs.view.pictures import Kept, Pictures
+from transect.jobs.view.selection import Wanted, select
+from transect.runs.csv_files import csv_of
+from transect.runs.plain_json import dumps
+
+_SCRIPTS: Final = ("view.js", "page.js", "filters.js", "tiles.js", "subject.js", "image.js")
+_STATIC: Final = {
+    **dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8"),
+    "view.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files that are served; no other name leads to a file."""
+MOST_LINES: Final = 400
+"""Entries of one reply."""
+_TOKEN: Final = "token"  # noqa: S105  (the name of a parameter)
+_KEPT: Final = {"cache-control": "private, max-age=3600, immutable"}
+_SELECTIONS: Final = 8 << 20
+_BURST, _RATE = 4000, 1000.0
+"""Requests of the one person who has the token: fast scrolling asks for hundreds of thumbnails a second."""
+
+
+@final
+class Held:
+    """What is served: an index, its pictures, and what addresses led to. It is replaced as a whole, never changed."""
+
+    def __init__(self, index: Index) -> None:
+        self.index, self.pictures = index, Pictures(index)
+        self.selections: Kept[Any] = Kept(_SELECTIONS, _size)
+
+
+@final
+class Service:
+    """What the routes share. token: who has it sees everything."""
+
+    def __init__(self, index: Index, token: str) -> None:
+        self.token, self.held = token, Held(index)
+        self.cookie = f"transect_view_{hash_of(token)[:8]}"
+        """Its own for each server: cookies of one name would be shared by all ports of this machine."""
+
+    def lets_in(self, given: str) -> bool:
+        """Whether a text is the token."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def read_again(self) -> Held:
+        """Look for parts that were finished since. Raises BadInput where no run is left."""
+        self.held = Held(read_folder(self.held.index.folder))
+        return self.held
+
+
+def create_app(index: Index, token: str) -> Guard:
+    """The ASGI application of an index, for this machine alone."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    service = app.state.service = Service(index, token)
+    app.add_exception_handler(TransectError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    _add_page(app, service)
+    _add_answers(app)
+    _add_pictures(app)
+    _add_exports(app)
+    return Guard(app, LOOPBACK, False, {hash_of(token)}, cookies=(service.cookie,), by_session=Buckets(_BURST, _RATE))
+
+
+def _known(request: Request) -> Service:
+    """The service, for a browser with the cookie; 401 for any other."""
+    service: Service = request.app.state.service
+    if not service.lets_in(request.cookies.get(service.cookie, "")):
+        raise HTTPException(401, "open the address that `transect view` printed")
+    return service
+
+
+Known = Annotated[Service, Depends(_known)]
+
+
+def _held(service: Known) -> Held:
+    return service.held
+
+
+Seen = Annotated[Held, Depends(_held)]
+Row = Annotated[int, Path(ge=0, le=2**31 - 1)]
+Start = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+
+def _add_page(app: FastAPI, service: Service) -> None:
+    folder = resources.files(__package__) / "static"
+    files = {name: (folder / name).read_bytes() for name in (*_SCRIPTS, "view.css", "index.html", "closed.html")}
+    files["icon.svg"] = (resources.files("transect.annotation.server") / "static" / "icon.svg").read_bytes()
+
+    @app.get("/")
+    def page(request: Request) -> Response:
+        given = request.query_params.get(_TOKEN)
+        if given is not None and service.lets_in(given):
+            return _let_in(request, service)
+        known = service.lets_in(request.cookies.get(service.cookie, ""))
+        return _html(files["index.html"]) if known else _html(files["closed.html"], 401)
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise HTTPException(404, "no such file")
+        return Response(files[name], media_type=_STATIC[name], headers={"cache-control": "no-cache"})
+
+
+def _html(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type="text/html; charset=utf-8")
+
+
+def _let_in(request: Request, service: Service) -> Response:
+    """Give the cookie, and show the same page without the token in its address."""
+    rest = urlencode([(key, value) for key, value in request.query_params.multi_items() if key != _TOKEN])
+    response = Response(status_code=303, headers={"location": f"/?{rest}" if rest else "/"})
+    # Not strict: a link that somebody was sent leads to the page as they left it.
+    response.set_cookie(service.cookie, service.token, httponly=True, samesite="lax")
+    return response
+
+
+def _add_answers(app: FastAPI) -> None:
+    @app.get("/api/about")
+    def about(held: Seen) -> Response:
+        return _json(replies.about(held.index))
+
+    @app.post("/api/again")
+    def again(service: Known) -> Response:
+        return _json(replies.about(service.read_again().index))
+
+    @app.get("/api/images")
+    def images(request: Request, held: Seen, start: Start = 0) -> Response:
+        wanted, rows = _selected(request, held)
+        here = rows[start : start + MOST_LINES]
+        return _json({"count": len(rows), "start": start, "lines": replies.lines(held.index, here, wanted)})
+
+    @app.get("/api/pairs")
+    def side_by_side(request: Request, held: Seen, start: Start = 0) -> Response:
+        index, given = held.index, request.query_params.multi_items()
+        wanted = query.wanted_of(given, index)
+        found = _kept(held, "pairs", given, lambda: pairs.pair(index, query.sides_of(given, index), wanted))
+        shown = replies.pair_lines(index, found, start, start + MOST_LINES)
+        counts = {"count": len(found.left), "alone": found.alone, "targets": found.targets, "start": start}
+        return _json({**counts, "lines": shown})
+
+    @app.get("/api/subject")
+    def subject(held: Seen, run: str, subject: str) -> Response:
+        found = transects.transect_of(held.index, run, query.whole("subject", subject))
+        return _json(replies.transect_reply(held.index, found))
+
+    @app.get("/api/image")
+    def image(held: Seen, run: str, id: str) -> Response:
+        return _json(replies.image_reply(held.index, held.index.row_of(run, id)))
+
+    @app.get("/api/place")
+    def place(request: Request, held: Seen, of: str, id: str) -> Response:
+        """Where an image stands in a selection: its number, or null."""
+        found = np.flatnonzero(_selected(request, held)[1] == held.index.row_of(of, id))
+        return _json({"place": int(found[0]) if len(found) else None})
+
+
+def _add_pictures(app: FastAPI) -> None:
+    @app.get("/pictures/{row}/{digest}")
+    def picture(held: Seen, row: Row, digest: str) -> Response:
+        return _picture(held, row, digest, Pictures.full, "image/png")
+
+    @app.get("/thumbnails/{row}/{digest}")
+    def thumbnail(held: Seen, row: Row, digest: str) -> Response:
+        return _picture(held, row, digest, Pictures.thumbnail, "image/jpeg")
+
+
+def _picture(held: Held, row: int, digest: str, encoded: Callable[[Pictures, int], bytes], media: str) -> Response:
+    run, place = held.index.place(row)
+    if str(run.digests[place])[: replies.DIGITS] != digest:
+        raise HTTPException(404, "the run has changed: load the page again")
+    return Response(encoded(held.pictures, row), media_type=media, headers=_KEPT)
+
+
+def _add_exports(app: FastAPI) -> None:
+    @app.get("/export.csv")
+    def as_csv(request: Request, held: Seen) -> Response:
+        return _file(csv_of(exports.table_of(held.index, _selected(request, held)[1])), "csv", "text/csv")
+
+    @app.get("/export.parquet")
+    def as_parquet(request: Request, held: Seen) -> Response:
+        table = exports.table_of(held.index, _selected(request, held)[1])
+        return _file(exports.parquet_of(table), "parquet", "application/octet-stream")
+
+    @app.get("/export.png")
+    def as_sheet(request: Request, held: Seen) -> Response:
+        rows = _selected(request, held)[1]
+        labels = [replies.caption(held.index, row) for row in rows[: exports.MOST_ON_A_SHEET].tolist()]
+        return _file(exports.sheet_of(held.pictures, rows, labels), "png", "image/png")
+
+
+def _selected(request: Request, held: Held) -> tuple[Wanted, np.ndarray]:
+    given = request.query_params.multi_items()
+    wanted = query.wanted_of(given, held.index)
+    return wanted, _kept(held, "images", given, lambda: select(held.index, wanted))
+
+
+def _kept(held: Held, kind: str, given: list[tuple[str, str]], make: Callable[[], Any]) -> Any:
+    """What an address leads to; kept, since its pages are asked for one after another."""
+    key = (kind, *((name, value) for name, value in given if name not in ("start", "of", "id")))
+    return held.selections.get(key, make)
+
+
+def _size(found: Any) -> int:
+    return int(found.nbytes) if isinstance(found, np.ndarray) else int(found.left.nbytes + found.right.nbytes)
+
+
+def _json(value: Any) -> Response:
+    return Response(dumps(value, None), media_type="application/json")
+
+
+def _file(content: bytes, kind: str, media: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="selection.{kind}"'}
+    return Response(content, media_type=media, headers=headers)
+
+
+async def _refused(_: Request, error: Any) -> Response:
+    """What is wrong with a request, or with a stored part, in the words of the error."""
+    status = 409 if isinstance(error, RunFolderError) else 422
+    return Response(dumps({"detail": str(error)}, None), status, media_type="application/json")
+
+
+async def _not_understood(_: Request, error: Any) -> Response:
+    """Which parameter is wrong, without what was sent."""
+    places = ", ".join(".".join(str(part) for part in fault["loc"]) for fault in error.errors())
+    return Response(dumps({"detail": f"{places}: expected another value"}, None), 422, media_type="application/json")

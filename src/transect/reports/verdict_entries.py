@@ -1,0 +1,37 @@
+"""The verdicts of `results.json`: what the audit concludes about each attribute, and interactions that are findings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from transect.reports.entries import OfOutcome
+from transect.reports.models import Count, Estimate, Model, Number
+
+
+class VerdictEntry(OfOutcome):
+    """What the audit concludes about one attribute and one outcome of a target."""
+
+    attribute: str
+    verdict: Literal["found", "no difference", "cannot tell", "not estimable"]
+    effect: Count | None = Field(description="index into effects: the one that the verdict rests on")
+    check: bool = Field(description="the target is meant to react to the attribute")
+    margin: Estimate = Field(description="differences up to it count as none, in the outcome's unit; null: none stated")
+    low: Estimate = Field(description="lowest end of the 90 % intervals of all pairs of levels")
+    high: Estimate = Field(description="highest end of the 90 % intervals of all pairs of levels")
+    subjects_needed: Count | None = Field(
+        default=None, description="subjects that can tell a difference of the margin from none; null where not known"
+    )
+    reason: str = Field(default="", description="why nothing is estimable")
+    text: str = Field(default="", description="the verdict in words, as the page has it")
+
+
+class FoundInteraction(Model):
+    """A significant interaction, with an interval that allows for its being picked."""
+
+    interaction: Count = Field(description="index into interactions")
+    low: Estimate
+    high: Estimate
+    confidence: Number
+    text: str = Field(default="", description="the finding in words, as the page has it")

@@ -1,0 +1,298 @@
+"""What the audit concludes, in words: a sentence for each verdict and each interaction that is a finding.
+
+A sentence is Markup whose numbers are printed by the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from markupsafe import Markup, escape
+
+from transect.reports.document import Document, decimals_for, pointer
+from transect.reports.effect_words import finding, interval_words, measured, size_words
+from transect.reports.entries import ComparedEntry, EffectEntry
+from transect.reports.results import Results, StudyEntry
+from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
+from transect.reports.wording import effect_style, level, rate_style, with_unit
+from transect.runs.wording import spaced
+
+MOST: Final = 10
+"""Verdicts on the first screen; the page has the rest folded below it."""
+
+
+_HEADINGS: Final = {
+    "found": ("▲", "Differences found"),
+    "cannot tell": ("?", "Cannot tell"),
+    "no difference": ("=", "No difference larger than"),
+    "not estimable": ("–", "Not estimable"),
+    "check": ("✓", "Checks that the target works"),
+}
+"""For each kind of verdict its mark and its heading, in the order of the page."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Verdicts of one kind under one heading. mark: a sign of its own shape, so that color is never needed."""
+
+    kind: str
+    mark: str
+    heading: Markup
+    sentences: tuple[Markup, ...]
+
+
+def groups(document: Document) -> tuple[Group, ...]:
+    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
+    results = document.results
+    rows: dict[str, list[Markup]] = {kind: [] for kind in _HEADINGS}
+    for index, entry in enumerate(results.verdicts):
+        rows["check" if entry.check else entry.verdict].append(sentence(document, index))
+    rows["found"] += [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
+    return tuple(
+        Group(kind, mark, _heading(document, kind, words), tuple(rows[kind]))
+        for kind, (mark, words) in _HEADINGS.items()
+        if rows[kind]
+    )
+
+
+def _heading(document: Document, kind: str, words: str) -> Markup:
+    """The heading of a kind of verdicts, with the margin where all of them have the same one."""
+    margin = _common_margin(document, kind) if kind in ("cannot tell", "no difference") else Markup()
+    if kind == "cannot tell":
+        return Markup("{} {} from none").format(words, margin) if margin else escape(words)
+    return Markup("{} {}").format(words, margin or "the margin") if kind == "no difference" else escape(words)
+
+
+def cut(all_groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """The groups with their first `most` sentences in all, and the groups of what is left."""
+    shown, rest, room = [], [], most
+    for group in all_groups:
+        first, others = group.sentences[:room], group.sentences[room:]
+        room -= len(first)
+        shown += [Group(group.kind, group.mark, group.heading, first)] if first else []
+        rest += [Group(group.kind, group.mark, group.heading, others)] if others else []
+    return tuple(shown), tuple(rest)
+
+
+def _common_margin(document: Document, verdict: str) -> Markup:
+    """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
+    results = document.results
+    places = [i for i, entry in enumerate(results.verdicts) if entry.verdict == verdict and not entry.check]
+    units = {_unit(results, results.verdicts[i]) for i in places}
+    margins = {results.verdicts[i].margin for i in places}
+    if units != {"proportion"} or len(margins) != 1 or None in margins:
+        return Markup()
+    return _margin(document, places[0])
+
+
+def _decimals(margin: float | None) -> int:
+    """Decimals of a margin in points: none where it is whole."""
+    return 0 if margin is not None and abs(100 * margin - round(100 * margin)) < 1e-9 else 1
+
+
+def _unit(results: Results, entry: VerdictEntry) -> str:
+    return "" if entry.effect is None else results.effects[entry.effect].unit.partition(" per ")[0]
+
+
+def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
+    """One verdict in words. alone: without the heading of its group, which may state the margin."""
+    entry = document.results.verdicts[index]
+    if entry.effect is None:
+        text = Markup("<b>{}</b>: the difference in {} is not estimable ({}).")
+        words = measured(document, _study(document, entry), entry.outcome, "", pointer("verdicts", index))
+        return text.format(spaced(entry.attribute), words, document.text(pointer("verdicts", index, "reason")))
+    if entry.verdict == "found":
+        return finding(document, entry.effect) + _within(document, index)
+    if entry.verdict == "no difference":
+        return _none(document, index, entry.effect, alone)
+    return _unclear(document, index, entry.effect, alone)
+
+
+def _within(document: Document, index: int) -> Markup:
+    """That a difference that was found is smaller than the margin."""
+    entry = document.results.verdicts[index]
+    if entry.margin is None or entry.low is None or entry.high is None:
+        return Markup()
+    if not (-entry.margin < entry.low and entry.high < entry.margin):
+        return Markup()
+    return Markup(" It is smaller than the margin of {}.").format(_margin(document, index))
+
+
+def _margin(document: Document, index: int) -> Markup:
+    entry = document.results.verdicts[index]
+    unit = _unit(document.results, entry)
+    style = effect_style(unit)
+    number = document.number(pointer("verdicts", index, "margin"), style, _decimals(entry.margin))
+    return Markup("{}{}").format(number, " points" if style == "points" else "")
+
+
+def _subject(document: Document, index: int) -> Markup:
+    """Attribute and outcome, as the opening of a row."""
+    entry = document.results.verdicts[index]
+    unit, place = _unit(document.results, entry), pointer("verdicts", index)
+    words = measured(document, _study(document, entry), entry.outcome, unit, place)
+    return Markup("<b>{}</b>, {}").format(spaced(entry.attribute).capitalize(), words)
+
+
+def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
+    entry = document.results.verdicts[index]
+    style, decimals = effect_style(_unit(document.results, entry)), decimals_for(entry.low, entry.high)
+    ends = (document.number(pointer("verdicts", index, end), style, decimals, signed=True) for end in ("low", "high"))
+    compared = (
+        "differences" if document.results.effects[effect].basis == "experimental" else "groups compared differ by"
+    )
+    span = Markup("{} {} to {}{}").format(compared, *ends, " points" if style == "points" else "")
+    if alone:
+        text = Markup("{}: no difference larger than {} ({}).")
+        return text.format(_subject(document, index), _margin(document, index), span)
+    return Markup("{}: {}.").format(_subject(document, index), span)
+
+
+def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup:
+    row = document.results.effects[effect]
+    return Markup("{}: {} {}{} ({}); {}.").format(
+        _subject(document, index),
+        size_words(document, effect, signed=True),
+        _from_to(document, row, effect),
+        "" if row.basis == "experimental" else ", an association",
+        interval_words(document, effect),
+        _needs(document, index, row, alone),
+    )
+
+
+def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
+    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    if row.kind == "slope" or row.origin is None or row.to is None:
+        return Markup("per unit{}").format(with_unit(document, study, row.attribute))
+    place = pointer("effects", effect)
+    ends = [
+        level(document, study, row.attribute, value, f"{place}/{key}")
+        for value, key in ((row.origin, "from"), (row.to, "to"))
+    ]
+    return Markup("from {} to {}{}").format(*ends, with_unit(document, study, row.attribute))
+
+
+def _needs(document: Document, index: int, row: EffectEntry, alone: bool) -> Markup:
+    entry = document.results.verdicts[index]
+    if entry.margin is None:
+        return Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome)
+    if entry.subjects_needed is None:
+        place = pointer("effects", entry.effect or 0, "reason")
+        why = Markup(" ({})").format(document.text(place)) if row.reason else ""
+        return Markup("how many subjects could tell is not known{}").format(why)
+    needed = document.counted(pointer("verdicts", index, "subjects_needed"), "subject")
+    if not alone and _common_margin(document, "cannot tell"):
+        return Markup("needs about {}").format(needed)
+    return Markup("needs about {} to tell {} from none").format(needed, _margin(document, index))
+
+
+def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
+    return next(study for study in document.results.studies if study.name == row.study)
+
+
+def interaction_sentence(document: Document, index: int) -> Markup:
+    """One interaction in words: the rates at the ends of one attribute, at either end of the other."""
+    found = document.results.found_interactions[index]
+    row = document.results.interactions[found.interaction]
+    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    place = pointer("interactions", found.interaction)
+    words = measured(document, document.results.studies[study], row.outcome, row.unit, place)
+    cells = _corners(document.results, row) if row.order == 2 else {}
+    names = Markup(" × ").join(spaced(name) for name in row.attributes).capitalize()
+    if not cells:
+        text = Markup("<b>{}</b>, {}: together they differ by {} from the sum of their parts.")
+        return text.format(names, words, _amount(document, index, found, row))
+    text = Markup("<b>{}</b>, {}: {}; {}. The gaps differ by {}.")
+    return text.format(names, words, *_sides(document, study, row, cells), _amount(document, index, found, row))
+
+
+def _corners(results: Results, row: ComparedEntry) -> dict[tuple[int, int], int]:
+    """Indices of the rates at the four corners, by end of either attribute; empty where one has none."""
+    wanted = {
+        (first, second): {row.attributes[0]: _end(row, 0, first), row.attributes[1]: _end(row, 1, second)}
+        for first in (0, 1)
+        for second in (0, 1)
+    }
+    found: dict[tuple[int, int], int] = {}
+    for place, rate in enumerate(results.rates):
+        if (rate.study, rate.target, rate.outcome) == (row.study, row.target, row.outcome) and rate.order == 2:
+            found |= {corner: place for corner, cell in wanted.items() if rate.cell == cell and rate.rate is not None}
+    return found if len(found) == 4 else {}
+
+
+def _end(row: ComparedEntry, attribute: int, end: int) -> float:
+    return (row.origins, row.to)[end][attribute]
+
+
+def _sides(document: Document, study: int, row: ComparedEntry, cells: dict[tuple[int, int], int]) -> list[Markup]:
+    """At either end of the attribute that sets the scene, the rates at both ends of the other; the larger gap first."""
+    value = {corner: document.results.rates[place].rate or 0.0 for corner, place in cells.items()}
+    gaps = {(scene, end): _gap(value, scene, end) for scene in (0, 1) for end in (0, 1)}
+    scene, first = max(gaps, key=lambda key: abs(gaps[key]))
+    order = (1, 0) if gaps[scene, first] > 0 else (0, 1)  # the higher rate first, and the same order on either side
+    return [_side(document, study, row, cells, (scene, end), order) for end in (first, 1 - first)]
+
+
+def _corner(scene: int, end: int, other: int) -> tuple[int, int]:
+    """The corner where the attribute that sets the scene is at `end` and the other attribute at `other`."""
+    return (end, other) if scene == 0 else (other, end)
+
+
+def _gap(value: dict[tuple[int, int], float], scene: int, end: int) -> float:
+    return value[_corner(scene, end, 1)] - value[_corner(scene, end, 0)]
+
+
+def _side(
+    document: Document,
+    study: int,
+    row: ComparedEntry,
+    cells: dict[tuple[int, int], int],
+    at: tuple[int, int],
+    order: tuple[int, int],
+) -> Markup:
+    scene, end = at
+    other, style = 1 - scene, rate_style(row.unit)
+    sign = " %" if style == "percent" else ""
+    places = [pointer("rates", cells[_corner(scene, end, side)], "rate") for side in order]
+    names = [level(document, study, row.attributes[other], _end(row, other, side), "") for side in order]
+    return Markup("with {} {}, {}{} at {} {} against {}{} at {}").format(
+        spaced(row.attributes[scene]),
+        level(document, study, row.attributes[scene], _end(row, scene, end), ""),
+        document.number(places[0], style), sign, spaced(row.attributes[other]), names[0],
+        document.number(places[1], style), sign, names[1],
+    )  # fmt: skip
+
+
+def _amount(document: Document, index: int, found: FoundInteraction, row: ComparedEntry) -> Markup:
+    style = effect_style(row.unit)
+    place, decimals = pointer("found_interactions", index), decimals_for(found.low, found.high)
+    size = document.number(pointer("interactions", found.interaction, "estimate"), style, decimals, signed=True)
+    points = " points" if style == "points" else ""
+    if found.low is None or found.high is None:
+        return Markup("{}{}").format(size, points)
+    low, high = (document.number(f"{place}/{end}", style, decimals) for end in ("low", "high"))
+    p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
+    return Markup("{}{} (adjusted p {}; {} % interval {} to {})").format(
+        size, points, p, document.level(f"{place}/confidence"), low, high
+    )
+
+
+def with_texts(results: Results) -> Results:
+    """The results with every verdict and every found interaction in words."""
+    document = Document(results)
+    verdicts = [
+        entry.model_copy(update={"text": _plain(sentence(document, index, alone=True))})
+        for index, entry in enumerate(results.verdicts)
+    ]
+    found = [
+        entry.model_copy(update={"text": _plain(interaction_sentence(document, index))})
+        for index, entry in enumerate(results.found_interactions)
+    ]
+    return results.model_copy(update={"verdicts": verdicts, "found_interactions": found})
+
+
+def _plain(sentence_: Markup) -> str:
+    return sentence_.striptags()

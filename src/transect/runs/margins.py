@@ -1,0 +1,94 @@
+"""The margins of equivalence: differences up to a margin count as no difference that matters.
+
+DIR/margins.json   margins by outcome, "" for all rates, in a run or a folder of studies; changes no image and no answer
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput, UnknownName
+from transect.runs.folder import write_json
+from transect.runs.json_records import read_json
+
+FILE: Final = "margins.json"
+DEFAULT: Final = 0.02
+"""The margin of a rate where the user states none: two percentage points."""
+_RATES: Final = ""
+_EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
+
+
+def parse(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
+    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit).
+
+    Raises BadInput for another syntax, a margin that is not above 0, an outcome named twice; UnknownName for an outcome
+    that is not counted.
+
+    >>> parse(["0.03", "score=0.1"], ["answer", "score"])
+    {'': 0.03, 'score': 0.1}
+    """
+    margins: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if name in margins:
+            raise BadInput(f"--margin {text}: expected one margin for {name or 'all rates'}, got two; leave one out")
+        if name and name not in outcomes:
+            raise UnknownName("outcome", name, sorted(outcomes), hint="--margin takes outcomes that are counted")
+        margins[name] = _number(text, value)
+    return margins
+
+
+def _number(text: str, value: str) -> float:
+    try:
+        margin = float(value)
+    except ValueError:
+        raise BadInput(f"--margin {text!r}: expected a number or OUTCOME=NUMBER; {_EXAMPLE}") from None
+    if not (math.isfinite(margin) and margin > 0):
+        raise BadInput(f"--margin {text}: expected a difference above 0, got {margin:g}; {_EXAMPLE}")
+    return margin
+
+
+def listed(margin: float | str | Sequence[str]) -> tuple[str, ...]:
+    """The texts of a setting that is one number, one text or several texts.
+
+    >>> listed(0.02), listed("miss=0.01"), listed(())
+    (('0.02',), ('miss=0.01',), ())
+    """
+    if isinstance(margin, str):
+        return (margin,)
+    return (repr(margin),) if isinstance(margin, int | float) else tuple(margin)
+
+
+def margin_of(margins: Mapping[str, float], outcome: str, unit: str) -> float:
+    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own.
+
+    >>> margin_of({}, "miss", "proportion"), margin_of({}, "score", "score")
+    (0.02, nan)
+    """
+    if outcome in margins:
+        return margins[outcome]
+    return margins.get(_RATES, DEFAULT) if unit == "proportion" else math.nan
+
+
+def write(folder: Path, margins: Mapping[str, float]) -> None:
+    """Store the margins in a run folder, so that a later report uses them too; none delete the file."""
+    path = folder / FILE
+    if margins:
+        write_json(path, dict(margins), indent=None)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def read(folder: Path) -> dict[str, float]:
+    """The margins stored in a run folder. Raises BadInput for a file that holds none."""
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    stored = read_json(path, "margins by outcome", "delete it, or give --margin again")
+    try:
+        return {str(name): _number(str(value), str(value)) for name, value in dict(stored).items()}
+    except (TypeError, ValueError, BadInput):
+        raise BadInput(f"{path}: expected margins by outcome; delete it, or give --margin again") from None

@@ -1,0 +1,147 @@
+"""Verdicts of whole audits of planted targets: what is found, what is none, what cannot be told, and what must be checked."""
+
+import json
+import math
+
+import auditing
+import numpy as np
+import pytest
+from commands import run_here
+from report_reader import parse, text_of
+
+import transect
+from transect.analysis.warnings import CONSTANT
+from transect.errors import BadInput, UnknownName
+from transect.runs import margins
+from transect.runs.report_settings import ReportSettings
+
+
+def bright(pixels):
+    """The mean of the pixels, which skin tone changes in every subject."""
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+
+def coin(pixels):
+    """Yes to half of the pictures, by a hash of their pixels."""
+    return np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0)
+
+
+def always(pixels):
+    return np.full(len(pixels), 0.9)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("verdicts") / "run"
+    auditing.audit([bright, coin], vary={"skin_tone": (1, 10), "glasses": None}, subjects=40, image_size=32, out=out)
+    return out
+
+
+def verdicts(result):
+    return {(row["target"].split(":")[-1], row["outcome"], row["attribute"]): row for row in result.results["verdicts"]}
+
+
+def test_a_planted_difference_is_found_and_leads(run):
+    result = transect.open_run(run)
+    found = verdicts(result)["bright", "score", "skin_tone"]
+    assert found["verdict"] == "found"
+    effect = result.results["effects"][found["effect"]]
+    assert effect["p_adjusted"] <= 0.05
+    assert (effect["attribute"], effect["outcome"]) == ("skin_tone", "score")
+    assert "the mean score of bright by" in found["text"]
+    assert [row["verdict"] for row in result.results["verdicts"]] == sorted(
+        [row["verdict"] for row in result.results["verdicts"]],
+        key=["found", "cannot tell", "no difference", "not estimable"].index,
+    )
+
+
+def test_what_a_coin_says_cannot_be_told_from_two_points_with_forty_subjects(run):
+    row = verdicts(transect.open_run(run))["coin", "answer", "skin_tone"]
+    assert (row["verdict"], row["margin"]) == ("cannot tell", 0.02)
+    # a subject's difference averages two pairs of fair coins: variance 1/4; (3.29 * 0.5 / 0.02)² = 6,765 or more
+    assert 6_700 <= row["subjects_needed"] <= 30_000
+
+
+def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
+    result = transect.report(run, settings=ReportSettings(margin=["answer=0.4"]), quiet=True)
+    row = verdicts(result)["coin", "answer", "skin_tone"]
+    assert row["verdict"] == "no difference"
+    assert -0.4 < row["low"] < row["high"] < 0.4
+    assert row["subjects_needed"] is None
+    assert json.loads((run / margins.FILE).read_text()) == {"answer": 0.4}
+    again = transect.report(run, quiet=True)
+    assert verdicts(again)["coin", "answer", "skin_tone"]["margin"] == 0.4
+    score = verdicts(again)["coin", "score", "skin_tone"]
+    assert (score["verdict"], score["margin"]) == ("cannot tell", None)
+    assert "state the smallest difference that matters (--margin score=…)" in score["text"]
+    (run / margins.FILE).unlink()
+
+
+def test_the_page_begins_with_the_verdicts_and_folds_the_rest(run):
+    page = parse(transect.report(run, quiet=True).page.read_text())
+    parts = [section for section in page.find("body").iter("section") if section.get("id")]
+    assert parts[0].get("id") == "summary"
+    assert text_of(next(parts[0].iter("h3"))).endswith("Differences found")
+    top = [section for section in page.find("body").find(".//main") if section.tag == "section"]
+    assert all(section[0].tag == "details" and section[0].get("open") is None for section in top[1:])
+
+
+def test_the_terminal_prints_the_verdicts_first(run):
+    printed = run_here("report", str(run)).stdout.splitlines()
+    assert printed[0].startswith("▲ ")
+    results = transect.open_run(run).results
+    verdicts_in_all = len(results["verdicts"]) + len(results["found_interactions"])
+    assert sum(line[:1] in "▲?=–✓" for line in printed if line.strip()) == min(verdicts_in_all, 10)
+
+
+@pytest.mark.parametrize(
+    ("margin", "error", "message"),
+    [("0", BadInput, "expected a difference above 0"), ("miss=0.02", UnknownName, "miss")],
+)
+def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, error, message):
+    before = (run / "results.json").read_bytes()
+    with pytest.raises(error, match=message):
+        transect.report(run, settings=ReportSettings(margin=margin), quiet=True)
+    assert (run / "results.json").read_bytes() == before
+    assert not (run / margins.FILE).exists()
+
+
+def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
+    result = auditing.audit(coin, images=300, compare=["glasses"], image_size=32, margin="0.3", out=tmp_path / "run")
+    row = verdicts(result)["coin", "answer", "glasses"]
+    effect = result.results["effects"][row["effect"]]
+    assert row["verdict"] == "no difference"
+    assert effect["low"] < row["low"] < row["high"] < effect["high"]  # 90 % inside 95 %
+    assert "groups compared differ by" in row["text"]
+    narrow = transect.report(tmp_path / "run", settings=ReportSettings(margin="0.02"), quiet=True)
+    assert verdicts(narrow)["coin", "answer", "glasses"]["subjects_needed"] > 300
+
+
+def test_what_must_be_checked_is_said(tmp_path, run):
+    assert transect.open_run(run).results["warnings"] == []
+    result = auditing.audit(
+        [always, coin], vary={"glasses": None}, truth="glasses", subjects=30, image_size=32, out=tmp_path / "run"
+    )
+    lines = result.results["warnings"]
+    assert CONSTANT == 0.99
+    for target, words in (
+        ("always", "the answer is yes for 60 of 60 images; check --preprocess, --output, --threshold and --task."),
+        ("always", "no score changes within any of 30 subjects"),
+        ("coin", "the answers hardly follow the truth"),
+        ("always", "no effect of glasses on the answer was found, although the truth is about it"),
+    ):
+        assert [line for line in lines if f"{target}: {words}" in line], (words, lines)
+    text = text_of(parse(result.page.read_text()))
+    assert "Check first." in text
+    checks = [row for row in result.results["verdicts"] if row["check"]]
+    assert {(row["attribute"], row["outcome"]) for row in checks} == {("glasses", "answer")}
+    assert result.results["verdicts"][-1]["check"]
+
+
+def test_an_always_right_answer_is_no_fault(tmp_path):
+    """All images show glasses, and the target always says so."""
+    result = auditing.audit(
+        always, vary={"skin_tone": (1, 10)}, truth="age>=18", subjects=30, image_size=32, out=tmp_path / "run"
+    )
+    assert not [line for line in result.results["warnings"] if "the answer is yes" in line]
+    assert math.isfinite(result.results["effects"][0]["estimate"])

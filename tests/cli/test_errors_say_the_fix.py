@@ -1,0 +1,108 @@
+"""Errors that used to name a library, a number of the system or a wrong remedy: plain words, and what to do."""
+
+import os
+import socket
+
+import pytest
+from commands import refused, refused_here, run_here
+
+from transect.annotation.server.app import check_address
+from transect.cli.app import COMMANDS, app
+from transect.cli.interruptions import KEEP
+from transect.errors import BadInput
+
+AUDIT = ("audit", "audited:brightness", "--vary", "glasses", "--size", "32")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--subjects", "abc"), "Invalid value for '--subjects': expected a whole number, got 'abc'"),
+        (("--timeout", "soon"), "Invalid value for '--timeout': expected a number, got 'soon'"),
+        (("--batch", "0"), "--batch: expected a batch of at least 1 image, got 0; change it"),
+        (("--timeout", "0"), "--timeout: expected a finite number of seconds above 0, got 0; change it"),
+        (("--max-failures", "5"), "--max-failures: expected a share from 0 to 1, got 5; 0.05 is 5 %"),
+    ],
+)
+def test_values_of_options(arguments, message):
+    assert refused(*AUDIT, *arguments) == message
+
+
+def test_a_number_out_of_an_options_range():
+    told = refused("annotate", "serve", "run", "--port", "99999")
+    assert told == "Invalid value for '--port': expected 65535 or less, got '99999'"
+
+
+def test_a_file_in_the_place_of_a_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    told = refused_here(*AUDIT, "--out", str(tmp_path / "file"))
+    assert told == f"cannot write {tmp_path / 'file'}: there is a file of that name; choose another folder"
+
+
+def test_an_error_of_the_system_that_nobody_caught_is_one_line(monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, os.strerror(13), "a/secret.csv")
+
+    monkeypatch.setattr("transect.jobs.audit.run.audit", denied)
+    assert refused(*AUDIT) == "a/secret.csv: you have no permission; check the path and your permissions"
+
+
+@pytest.mark.parametrize(
+    ("words", "job", "message"),
+    [
+        (AUDIT, "transect.jobs.audit.run.audit", "interrupted; finished parts are kept: rerun the command to resume"),
+        (("report", "run"), "transect.jobs.report.run.report", "interrupted; the run is as it was: rerun the command to write the report"),
+        (("plan", "--effect", "0.1", "--base", "0.1"), "transect.jobs.plan.run.plan", "interrupted; nothing is kept of an unfinished plan: rerun the command to start again"),
+    ],
+)  # fmt: skip
+def test_an_interruption_says_what_is_kept(words, job, message, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, stop)
+    assert refused(*words, code=130) == message
+
+
+def test_commands_that_keep_parts_exist():
+    names = {command.__name__ for command in COMMANDS} | {group.name or group.typer_instance.info.name for group in app.registered_groups}  # fmt: skip
+    assert set(KEEP) <= names
+
+
+def test_a_port_in_use_is_said_with_the_ways_out():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(BadInput) as error:
+            check_address("127.0.0.1", port)
+    assert str(error.value) == (
+        f"--port {port}: expected a free port, found another program on it (an earlier serve?): stop that, or choose "
+        "another --port; --port 0 takes any free one"
+    )
+
+
+def test_addresses_that_are_not_of_this_machine(monkeypatch):
+    with pytest.raises(BadInput, match=r"--host 192.0.2.1: expected an address of this machine, got that of another"):
+        check_address("192.0.2.1", 8000)  # RFC 5737: of documentation alone
+
+    def unknown(*_, **__):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(BadInput, match="--host nowhere: expected a name or address of this machine"):
+        check_address("nowhere", 8000)
+
+
+def test_shares_of_levels_that_were_not_shown_name_them(tmp_path):
+    out = ("--out", str(tmp_path / "run"))
+    run_here(
+        "audit", "audited:brightness", "--vary", "age=20,60", "--size", "32", "--subjects", "3", "--no-control", *out
+    )
+    for content, message in {
+        "age,share\n40,0.5\n20,0.5\n": "shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with --vary age=20,40,60",
+        "age,share\n40,0\n20,1\n": "",
+    }.items():
+        (tmp_path / "shares.csv").write_text(content)
+        done = run_here("report", str(tmp_path / "run"), "--shares", str(tmp_path / "shares.csv"))
+        assert (done.returncode, message) == ((2 if message else 0), message)
+        assert message in done.stderr

@@ -1,0 +1,172 @@
+"""`transect targets check` of local models: the image as the model gets it, ten answers, and what to do about none."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import page_files
+import pytest
+from commands import refused_here, run_here
+from PIL import Image
+
+from transect.records import Predictions, Task
+from transect.targets import as_target
+from transect.targets.look import model_input
+
+MODELS = """
+from transect.records import Predictions, Task
+from transect.targets import as_target
+import numpy as np
+
+def brightness(pixels):
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+def constant(pixels):
+    return np.full(len(pixels), 0.75)
+
+def refuses(pixels):
+    raise ValueError("no license")
+
+class Silent:
+    name, task = "silent", Task.REGRESSION
+    def predict(self, images):
+        return Predictions(self.task, images.pixels.mean(axis=(1, 2, 3))[:, None], ("",) * len(images))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "checked_models.py").write_text(MODELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def red(size=10):
+    """Red at full, green and blue at 51 of 255."""
+    pixels = np.full((size, size, 3), 51, np.uint8)
+    pixels[..., 0] = 255
+    return pixels
+
+
+def target(**preprocess):
+    return as_target(lambda inputs: np.zeros(len(inputs)), name="model", preprocess=preprocess)
+
+
+def test_what_the_model_gets_is_made_visible_again():
+    """Blue first, to -1..1, less 0.5 and divided by 2: 51 of 255 is -0.6, then -0.55; 255 is 1, then 0.25."""
+    found = model_input(target(channel_order="BGR", range=[-1, 1], mean=0.5, std=2, size=[4, 6]), red())
+    assert found.numbers == "float32 [1, 3, 4, 6], values -0.55 to 0.25, mean -0.283, by channel -0.55 -0.55 0.25"
+    assert found.picture.shape == (4, 6, 3)
+    assert (found.picture == red()[:4, :6]).all()
+
+
+def test_gray_crops_and_layout_show():
+    """The middle half of an image whose edge is white, as gray: .299 x 255 + .701 x 51 = 112."""
+    pixels = red(8)
+    pixels[:2] = pixels[-2:] = pixels[:, :2] = pixels[:, -2:] = 255
+    found = model_input(target(channel_order="gray", crop=0.5, layout="NHWC"), pixels)
+    assert found.picture.tolist() == [[112] * 4] * 4
+    assert found.numbers.startswith("float32 [1, 4, 4, 1], values 0.439 to 0.439")
+
+
+def test_pixels_that_are_passed_on_are_the_picture():
+    found = model_input(as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="f"), red())
+    assert (found.picture == red()).all()
+    assert found.numbers == "uint8 [1, 10, 10, 3], values 51 to 255, mean 119, by channel 255 51 51"
+
+
+@pytest.mark.isolated
+def test_a_model_in_a_process_of_its_own_is_shown_too(folder):
+    page_files.onnx_model("my.onnx")
+    Image.fromarray(red(40)).save("red.png")
+    done = run_here("targets", "check", "my.onnx", "--image", "red.png", "--picture", "seen.png", "--json")
+    facts = json.loads(done.stdout)
+    assert (facts["picture"], facts["no_picture"], facts["assumed"]) == ("seen.png", "", ["channel_order", "range"])
+    with Image.open("seen.png") as picture:
+        assert (np.asarray(picture) == red(40)).all()
+    assert facts["answers"] == [{"image": "1", "answer": "no, score 0.4667, yes from 0.5", "failure": ""}]
+
+
+def test_ten_faces_are_asked_about_and_the_picture_is_written(folder):
+    done = run_here("targets", "check", "checked_models:brightness")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if "yes from 0.5" in line] == [
+        str(number) for number in range(1, 11)
+    ]
+    with Image.open("model-input.png") as picture:
+        assert picture.size == (256, 256)
+
+
+def test_other_faces_have_other_answers():
+    first, other = (json.loads(run_here("targets", "check", "checked_models:brightness", "--json", "--seed", seed).stdout) for seed in ("0", "3"))  # fmt: skip
+    assert [each["answer"] for each in first["answers"]][3:] == [each["answer"] for each in other["answers"]][:7]
+    assert len({each["answer"] for each in first["answers"]}) > 5
+
+
+def test_a_target_that_does_not_say_how_it_reads_images(folder):
+    done = run_here("targets", "check", "checked_models:Silent")
+    assert "none: the target does not say how it reads images" in done.stdout
+    assert not Path("model-input.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("constant", "the same answer to 10 different faces; check --preprocess, --output and --task"),
+        ("refuses", "no answer to any image: raised ValueError: no license; check --task, --output and --preprocess"),
+    ],
+)
+def test_what_is_wrong_is_said(name, message):
+    done = run_here("targets", "check", f"checked_models:{name}")
+    assert done.returncode == 2
+    assert done.stderr.strip() == f"transect: checked_models:{name}: {message}"
+    assert "preprocessing" in done.stdout  # what was seen stands above
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "words"),
+    [
+        ("multiclass", [[0.1, 0.7, 0.2]], "b 0.700, c 0.200, a 0.100"),
+        ("multilabel", [[0.1, 0.7, 0.2]], "b 0.700, c 0.200, a 0.100"),
+        ("regression", [[31.25]], "31.25"),
+        ("embedding", [[3.0, 4.0]], "2 numbers, length 5"),
+        ("binary", [[0.25]], "no, score 0.25, yes from 0.5"),
+    ],
+)
+def test_answers_in_words(task, answer, words):
+    from transect.cli.target_check import _answer
+
+    labels = ("a", "b", "c") if task.startswith("multi") else ()
+    answers = Predictions(Task(task), np.array(answer), ("",), None, labels)
+    assert _answer(target(), answers, 0) == words
+
+
+def test_of_a_detector_the_boxes_are_counted():
+    done = run_here("targets", "check", "opencv:haarcascade_frontalface_default", "--json")
+    assert {each["answer"] for each in json.loads(done.stdout)["answers"]} == {"1 box"}
+
+
+def test_options_do_not_go_with_a_file_that_holds_them():
+    told = refused_here("targets", "check", "acme.toml", "--task", "binary")
+    assert told == "acme.toml holds every setting of its target: expected no task option"
+
+
+def test_a_target_that_counts_calls_is_asked_once(monkeypatch):
+    asked = []
+
+    class Paid:
+        name, task, metered = "paid", Task.REGRESSION, True
+
+        def predict(self, images):
+            asked.append(len(images))
+            return Predictions(self.task, np.ones((len(images), 1)), ("",) * len(images))
+
+    monkeypatch.setattr("transect.targets.resolve", lambda spec, **options: Paid())
+    run_here("targets", "check", "paid")
+    assert asked == [1]
+
+
+def test_a_picture_that_is_none_is_refused():
+    Path("text.png").write_text("no picture")
+    assert "text.png" in refused_here("targets", "check", "checked_models:brightness", "--image", "text.png")

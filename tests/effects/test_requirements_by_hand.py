@@ -1,0 +1,118 @@
+"""Bounds of requirements against formulas and slow readings of their definition."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from transect.effects.intervals import paired_score_interval
+from transect.effects.requirements import (
+    Bound,
+    group_rates,
+    increase,
+    sizes_beyond_baseline,
+    sizes_of_differences,
+    status,
+    subjects_needed,
+)
+from transect.effects.samples import Measure
+
+MISS = Measure("t", "miss", "proportion", True)
+NAN = math.nan
+
+
+def test_met_needs_every_quantity_below_and_violated_one_above():
+    low, wide, high = Bound(0.0, -1.0, 0.01, 9), Bound(0.0, -1.0, 0.03, 9), Bound(0.05, 0.03, 0.07, 9)
+    assert status([low], 0.02) == "met"
+    assert status([low, wide], 0.02) == "not shown"
+    assert status([low, wide, high], 0.02) == "violated"
+    assert status([low], 0.01) == "not shown"  # exactly at the limit
+    assert status([Bound(NAN, NAN, NAN, 0)], 0.02) == "not shown"
+    assert status([], 0.02) == "not shown"
+
+
+def test_the_subjects_needed_follow_the_root():
+    # the upper end is 3 above the estimate, and the limit 1: nine times the subjects
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10)], 1.0) == 90
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10), Bound(0.0, 0.0, 4.0, 10)], 1.0) == 160
+    assert subjects_needed([Bound(1.0, 0.0, 3.0, 10)], 1.0) is None
+    assert subjects_needed([Bound(0.0, 0.0, NAN, 10)], 1.0) is None
+    assert subjects_needed([], 1.0) is None
+
+
+def test_the_size_of_a_difference_is_bounded_from_both_sides():
+    """Of 200 subjects twelve lose and three gain: the size is .045; its upper end is that of the wider side."""
+    y = np.zeros((200, 2))
+    y[:12, 0] = 1
+    y[12:15, 1] = 1
+    (bound,) = sizes_of_differences(y, 0, MISS)
+    low, high = (float(end) for end in paired_score_interval(3, 12, 200, confidence=0.9))
+    assert bound.estimate == pytest.approx(9 / 200)
+    assert bound.upper == pytest.approx(max(high, -low))
+    strict = [float(end) for end in paired_score_interval(3, 12, 200, confidence=0.95)]
+    assert bound.lower == pytest.approx(max(strict[0], -strict[1]))
+    assert bound.n_subjects == 200
+
+
+def test_every_pair_of_three_levels_is_judged():
+    y = np.zeros((300, 3))
+    y[:30, 1] = 1
+    bounds = sizes_of_differences(y, 0, MISS)
+    assert [round(bound.estimate, 3) for bound in bounds] == [0.1, 0.0, 0.1]
+    assert status(bounds, 0.05) == "violated"
+    assert status(sizes_of_differences(y[:, [0, 2]], 0, MISS), 0.05) == "met"
+
+
+def test_a_group_is_bounded_by_clopper_and_pearson():
+    """Two groups of 60 subjects with one image each; three of the first fail."""
+    counts, successes = np.zeros((2, 120, 2))
+    counts[:60, 0] = counts[60:, 1] = 1
+    successes[:3, 0] = 1
+    first, second = group_rates(successes, counts)
+    assert first.upper == pytest.approx(beta.ppf(0.95, 4, 57))
+    assert first.lower == pytest.approx(beta.ppf(0.025, 3, 58))  # 5 % shared by two groups
+    assert second.upper == pytest.approx(1 - 0.05 ** (1 / 60))
+    assert (first.n_subjects, second.n_subjects) == (60, 60)
+
+
+def test_a_group_without_images_is_not_known():
+    (bound,) = group_rates(np.zeros((5, 1)), np.zeros((5, 1)))
+    assert math.isnan(bound.estimate)
+    assert status([bound], 0.9) == "not shown"
+
+
+def test_an_increase_is_paired_by_subject():
+    """Subjects differ much; each misses in one more of ten cells than before."""
+    rng = np.random.default_rng(3)
+    before = (rng.random((200, 10)) < rng.random((200, 1)) * 0.8).astype(float)
+    after = before.copy()
+    after[np.arange(200), before.argmin(axis=1)] = 1
+    (bound,) = increase(after, before, MISS)
+    assert bound.estimate == pytest.approx((after - before).mean())
+    assert 0.08 < bound.lower < bound.estimate < bound.upper < 0.13
+    (same,) = increase(before, before, MISS)
+    assert same.estimate == 0
+    assert status([same], 0.02) == "met"
+
+
+@pytest.mark.parametrize(
+    ("now", "then"), [((0.0, 0.2), (0.2, 0.0)), ((0.2, 0.0), (0.2, 0.0)), ((0.0, 0.2), (0.0, 0.2))]
+)
+def test_a_gap_of_the_same_size_is_no_worse_whatever_its_sign(now, then):
+    """The size of the gap stays .2, though it may turn round."""
+    rng = np.random.default_rng(5)
+    y, before = ((rng.random((3000, 2)) < rates).astype(float) for rates in (now, then))
+    (bound,) = sizes_beyond_baseline(y, before, 0, MISS)
+    assert abs(bound.estimate) < 0.03
+    assert bound.lower < 0 < bound.upper
+    assert status([bound], 0.1) == "met"
+
+
+def test_a_larger_gap_is_worse_and_a_smaller_one_is_not():
+    rng = np.random.default_rng(6)
+    small, large = ((rng.random((2000, 2)) < rates).astype(float) for rates in ((0.1, 0.12), (0.1, 0.4)))
+    (worse,) = sizes_beyond_baseline(large, small, 0, MISS)
+    assert 0.2 < worse.lower < worse.estimate < worse.upper < 0.36
+    (better,) = sizes_beyond_baseline(small, large, 0, MISS)
+    assert better.upper < -0.2

@@ -1,0 +1,149 @@
+"""`transect init`: five questions, or their options, and a commented file that an audit runs as it is."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from commands import refused_here, run_here
+from typer.testing import CliRunner
+
+import transect
+from transect.cli.app import app
+from transect.errors import BadInput
+from transect.jobs.audit import init_command
+from transect.jobs.audit.config import read_request
+from transect.jobs.audit.presets import NAMES
+
+MODELS = """
+import numpy as np
+from transect.targets import as_target
+
+def embed(pixels):
+    return pixels[:, ::8, ::8].reshape(len(pixels), -1) / 255.0
+
+embedding = as_target(embed, name="embedding", task="embedding")
+
+def brightness(pixels):
+    return pixels.mean(axis=(1, 2, 3)) / 255
+"""
+CASCADE = "opencv:haarcascade_frontalface_default"
+TARGETS = {
+    "face-detector": CASCADE,
+    "face-attribute": "init_models:brightness",
+    "face-recognition": "init_models:embedding",
+    "classifier": "init_models:brightness",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "init_models.py").write_text(MODELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """What is typed is what somebody at a terminal types."""
+    monkeypatch.setattr(init_command, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    return lambda *lines, words=(): CliRunner().invoke(
+        app, ["init", *words], input="".join(f"{each}\n" for each in lines)
+    )
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_the_file_is_run_as_it_is(preset, folder):
+    done = run_here("init", "--target", TARGETS[preset], "--preset", preset)
+    assert re.fullmatch(
+        r"study.toml: ([\d,]+) images, \1 calls; run it: transect audit --config study.toml\n", done.stdout
+    )
+    assert read_request("study.toml").preset == preset
+    done = run_here(
+        "audit", "--config", "study.toml", "--subjects", "1", "--size", "32", "--no-control", "--max-failures", "1"
+    )
+    if preset == "face-recognition":  # its rate needs subjects, and says how many
+        assert "--false-match-rate 0.01 needs at least 100 comparisons" in done.stderr
+        done = run_here("audit", "--config", "study.toml", "--subjects", "2", "--size", "32", "--no-control", "--false-match-rate", ".5")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / tomllib.loads((folder / "study.toml").read_text())["run"]["out"] / "report.html").exists()
+
+
+def test_by_default_the_preset_is_that_of_the_targets_task():
+    for preset, target in TARGETS.items():
+        if preset != "classifier":
+            transect.init("study.toml", target, overwrite=True)
+            assert read_request("study.toml").preset == preset
+
+
+def test_each_line_that_is_commented_out_is_a_setting():
+    transect.init("study.toml", CASCADE)
+    text = Path("study.toml").read_text()
+    assert len(re.findall(r"^# \w+ = ", text, re.M)) >= 6
+    Path("study.toml").write_text(re.sub(r"^# (?=\w+ = )", "", text, flags=re.M))
+    assert read_request("study.toml").model.labels == ("no", "yes")
+
+
+def test_options_are_the_answers():
+    words = ("--vary", "glasses", "--vary", "age=20,60", "--truth", "smile>0.5", "--subjects", "7", "--json")
+    done = run_here("init", "mine.toml", "--target", "init_models:brightness", *words)
+    request = read_request("mine.toml")
+    assert (request.vary, request.truth, request.subjects) == (("glasses", "age=20,60"), ("smile>0.5",), 7)
+    assert json.loads(done.stdout)["images"] == 2 * 2 * 7 + 2 * 7  # and two levels of the negative control
+
+
+def test_no_truth_is_stated_as_none():
+    run_here("init", "--target", CASCADE, "--truth", "none")
+    assert read_request("study.toml").truth == ()
+
+
+def test_a_file_is_never_replaced_without_being_told(folder):
+    (folder / "study.toml").write_text("mine")
+    told = refused_here("init", "--target", CASCADE)
+    assert told == "study.toml: expected a new file, found one; choose another name, or replace it with --overwrite"
+    assert (folder / "study.toml").read_text() == "mine"
+    assert run_here("init", "--target", CASCADE, "--overwrite").returncode == 0
+    assert read_request("study.toml").targets == (CASCADE,)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "--target: expected it, since there is no terminal to ask at; give it"),
+        (("--target", CASCADE, "--preset", "classifier"), "--preset classifier: expected a target of task binary"),
+        (("--target", CASCADE, "--vary", "skin_tone=1-10"), "did you mean skin_tone=1:10:3"),
+        (("--target", CASCADE, "--vary", "gender"), "there is none, since attributes are what onlookers see"),
+        (("--target", CASCADE, "--truth", "smile>"), "truth 'smile>': expected an attribute"),
+        (("--target", CASCADE, "--subjects", "0"), "subjects: expected a whole number of 1 or more, got '0'"),
+        (("--target", "nowhere.onnx"), "model file nowhere.onnx: expected a file, found none"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_written(words, message, folder):
+    assert message in refused_here("init", *words)
+    assert not (folder / "study.toml").exists()
+
+
+def test_five_questions_and_each_wrong_answer_is_asked_again(terminal):
+    done = terminal(
+        "opencv:haarcascade_smil", CASCADE, "face-finder", "", "skin_tone=1-10", "glasses age=20,60", "face>", "face", "many", "6",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert re.findall(r"(\d)/5 ", done.stderr) == list("1122334455")
+    for reason in ("did you mean opencv:haarcascade_smile", "unknown preset", "did you mean skin_tone=1:10:3", "truth 'face>'", "expected a whole number of 1 or more, got 'many'"):  # fmt: skip
+        assert reason in done.stderr
+    request = read_request("study.toml")
+    assert (request.preset, request.vary, request.subjects) == ("face-detector", ("glasses", "age=20,60"), 6)
+
+
+def test_answers_that_are_given_are_not_asked_for(terminal):
+    done = terminal("", "", "", words=("--target", CASCADE, "--subjects", "5"))
+    assert re.findall(r"(\d)/5 ", done.stderr) == list("234")
+    assert read_request("study.toml").subjects == 5
+
+
+def test_texts_are_quoted_as_toml_has_them():
+    with pytest.raises(BadInput):  # no such module; its name is text all the same
+        transect.init("study.toml", 'a"b\x7f:c')

@@ -1,0 +1,110 @@
+"""Presets: files that ship and fit, budgets said first, other options that override them, targets that do not fit."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import refused_here, run_here
+
+import transect
+from transect.errors import BadInput, UnknownName
+from transect.jobs.audit import presets
+from transect.jobs.audit.config import read_request
+from transect.jobs.audit.request import AuditRequest, places
+from transect.records import Task
+from transect.targets import as_target
+
+HALF = {
+    "face-detector": as_target(lambda p: [np.array([[0, 0, 9, 9, 0.9]])] * len(p), name="half", task="detection"),
+    "face-attribute": as_target(lambda p: p.mean(axis=(1, 2, 3)) / 255, name="half"),
+    "face-recognition": as_target(lambda p: p[:, ::8, ::8].reshape(len(p), -1) / 255.0, name="half", task="embedding"),
+    "classifier": as_target(lambda p: p.mean(axis=(1, 2, 3)) / 255, name="half"),
+}
+"""A model of the kind that each preset is for."""
+IMAGES = {"face-detector": 1800, "face-attribute": 1800, "face-recognition": 960, "classifier": 2400}
+"""3 x 3 x 2 x 100, 3 x 3 x 2 x 100, 2 x 2 x 2 x 2 x 60, 3 x 2 x 4 x 100."""
+
+
+def test_the_names_are_the_files():
+    folder = presets.resources.files("transect.jobs.audit.presets")
+    assert {path.name for path in folder.iterdir() if path.name.endswith(".toml")} == {
+        f"{name}.toml" for name in presets.NAMES
+    }
+    assert set(HALF) == set(IMAGES) == set(presets.NAMES)
+
+
+@pytest.mark.parametrize("name", presets.NAMES)
+class TestEach:
+    def test_the_file_is_one_of_settings(self, name, tmp_path):
+        """The part below [settings] is accepted as a study file, and says the same."""
+        text = presets.resources.files("transect.jobs.audit.presets").joinpath(f"{name}.toml").read_text()
+        (tmp_path / "study.toml").write_text(
+            f'preset = "{name}"\n' + text.split("[settings]")[1].replace("[settings.", "[")
+        )
+        assert read_request(tmp_path / "study.toml") == transect.audit_preset(name) != AuditRequest(preset=name)
+
+    def test_it_fits_its_target_and_costs_what_it_says(self, name):
+        """The images of the study, and at most a fifth more for the negative control."""
+        images = transect.audit_cost(HALF[name], transect.audit_preset(name, control=False)).numbers.images
+        assert images == IMAGES[name]
+        assert images < transect.audit_cost(HALF[name], transect.audit_preset(name)).numbers.images <= 1.2 * images
+
+    def test_the_budget_is_said_first_and_the_audit_runs(self, name, tmp_path, capsys):
+        more = {"false_match_rate": 0.5} if name == "face-recognition" else {}
+        request = transect.audit_preset(name, subjects=2, image_size=32, control=False, **more)
+        result = transect.audit(HALF[name], request, out=tmp_path / "run")
+        lines = capsys.readouterr().err.splitlines()
+        images = IMAGES[name] // transect.audit_preset(name).subjects * 2
+        assert lines[0] == f"preset {name}: {presets.preset(name).meaning}"
+        assert lines[1].startswith(f"budget: {images} images, {images} calls; fewer with")
+        assert {effect.n_subjects for effect in result.effects if np.isfinite(effect.estimate)} == {2}
+
+    def test_a_target_of_another_task_is_refused_with_the_fix(self, name):
+        other = HALF["classifier" if name in ("face-detector", "face-recognition") else "face-detector"]
+        with pytest.raises(BadInput) as error:
+            transect.audit_cost(other, transect.audit_preset(name))
+        expected = f"--preset {name}: expected a target of task"
+        assert str(error.value).startswith(expected)
+        assert f"got the {other.task} of half; {presets.preset(name).otherwise}" in str(error.value)
+
+
+def test_what_is_stated_overrides_the_preset_even_where_it_is_the_default():
+    asked = transect.audit_preset("face-recognition", subjects=100, vary=["glasses"], within=[])
+    assert (asked.subjects, asked.vary, asked.verification.within) == (100, ("glasses",), ())
+    assert asked.verification.false_match_rate == 0.01
+
+
+def test_on_the_command_line_and_in_a_file(tmp_path):
+    (tmp_path / "study.toml").write_text('preset = "face-detector"\nsubjects = 4\n')
+    words = ("--config", str(tmp_path / "study.toml"), "--no-control", "--dry-run", "--json")
+    done = run_here("audit", "opencv:haarcascade_frontalface_default", *words)
+    assert json.loads(done.stdout)["images"] == 18 * 4
+    done = run_here("audit", "opencv:haarcascade_frontalface_default", *words, "--vary", "glasses", "--subjects", "3")
+    assert json.loads(done.stdout)["images"] == 2 * 3
+
+
+def test_observed_images_replace_what_a_preset_varies():
+    request = transect.audit_preset("face-detector", images=9)
+    assert request.vary == ()
+    assert transect.audit_cost(HALF["face-detector"], request).numbers.images == 9
+
+
+def test_without_a_truth_it_says_that_errors_are_not_counted(tmp_path, capsys):
+    for truth, said in ((), True), (("smile>0.5",), False):
+        request = transect.audit_preset("face-attribute", subjects=1, vary=["glasses"], truth=truth, image_size=32)
+        transect.audit(HALF["face-attribute"], request, out=tmp_path / f"{said}")
+        assert ("without --truth" in capsys.readouterr().err) is said
+
+
+def test_names_that_there_are_not():
+    with pytest.raises(UnknownName, match="unknown preset 'face-detecter': did you mean face-detector"):
+        transect.audit_preset("face-detecter")
+    assert "unknown preset 'x': expected face-detector, face-attribute" in refused_here("audit", "x", "--preset", "x")
+    with pytest.raises(UnknownName, match="unknown setting of an audit 'subject'"):
+        transect.audit_preset("classifier", subject=3)
+
+
+def test_every_setting_of_a_preset_is_one_and_every_task_has_a_preset():
+    found = [presets.preset(name) for name in presets.NAMES]
+    assert {setting for each in found for setting in each.settings} <= set(places())
+    assert {task for each in found for task in each.tasks} == set(Task)

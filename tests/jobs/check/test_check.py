@@ -1,0 +1,219 @@
+"""Requirements on whole runs: an audit, observed images, a recognition benchmark and a leakage analysis; and outputs."""
+
+import json
+import shutil
+from xml.etree import ElementTree
+
+import auditing
+import numpy as np
+import pytest
+from commands import refused_here, run_here
+
+import transect
+from transect import Requirement
+from transect.errors import BadInput, UnknownName
+
+
+def blind(pixels):
+    """Yes to one picture in ten, by a hash of its pixels: nothing that is set matters."""
+    return (np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0) < 0.1) * 0.9
+
+
+def bright(pixels):
+    """Yes to the brighter half of the pictures, which skin tone decides."""
+    return np.clip(pixels.mean(axis=(1, 2, 3)) / 255, 0, 1)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("check")
+    settings = {"vary": {"skin_tone": (1, 10), "glasses": None}, "truth": "face", "subjects": 40, "image_size": 32}
+    settings |= {"outcomes": ["answer", "miss", "score"], "control": False}
+    auditing.audit([blind, bright], out=folder / "run", **settings)
+    shutil.copytree(folder / "run", folder / "same")
+    auditing.audit([blind, bright], out=folder / "other", **{**settings, "seed": 1})
+    return folder
+
+
+def only(result):
+    (row,) = result.numbers.requirements
+    return row
+
+
+def test_a_blind_model_meets_a_wide_margin_and_does_not_show_a_narrow_one(runs):
+    about = {"attribute": "skin_tone", "outcome": "answer", "target": "blind"}
+    met = only(transect.check(runs / "run", Requirement(**about, margin=0.3)))
+    assert met.status == "met"
+    assert met.upper < 0.3
+    assert met.n_subjects == 40
+    narrow = only(transect.check(runs / "run", Requirement(**about, margin=0.01)))
+    assert narrow.status == "not shown"
+    assert narrow.subjects_needed is None or narrow.subjects_needed > 40
+
+
+def test_a_model_that_sees_skin_tone_violates_a_margin_on_its_score(runs):
+    result = transect.check(
+        runs / "run", Requirement(attribute="skin_tone", outcome="score", target="bright", margin=0.001)
+    )
+    assert (only(result).status, result.numbers.status, result.exit_code) == ("violated", "violated", 1)
+    assert json.loads((runs / "run" / "checks.json").read_text())["status"] == "violated"
+
+
+def test_every_target_is_judged_where_none_is_named(runs):
+    result = transect.check(runs / "run", Requirement(attribute="glasses", outcome="answer", margin=0.5))
+    assert [row.target for row in result.numbers.requirements] == ["blind", "bright"]
+
+
+def test_rates_by_group_are_counted_on_images(runs):
+    """Blind says yes to few, so that it misses most faces: every group's miss rate is far above .5 and below 1."""
+    target = "blind"
+    by = {"outcome": "miss", "target": target, "by": ["skin_tone", "glasses"]}
+    high = only(transect.check(runs / "run", Requirement(**by, max_rate=0.5)))
+    assert high.status == "violated"
+    spec = transect.open_run(runs / "run")
+    answers = spec.predictions.filter(np.array([name == target for name in spec.predictions["target"].to_pylist()]))
+    missed = 1 - (np.array([row[0] for row in answers["scores"].to_pylist()]) >= 0.5)
+    groups = missed.reshape(40, 4).mean(axis=0)  # the cells are the four groups, in the order of the grid
+    assert high.estimate in groups
+    yes = only(transect.check(runs / "run", Requirement(outcome="answer", target=target, by=["glasses"], max_rate=0.5)))
+    assert yes.status == "met"
+
+
+def test_no_worse_than_a_baseline_on_the_same_images(runs):
+    about = {"outcome": "miss", "target": "blind", "margin": 0.15}
+    same = only(transect.check(runs / "run", Requirement(**about, no_worse_than=runs / "same")))
+    assert (same.status, same.estimate) == ("met", 0.0)
+    gap = Requirement(**about, attribute="skin_tone", no_worse_than=runs / "same")
+    assert only(transect.check(runs / "run", gap)).estimate == 0.0
+    with pytest.raises(BadInput, match="no_worse_than: expected a run on the same images.*rerun it with the same"):
+        transect.check(runs / "run", Requirement(**about, no_worse_than=runs / "other"))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "error", "message"),
+    [
+        (Requirement(attribute="hats", margin=0.1), UnknownName, "hats"),
+        (Requirement(attribute="glasses", outcome="mis", margin=0.1), UnknownName, "mis"),
+        (Requirement(attribute="glasses", target="none", margin=0.1), UnknownName, "none"),
+        (Requirement(attribute="glasses", study="none", margin=0.1), BadInput, "expected a study with glasses"),
+        (Requirement(outcome="score", max_rate=0.1, by=["glasses"]), BadInput, "expected an outcome of yes or no"),
+        (Requirement(max_fnmr_ratio=2.0), BadInput, "expected the folder of a recognition benchmark, got an audit"),
+        (Requirement(leakage_delta_max=2.0), BadInput, "expected the folder of a leakage analysis, got an audit"),
+        (Requirement(attribute="glasses", margin=-1.0), BadInput, "expected a number above 0"),
+    ],
+)
+def test_a_requirement_that_does_not_fit_the_run_is_refused(runs, requirement, error, message):
+    with pytest.raises(error, match=message) as caught:
+        transect.check(runs / "run", requirement)
+    assert "\n" not in str(caught.value)
+
+
+def test_observed_images_are_judged_by_the_groups_compared(tmp_path):
+    auditing.audit(blind, images=300, compare=["glasses"], image_size=32, truth="face", out=tmp_path / "run")
+    wide = only(transect.check(tmp_path / "run", Requirement(attribute="glasses", outcome="miss", margin=0.3)))
+    assert wide.status == "met"
+    rate = only(transect.check(tmp_path / "run", Requirement(outcome="miss", by=["glasses"], max_rate=0.5)))
+    assert rate.status == "violated"
+
+
+def test_a_recognition_benchmark_is_judged_by_its_largest_ratio(tmp_path):
+    ratios = [{"group": name, "ratio": r, "low": low, "high": high} for name, r, low, high in (
+        ("a", 0.8, 0.5, 1.3), ("b", 1.25, 0.8, 1.9),
+    )]  # fmt: skip
+    numbers = {
+        "embeddings": "faces.npy",
+        "samples": {"all": {
+            "groups": [{"group": "a", "identities": 40}, {"group": "b", "identities": 50}],
+            "differentials": [
+                {"rate": "fmr", "threshold": 0.6, "ratios": ratios, "reason": ""},
+                {"rate": "fnmr", "threshold": 0.6, "ratios": ratios, "reason": ""},
+            ],
+        }},
+    }  # fmt: skip
+    (tmp_path / "recognition.json").write_text(json.dumps(numbers))
+    row = only(transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0)))
+    assert (row.status, row.target, row.n_subjects) == ("met", "faces.npy", 50)
+    assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=1.5))).status == "not shown"
+    assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=0.7))).status == "violated"
+    numbers["samples"]["all"]["differentials"][1] |= {"ratios": [], "reason": "a rate of 0"}
+    (tmp_path / "recognition.json").write_text(json.dumps(numbers))
+    unknown = only(transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0)))
+    assert unknown.status == "not shown"
+    assert "a rate of 0" in unknown.text
+    (tmp_path / "recognition.json").write_text("{}")
+    with pytest.raises(BadInput, match="expected the numbers of that job"):
+        transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0))
+
+
+def test_a_leakage_analysis_is_judged_by_its_amplification(tmp_path):
+    figure = {"estimate": 1.2, "low": 0.1, "high": 2.3, "n": 500}
+    (tmp_path / "leakage.json").write_text(json.dumps({"amplification": figure, "model": "captioner"}))
+    for limit, said in ((3.0, "met"), (2.0, "not shown"), (0.05, "violated")):
+        assert only(transect.check(tmp_path, Requirement(leakage_delta_max=limit))).status == said
+    with pytest.raises(BadInput, match="expected a requirement that leakage.json can show"):
+        transect.check(tmp_path, Requirement(attribute="glasses", margin=0.1))
+    (tmp_path / "leakage.json").write_text(json.dumps({"amplification": None, "model": ""}))
+    with pytest.raises(BadInput, match="expected an analysis with predictions, got one without"):
+        transect.check(tmp_path, Requirement(leakage_delta_max=3.0))
+
+
+REQUIRE = """
+[[require]]
+name = "a <wide> | margin"
+attribute = "glasses"
+outcome = "answer"
+target = "blind"
+margin = 0.5
+[[require]]
+attribute = "skin_tone"
+outcome = "score"
+target = "bright"
+margin = 0.001
+"""
+
+
+def test_the_command_writes_what_other_programs_read(runs, tmp_path, monkeypatch):
+    step = tmp_path / "step.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    (tmp_path / "r.toml").write_text(REQUIRE)
+    files = [f"--{name}={tmp_path / name}" for name in ("junit", "summary", "badge")]
+    done = run_here("check", str(runs / "run"), "--requirements", str(tmp_path / "r.toml"), *files)
+    assert done.returncode == 1
+    assert done.stdout.startswith("2 requirements: 1 met, 1 violated\n")
+    suite = ElementTree.parse(tmp_path / "junit").getroot()[0]
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors")} == {
+        "tests": "2", "failures": "1", "errors": "0",
+    }  # fmt: skip
+    assert [case.get("name") for case in suite] == [
+        "a <wide> | margin",
+        "skin_tone: no difference in score above 0.001",
+    ]
+    assert [[child.tag for child in case] for case in suite] == [["system-out"], ["failure"]]
+    table = (tmp_path / "summary").read_text()
+    assert "### Bias requirements: violated" in table
+    assert "a &lt;wide&gt; &#124; margin" in table
+    assert step.read_text() == table
+    badge = ElementTree.parse(tmp_path / "badge").getroot()
+    assert badge.get("aria-label") == "bias: violated"
+
+
+def test_exit_codes_tell_violated_from_not_shown(runs, tmp_path):
+    path = tmp_path / "r.toml"
+    for margin, code in ((0.5, 0), (0.000001, 4)):
+        path.write_text(f'[[require]]\nattribute="glasses"\noutcome="answer"\ntarget="blind"\nmargin={margin}\n')
+        assert run_here("check", str(runs / "run"), "--requirements", str(path)).returncode == code
+    refused_here("check", str(runs / "run"), "--requirements", str(tmp_path / "none.toml"))
+
+
+def test_an_audit_with_check_judges_its_own_run(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'targets = ["test_check:blind"]\nvary = ["glasses"]\nsubjects = 30\ntruth = "face"\n'
+        f'[world]\nimage_size = 32\n[run]\nout = "{tmp_path / "run"}"\n[model]\nisolate = false\n'
+        '[[require]]\nattribute = "glasses"\nmargin = 0.6\n'
+    )
+    done = run_here("audit", "--config", str(study), "--check")
+    assert done.returncode == 0, done.stderr
+    assert "1 requirement: 1 met" in done.stdout
+    assert (tmp_path / "run" / "checks.json").is_file()
+    refused_here("audit", "test_check:blind", "--vary", "glasses", "--check")

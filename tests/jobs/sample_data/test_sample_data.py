@@ -1,0 +1,121 @@
+"""Sample data: rendered, said to be so, the same each time, and read by the commands of its own README."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from commands import printed, refused_here, run_here
+from PIL import Image
+
+import transect
+from transect.datasets import open_dataset
+from transect.errors import BadInput
+
+PEOPLE = 60
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "sample"
+    return transect.sample_data(folder, people=PEOPLE, quiet=True), folder
+
+
+def files_of(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def column(folder, file, name):
+    return pq.read_table(folder / file)[name].to_pylist()
+
+
+def test_the_same_seed_gives_the_same_files_and_another_gives_others(made, tmp_path):
+    _, folder = made
+    transect.sample_data(tmp_path / "again", people=PEOPLE, quiet=True)
+    transect.sample_data(tmp_path / "other", people=PEOPLE, seed=5, quiet=True)
+    again, other = files_of(tmp_path / "again"), files_of(tmp_path / "other")
+    assert files_of(folder) == again
+    assert again.keys() == other.keys()
+    assert all(again[name] != other[name] for name in again)
+
+
+def test_every_file_is_listed_and_the_readme_says_that_nothing_is_a_photograph(made):
+    result, folder = made
+    listed = {each.name.rstrip("/"): each.rows for each in result.numbers.files}
+    assert set(listed) | {"README.md"} == {path.name for path in folder.iterdir()}
+    for name, rows in listed.items():
+        place = folder / name
+        if place.is_dir():
+            assert len(list(place.glob("*.png"))) == rows
+        else:
+            assert rows == (len(np.load(place)) if name.endswith(".npy") else pq.read_metadata(place).num_rows)
+    text = (folder / "README.md").read_text()
+    assert "These are no photographs." in text
+    assert all(f"`{name}" in text for name in listed)
+    assert "$" not in text
+    assert result.headline() == f"60 rendered people in {folder}: see README.md there"
+
+
+def test_labels_are_those_of_the_pictures_and_errors_those_of_the_predictions(made):
+    _, folder = made
+    faces = open_dataset(f"folder:{folder / 'faces'}")
+    smile = np.array(column(folder, "people.parquet", "smile"))
+    assert (faces.column("smile") == (smile > 0.5)).all()
+    assert column(folder, "labels.parquet", "smile") == (smile > 0.5).astype(int).tolist()
+    assert column(folder, "labels.parquet", "face") == column(folder, "people.parquet", "face")
+    says = np.array(column(folder, "predictions.parquet", "score_smile")) >= 0.5
+    assert column(folder, "people.parquet", "error") == (says != (smile > 0.5)).astype(float).tolist()
+    with Image.open(folder / column(folder, "people.parquet", "picture")[3]) as picture:
+        assert (np.asarray(picture) == faces.pixels([3])[0]).all()
+
+
+def test_features_are_standardized_and_in_the_order_of_the_table(made):
+    _, folder = made
+    features = np.load(folder / "features.npy")
+    np.testing.assert_allclose(features.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(features.std(axis=0), 1, atol=1e-4)
+    age = np.array(column(folder, "people.parquet", "age"))
+    np.testing.assert_allclose(features[:, 0], (age - age.mean()) / age.std(), atol=1e-3)
+
+
+def test_three_pictures_of_each_person_have_one_skin_and_half_of_the_people_a_dark_one(made):
+    _, folder = made
+    rows = pq.read_table(folder / "recognition.parquet").to_pylist()
+    by_person = {person: [row for row in rows if row["person"] == person] for person in {row["person"] for row in rows}}
+    assert {len(shots) for shots in by_person.values()} == {3}
+    assert all(len({shot["skin_tone"] for shot in shots}) == 1 for shots in by_person.values())
+    assert all(len({shot["yaw"] for shot in shots}) == 3 for shots in by_person.values())
+    assert sum(shots[0]["skin"] == "dark" for shots in by_person.values()) == PEOPLE // 10 // 2
+    assert all((row["skin_tone"] > 5.5) == (row["skin"] == "dark") for row in rows)
+
+
+def test_the_commands_of_the_readme_run(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(shutil.copytree(made[1], tmp_path / "copy"))
+    (block,) = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text(), re.S)
+    for line in block.splitlines():
+        more = ["--rounds", "1", "--permutations", "2", "--no-curve"] if "leakage" in line else []
+        assert printed(*shlex.split(line)[1:], *more)
+    assert Path("pairs.parquet").exists()
+    assert {"matching", "leakage", "runs"} <= {path.name for path in Path().iterdir()}
+
+
+def test_what_is_there_is_never_replaced(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    told = refused_here("sample-data", str(tmp_path))
+    assert told == f"{tmp_path}: expected a new or empty folder, found something in it; choose another"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(BadInput, match="expected a new or empty folder"):
+        transect.sample_data(tmp_path / "mine.txt", people=40, quiet=True)
+    with pytest.raises(BadInput, match="--people: expected 40 or more, got 39; give more"):
+        transect.sample_data(tmp_path / "new", people=39)
+
+
+def test_the_command_lists_the_files_and_the_page_shows_faces(tmp_path, made):
+    done = run_here("sample-data", str(tmp_path / "sample"), "--people", "40", "--json")
+    assert '"recognized": 4' in done.stdout
+    page = made[0].report(tmp_path / "page").read_text()
+    assert "nobody is on these pictures" in page
+    assert "data:image/png" in page

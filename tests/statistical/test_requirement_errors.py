@@ -1,0 +1,90 @@
+"""How often does a model pass that is at the limit? By simulated runs, for each kind of requirement."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from transect.effects.equivalence_planning import plan_equivalence
+from transect.effects.requirements import group_rates, increase, sizes_beyond_baseline, sizes_of_differences, status
+from transect.effects.samples import Measure
+
+MISS = Measure("t", "miss", "proportion", True)
+TABLES = 400
+ALLOWED = 0.05 + 2 * np.sqrt(0.05 * 0.95 / TABLES)
+
+
+def outcomes(rng, subjects, rates, cells=1):
+    """Yes or no [n, levels, cells]; half of the subjects never say yes, so that images of a person are alike."""
+    prone = rng.random((subjects, 1, 1)) < 0.5
+    return ((rng.random((subjects, len(rates), cells)) < 2 * np.array(rates)[:, None]) & prone).astype(float)
+
+
+def share(said, judge):
+    return np.mean([judge() == said for _ in range(TABLES)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("subjects", "rates", "cells"), [
+    (150, (0.05, 0.10), 1), (600, (0.02, 0.07), 1), (400, (0.10, 0.10, 0.15), 3), (60, (0.30, 0.25), 2),
+])  # fmt: skip
+def test_a_difference_at_the_margin_passes_and_fails_in_at_most_five_per_cent(subjects, rates, cells):
+    rng = np.random.default_rng([subjects, cells])
+    said = [status(sizes_of_differences(outcomes(rng, subjects, rates, cells), 0, MISS), 0.05) for _ in range(TABLES)]
+    assert np.mean([each == "met" for each in said]) <= ALLOWED
+    assert np.mean([each == "violated" for each in said]) <= ALLOWED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("subjects", "rates", "cells"), [
+    (150, (0.05, 0.02), 1), (400, (0.05, 0.05, 0.01), 4), (60, (0.2, 0.1), 1),
+])  # fmt: skip
+def test_a_group_at_the_largest_rate_passes_and_fails_in_at_most_five_per_cent(subjects, rates, cells):
+    rng = np.random.default_rng([subjects, 2])
+
+    def judge():
+        y = outcomes(rng, subjects, rates, cells)
+        return status(group_rates(y.sum(axis=2), np.full(y.shape[:2], float(cells))), max(rates))
+
+    said = [judge() for _ in range(TABLES)]
+    assert np.mean([each == "met" for each in said]) <= ALLOWED
+    assert np.mean([each == "violated" for each in said]) <= ALLOWED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_gap_that_is_larger_by_the_margin_passes_in_at_most_five_per_cent(turned):
+    """The baseline's gap is .05 and the model's .10, to the same side or to the other."""
+    rng = np.random.default_rng([8, turned])
+
+    def judge():
+        before = outcomes(rng, 300, (0.10, 0.05) if turned else (0.05, 0.10), 2)
+        now = outcomes(rng, 300, (0.05, 0.15), 2)
+        return status(sizes_beyond_baseline(now, before, 0, MISS), 0.05)
+
+    assert share("met", judge) <= ALLOWED
+
+
+@pytest.mark.slow
+def test_a_rate_that_is_larger_by_the_margin_passes_in_at_most_five_per_cent():
+    rng = np.random.default_rng(9)
+
+    def judge():
+        before, now = outcomes(rng, 300, (0.05,), 4), outcomes(rng, 300, (0.08,), 4)
+        return status(increase(now, before, MISS), 0.03)
+
+    assert share("met", judge) <= ALLOWED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("base", "cells", "margin"), [(0.05, 1, 0.04), (0.2, 3, 0.05), (0.01, 1, 0.03)])
+def test_the_planned_subjects_pass_where_nothing_differs(base, cells, margin):
+    """Subjects share a normal factor with correlation .5, as the plan assumes; the power is 90 %."""
+    rng = np.random.default_rng([10, cells])
+    subjects = plan_equivalence(margin, base, cells=cells).subjects
+
+    def judge():
+        factor = rng.standard_normal((subjects, 1, 1)) * np.sqrt(0.5)
+        y = factor + rng.standard_normal((subjects, 2, cells)) * np.sqrt(0.5) <= ndtri(base)
+        return status(sizes_of_differences(y.astype(float), 0, MISS), margin)
+
+    assert share("met", judge) >= 0.9 - 2 * np.sqrt(0.09 / TABLES)
