@@ -122,3 +122,12 @@ def test_files_of_one_name_go_by_their_folders(folder):
         np.save(folder / place / "near.npy", np.load(folder / "near.npy"))
     made = json.loads(printed(*asked(folder, "--k", "1", "--json", features=("one/near", "two/near"))))
     assert [row["distance"] for row in made["distances"][:2]] == ["one/near", "two/near"]
+
+
+def test_the_page_names_the_distance_that_keeps_most(folder):
+    """By `near` the nearest differ by 6 years on average (as on the terminal); the page says so first."""
+    printed(*asked(folder, "--identity", "who", "--k", "1", "--report", str(folder / "page")))
+    text = (folder / "page" / "neighbours.html").read_text()
+    first = text[text.index('class="answer"') : text.index('id="errors"')]
+    assert "<b>age</b> differs least by <b>near</b>: 6 ± 4" in first
+    assert "Images at random differ by" in first

@@ -30,7 +30,11 @@ def results_of(run: Path) -> dict[str, Any]:
         ) from None
     if not isinstance(content, dict):
         raise BadInput(f"{path}: expected the results of an audit as a JSON object, got {type(content).__name__}")
-    read(content)
+    try:
+        read(content)
+    except BadInput as failure:
+        again = f"of another version? write them again: transect report {path.parent}"
+        raise BadInput(f"{path}: {failure}; {again}") from None
     return content
 
 

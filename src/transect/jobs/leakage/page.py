@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
+from transect.jobs.leakage.adding import adds
 from transect.jobs.leakage.side_by_side_page import side_by_side
 from transect.reports import builder
 from transect.reports.blocks import (
@@ -112,6 +113,7 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             doc.interval("/amplification", signed=True),
             from_chance.format(*named),
         )
+        yield escape(adds(doc.value("/amplification/low"), doc.value("/amplification/high")))
     yield from _differences(doc)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup
 
 from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
@@ -24,13 +27,40 @@ def page_of(result: NeighboursResult) -> Page:
     headings, rows = result.rows()
     remarks = [Paragraph(f"{note[0].upper()}{note[1:]}.", "note") for note in notes(result)]
     parts = (
-        summary(Answer((result.headline(),)), *remarks),
+        summary(Answer(answers(result), (result.headline(), _CHANCE)), *remarks),
         Part("errors", "Errors by distance", (TextTable("Errors by distance", headings, rows),)),
         Part("nearest", "Nearest images by each distance", tuple(_examples(result))),
         Part("sources", "Source", (Bullets([result.numbers.source]),)),
     )
     question = "Which distance keeps each attribute and the identity among the nearest images?"
     return Page("What nearest images share", parts, question=question)
+
+
+_CHANCE: Final = (
+    "± is one standard error: where two numbers differ by less than about three of these, it may be chance."
+)
+MOST: Final = 6
+"""Attributes that the answer names; the table has all."""
+
+
+def answers(result: NeighboursResult) -> list[Markup]:
+    """For each attribute the distance whose nearest images differ least in it, and what images at random differ by."""
+    (*distances, chance), (_, texts) = result.numbers.distances, result.rows()
+    sentences = []
+    for place, attribute in enumerate(distances[0].attributes[:MOST]):
+        errors = [row.attributes[place].error for row in distances]
+        known = [number for number, error in enumerate(errors) if math.isfinite(error)]
+        if not known:
+            sentences.append(Markup("<b>{}</b>: not estimable by any distance.").format(attribute.attribute))
+            continue
+        best = min(known, key=lambda number: errors[number])
+        unit = " %" if attribute.unit == "proportion" else ""
+        words = Markup("<b>{}</b> differs least by <b>{}</b>: {}{}. {} differ by {}{}.")
+        name, least, random = distances[best].distance, texts[best][place + 1], texts[-1][place + 1]
+        others = chance.distance[0].upper() + chance.distance[1:]
+        sentences.append(words.format(attribute.attribute, name, least, unit, others, random, unit))
+    left = len(distances[0].attributes) - MOST
+    return sentences + ([Markup("{} more in the table.").format(left)] if left > 0 else [])
 
 
 def _examples(result: NeighboursResult) -> Iterator[Block]:
