@@ -12,7 +12,7 @@ import transect
 
 PICTURE = Path(__file__).parent / "images" / "view.jpg"
 CHROMIUM = "/usr/bin/chromium"
-QUERY = "run=face&where.light_level=-6&sort=effect%3Askin_tone"
+QUERY = "run=face&where.light_level=-6&sort=effect%3Askin_tone&down=1"
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
             tab.wait_for_load_state("networkidle")
             tab.screenshot(path=drawn)
             browser.close()
-        Image.open(drawn).convert("RGB").save(PICTURE, quality=72, optimize=True)
+        Image.open(drawn).convert("RGB").save(PICTURE, quality=62, optimize=True)
 
 
 if __name__ == "__main__":

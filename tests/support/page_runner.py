@@ -234,9 +234,12 @@ class Reader:
         self.stack.callback(process.stdout.close)
         self.stack.callback(process.wait)
         self.stack.callback(process.kill)
-        first = process.stdout.readline()
-        assert "http://" in first, first + process.stdout.read()
-        return first
+        said: list[str] = []
+        for line in iter(process.stdout.readline, ""):  # stages come before the address
+            said.append(line)
+            if "http://" in line:
+                return line
+        raise AssertionError("".join(said))
 
 
 def with_options(words: list[str], added: list[str]) -> list[str]:

@@ -118,7 +118,7 @@ function controls() {
   const now = sides(parameters);
   const forget = after => { for (const key of ["left", "right", "beside"]) after.delete(key); };
   const target = question(parameters).get("target");
-  const others = now.by === "run" ? about.runs.find(run => run.name === now.right)?.targets || [] : about.targets.map(one => one.name);
+  const others = [...new Set(about.runs.filter(run => now.by === "run" ? run.name === now.right : run.levels[now.by]).flatMap(run => run.targets))];
   const beside = others.includes(parameters.get("beside")) ? parameters.get("beside") : others.includes(target) ? target : others[0];
   at("controls").replaceChildren(element("div", { className: "row" },
     filters.chooser("by", "Compare", [...found.keys()].map(key => [key, key === "run" ? "two runs" : wordsOf(key)]), now.by, forget),
