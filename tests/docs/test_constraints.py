@@ -13,7 +13,7 @@ EXTRAS = {name: lines for name, lines in PROJECT["optional-dependencies"].items(
 DIRECT = [
     Requirement(line) for line in [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]
 ]
-UNTESTED = {"faiss-cpu", "mlflow-skinny", "resvg-py", "timm", "wandb"}
+UNTESTED = {"faiss-cpu", "timm"}
 
 
 def normal(name):

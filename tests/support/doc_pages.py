@@ -27,8 +27,7 @@ def smile_model() -> None:
     files.onnx_model("smile.onnx")
 
 
-SERVICES = "needs its library, which tests do not install; tests/jobs/export/test_tracking.py, where it is there"
-PIXELS = "needs resvg, which tests do not install; tests/jobs/export/test_exporting.py, where it is there"
+WARNS = "its library warns of its own parts; tests/jobs/export/test_tracking.py reads back what is logged"
 
 PAGES = {
     "README.md": Page(
@@ -36,11 +35,7 @@ PAGES = {
     ),
     "examples/face_api/README.md": Page({"npm": NODE}),
     "docs/how-to/export-results.md": Page(
-        {
-            "transect export runs/smile --to figures": PIXELS,
-            "transect export runs/smile --to mlflow": SERVICES,
-            "transect export runs/smile --to wandb": SERVICES,
-        },
+        {"transect export runs/smile --to mlflow": WARNS, "transect export runs/smile --to wandb": WARNS},
         small={"--subjects": 8},
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
