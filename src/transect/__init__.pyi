@@ -28,6 +28,7 @@ from .jobs.invert.sweep import invert_sweep as invert_sweep
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
+from .jobs.list_runs.run import list_runs as list_runs
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
 from .jobs.mitigate.run import mitigate as mitigate

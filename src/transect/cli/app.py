@@ -34,6 +34,7 @@ from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
+from transect.jobs.list_runs.command import runs
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
@@ -62,6 +63,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     init,
     audit,
     report,
+    runs,
     view,
     check,
     export,

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, cast, get_args
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from transect.texts import words_of
 
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w\-. /]+")
 _LONGEST: Final = 250
+_Mode = Literal["online", "offline", "disabled", "shared"]
 _FILES: Final = ("results.json", "report.html", "effects.parquet")
 
 
@@ -110,10 +111,9 @@ def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Pa
     except ImportError:
         raise MissingExtra("wandb", "an export to Weights & Biases") from None
     out.mkdir(parents=True, exist_ok=True)
-    mode = os.environ.get("WANDB_MODE", "offline")
     quiet = wandb.Settings(silent=True, console="off")
     try:
-        logged = wandb.init(project=project, dir=str(out), mode=mode, config=settings(results), settings=quiet)
+        logged = wandb.init(project=project, dir=str(out), mode=_mode(), config=settings(results), settings=quiet)
         logged.name = results["title"][:_LONGEST]
         logged.summary.update(metrics(results))
         logged.log({name: wandb.Table(columns=table.column_names, data=_rows(table)) for name, table in tables.items()})
@@ -127,6 +127,14 @@ def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Pa
         raise BadInput(f"Weights & Biases refused: expected a run that starts, got: {words_of(failure)}") from None
     folder = Path(place).parent
     return f"offline run in {folder}; upload it with: wandb sync {folder}" if mode == "offline" else f"run in {folder}"
+
+
+def _mode() -> _Mode:
+    """How Weights & Biases logs: offline, unless its own variable says otherwise. Raises BadInput for another word."""
+    mode = os.environ.get("WANDB_MODE", "offline")
+    if mode not in get_args(_Mode):
+        raise BadInput(f"WANDB_MODE: expected one of {', '.join(get_args(_Mode))}, got {mode!r}; change or unset it")
+    return cast("_Mode", mode)
 
 
 def _rows(table: pa.Table) -> Sequence[Sequence[object]]:

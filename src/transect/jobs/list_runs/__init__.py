@@ -1,0 +1,1 @@
+"""Which runs are in a folder, and what did each find?"""

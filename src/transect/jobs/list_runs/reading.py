@@ -1,0 +1,169 @@
+"""What one folder says about its run: the job, the models, the question, and what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect.errors import TransectError
+from transect.runs.folder import FinishedRun, slug
+from transect.runs.json_records import read_json
+from transect.runs.locks import STUDIES
+from transect.runs.overwriting import is_run
+from transect.runs.spec import RunSpec
+from transect.runs.wording import counted, spaced
+from transect.texts import one_line, words_of
+
+DEEPEST: Final = 4
+"""Folders below the one that is listed that are looked into."""
+_LARGEST_PAGE: Final = 1 << 19
+"""Bytes of a page that are read: its first screen."""
+_OURS: Final = re.compile(r'<meta name="generator" content="Transect [^"]*">')
+_ADVICE: Final = "write it again: transect report"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run. date: when its results were written, in UTC; "" where it has none yet. verdict: what was found."""
+
+    folder: str
+    job: str
+    targets: tuple[str, ...]
+    question: str
+    verdict: str
+    date: str
+
+
+def runs_below(folder: Path, depth: int = DEEPEST) -> Iterator[RunRow]:
+    """The runs in a folder and in those below it, without looking into a run; links are not followed."""
+    try:
+        if is_run(folder):
+            yield _audit(folder)
+            return
+        yield from _pages(folder)
+        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return
+    for path in below if depth else ():
+        if not path.name.startswith("."):
+            yield from runs_below(path, depth - 1)
+
+
+def _audit(folder: Path) -> RunRow:
+    places = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
+    try:
+        runs = [FinishedRun(place) for place in places if (place / "run.json").is_file()]
+        specs = [run.spec for run in runs]
+    except TransectError as error:
+        return RunRow(str(folder), "audit", (), "", one_line(f"cannot be read: {words_of(error)}"), "")
+    targets = tuple(dict.fromkeys(target.name for spec in specs for target in spec.targets))
+    question = "; ".join(dict.fromkeys(_question(spec) for spec in specs))
+    results = folder / "results.json"
+    if not results.is_file():
+        return RunRow(str(folder), "audit", targets, question, _progress(runs), "")
+    return RunRow(str(folder), "audit", targets, question, _verdict(folder), _date(results))
+
+
+def _question(spec: RunSpec) -> str:
+    names = ", ".join(spaced(attribute.name) for attribute in spec.attributes)
+    kind = "varied" if spec.design.levels else "observed"
+    return f"{names} {kind}, {counted(spec.design.subjects, 'subject')}"
+
+
+def _progress(runs: list[FinishedRun]) -> str:
+    """How much of a run without results is done."""
+    done = wanted = 0
+    for run in runs:
+        for target in run.spec.targets:
+            wanted += run.spec.parts
+            done += run.finished_parts(f"predictions/{slug(target.name)}", run.spec.parts)
+    if done < wanted:
+        return f"not finished: {done} of {counted(wanted, 'part')}; rerun the command to resume"
+    return "no report; write it: transect report"
+
+
+def _verdict(folder: Path) -> str:
+    try:
+        results = read_json(folder / "results.json", "the results of an audit", _ADVICE)
+        verdicts = [row["verdict"] for row in results["verdicts"] if not row["check"]]
+        found = [str(row["text"]) for row in results["verdicts"] if row["verdict"] == "found" and not row["check"]]
+        interactions = [str(row["text"]) for row in results["found_interactions"]]
+        warnings = len(results["warnings"])
+    except (TransectError, KeyError, TypeError) as error:
+        return one_line(f"results cannot be read: {words_of(error)}")
+    counts = [len(found) + len(interactions), verdicts.count("cannot tell"), verdicts.count("no difference")]
+    words = [f"{n} {word}" for n, word in zip(counts, ("found", "cannot tell", "no difference"), strict=True) if n]
+    told = [", ".join(words) or "nothing estimable", *(text.rstrip(".") for text in (found or interactions)[:1])]
+    told += [counted(warnings, "warning")] if warnings else []
+    return one_line(". ".join([*told, *_requirements(folder)]))
+
+
+def _requirements(folder: Path) -> list[str]:
+    """The status of the requirements that were checked, where there are any."""
+    path = folder / "checks.json"
+    if not path.is_file():
+        return []
+    try:
+        checks: dict[str, Any] = read_json(path, "checked requirements", "check them again")
+        return [f"requirements {checks['status']}"]
+    except (TransectError, KeyError, TypeError):
+        return ["requirements cannot be read"]
+
+
+def _pages(folder: Path) -> Iterator[RunRow]:
+    """A row for each page of another job in a folder."""
+    for path in sorted(folder.glob("*.html")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_LARGEST_PAGE)
+        if not _OURS.search(text):
+            continue
+        page = _FirstScreen()
+        page.feed(text)
+        yield RunRow(str(folder), path.stem, (), page.title(), page.answer(), _date(path))
+
+
+def _date(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+@final
+class _FirstScreen(HTMLParser):
+    """The title of a page, and the first paragraph of its answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._where = ""
+        self._depth = 0
+        self._texts: dict[str, list[str]] = {"title": [], "p": []}
+        self._answered = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "title" and not self._texts["title"]:
+            self._where = tag
+        if tag == "div" and dict(attrs).get("class") == "answer":
+            self._depth = 1
+        elif tag == "p" and self._depth and not self._answered:
+            self._where = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._where:
+            self._answered = self._answered or tag == "p"
+            self._where = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._where:
+            self._texts[self._where].append(data)
+
+    def title(self) -> str:
+        return one_line(" ".join("".join(self._texts["title"]).split()))
+
+    def answer(self) -> str:
+        return one_line(" ".join("".join(self._texts["p"]).split()))

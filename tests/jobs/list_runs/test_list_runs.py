@@ -1,0 +1,88 @@
+"""The list of runs: finished ones, unfinished ones, other jobs' pages, and what others put into a folder."""
+
+import json
+import os
+import shutil
+
+import auditing
+import pytest
+from commands import refused_here, run_here
+
+import transect
+from transect.errors import BadInput
+from transect.reports import builder
+from transect.reports.blocks import Answer, Page, summary
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs")
+    settings = {"vary": {"skin_tone": (1, 10)}, "subjects": 12, "image_size": 32, "control": False}
+    auditing.audit("audited:brightness", out=path / "old", **settings)
+    auditing.audit("audited:brightness", out=path / "deep" / "new", observe=6, **settings)
+    shutil.copytree(path / "old", path / "cut")
+    for name in ("results.json", "report.html", "effects.parquet"):
+        (path / "cut" / name).unlink()
+    (part,) = (path / "cut" / "predictions" / "audited-brightness").iterdir()
+    part.unlink()
+    page = Page("Leakage of captions", (summary(Answer(["Captions leak <2 points> more."])),))
+    builder.write(page, path / "other" / "leakage.html")
+    (path / "other" / "mine.html").write_text("<title>not ours</title>")
+    (path / ".hidden").mkdir()
+    for number, name in enumerate(("old/results.json", "other/leakage.html", "deep/new/results.json")):
+        os.utime(path / name, (1_700_000_000 + number * 3600,) * 2)
+    return path
+
+
+def test_runs_are_listed_with_their_verdicts_the_newest_first(folder):
+    rows = transect.list_runs(folder).numbers.runs
+    assert [(row.folder.removeprefix(f"{folder}/"), row.job) for row in rows] == [
+        ("cut", "audit"), ("deep/new", "audit"), ("other", "leakage"), ("old", "audit"),
+    ]  # fmt: skip
+    cut, new, other, old = rows
+    assert cut.verdict == "not finished: 0 of 1 part; rerun the command to resume"
+    assert cut.date == ""
+    assert old.date == "2023-11-14 22:13"
+    assert old.targets == ("audited:brightness",)
+    assert old.question == "skin tone varied, 12 subjects"
+    assert "observed, 6 subjects" in new.question
+    results = transect.open_run(folder / "old").results
+    found = [row for row in results["verdicts"] if row["verdict"] == "found"]
+    assert old.verdict.startswith(f"{len(found)} found")
+    assert found[0]["text"].rstrip(".") in old.verdict
+    assert (other.question, other.verdict) == ("Leakage of captions", "Captions leak <2 points> more.")
+
+
+def test_the_command_prints_a_table_and_json(folder):
+    printed = run_here("runs", str(folder)).stdout
+    assert printed.startswith("4 runs in ")
+    told = json.loads(run_here("runs", str(folder), "--json").stdout)
+    assert [row["job"] for row in told["runs"]] == ["audit", "audit", "leakage", "audit"]
+
+
+def test_checked_requirements_are_told(folder, tmp_path):
+    shutil.copytree(folder / "old", tmp_path / "run")
+    transect.check(tmp_path / "run", transect.Requirement(attribute="skin_tone", outcome="score", margin=0.9))
+    (row,) = transect.list_runs(tmp_path).numbers.runs
+    assert row.verdict.endswith("requirements met")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"verdicts": 3}', '{"verdicts": [{}]}'])
+def test_damaged_results_are_a_row_that_says_so(folder, tmp_path, text):
+    shutil.copytree(folder / "old", tmp_path / "run")
+    (tmp_path / "run" / "results.json").write_text(text)
+    (row,) = transect.list_runs(tmp_path).numbers.runs
+    assert row.verdict.startswith("results cannot be read")
+    assert "\n" not in row.verdict
+    (tmp_path / "run" / "run.json").write_text(text)
+    (row,) = transect.list_runs(tmp_path).numbers.runs
+    assert row.verdict.startswith("cannot be read")
+
+
+def test_links_are_not_followed_and_no_folder_is_an_error(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    assert transect.list_runs(tmp_path).numbers.runs == ()
+    assert transect.list_runs(tmp_path).headline().startswith("0 runs")
+    with pytest.raises(BadInput, match="expected a folder of runs, found none"):
+        transect.list_runs(tmp_path / "none")
+    refused_here("runs", str(tmp_path / "none"))
