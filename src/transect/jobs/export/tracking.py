@@ -126,7 +126,9 @@ def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Pa
     except wandb.errors.Error as failure:
         raise BadInput(f"Weights & Biases refused: expected a run that starts, got: {words_of(failure)}") from None
     folder = Path(place).parent
-    return f"offline run in {folder}; upload it with: wandb sync {folder}" if mode == "offline" else f"run in {folder}"
+    return (
+        f"offline run in {folder}; upload it with: wandb sync {folder}" if _mode() == "offline" else f"run in {folder}"
+    )
 
 
 def _mode() -> _Mode:
