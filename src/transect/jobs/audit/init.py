@@ -155,8 +155,17 @@ population = "balanced"       # where people are drawn from: a name, or a TOML f
 timeout = 10.0                # seconds that the model may take for an image
 max_failures = 0.05           # stop when more than this share of images fails
 
+[report]
+margin = ["0.02"]             # differences of rates up to this count as none; for scores add "score=0.1"
+
 [run]
 out = {_quoted(f"runs/{slug(answers.target)}")}
+
+# What the model must meet; transect audit --config … --check judges the run by it and sets the exit code.
+# [[require]]
+# attribute = "skin_tone"
+# outcome = "answer"
+# margin = 0.05
 """
 
 

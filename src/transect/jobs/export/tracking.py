@@ -126,7 +126,8 @@ def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Pa
     except wandb.errors.Error as failure:
         raise BadInput(f"Weights & Biases refused: expected a run that starts, got: {words_of(failure)}") from None
     folder = Path(place).parent
-    return (
+    uploaded = f"offline run in {folder}; upload it with: wandb sync {folder}"
+    return uploaded if _mode() == "offline" else f"run in {folder}"
         f"offline run in {folder}; upload it with: wandb sync {folder}" if _mode() == "offline" else f"run in {folder}"
     )
 
