@@ -161,11 +161,7 @@ margin = ["0.02"]             # differences of rates up to this count as none; f
 [run]
 out = {_quoted(f"runs/{slug(answers.target)}")}
 
-# What the model must meet; transect audit --config … --check judges the run by it and sets the exit code.
-# [[require]]
-# attribute = "skin_tone"
-# outcome = "answer"
-# margin = 0.05
+# Add tables [[require]] to state what the model must meet, and judge the run by them: transect audit --config … --check
 """
 
 

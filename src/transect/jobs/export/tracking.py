@@ -128,8 +128,6 @@ def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Pa
     folder = Path(place).parent
     uploaded = f"offline run in {folder}; upload it with: wandb sync {folder}"
     return uploaded if _mode() == "offline" else f"run in {folder}"
-        f"offline run in {folder}; upload it with: wandb sync {folder}" if _mode() == "offline" else f"run in {folder}"
-    )
 
 
 def _mode() -> _Mode:
