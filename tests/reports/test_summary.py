@@ -193,7 +193,7 @@ def test_what_cannot_be_told_says_what_it_would_take():
     results["effects"][0] |= {"estimate": 0.013, "low": -0.041, "high": 0.062, "p_adjusted": 0.4}
     results["verdicts"] = results["verdicts"][:1]
     (group,) = groups(document(results))
-    assert plain_text(group.heading) == "Cannot tell 2 points from none"
+    assert plain_text(group.heading) == "Too few subjects to tell 2 points from none"
     assert plain_text(group.sentences[0]) == (
         "Skin tone, miss rate of frontalface_default: +1 points from 1 to 10 (Monk scale) "
         "(95 % interval −4 to 6); needs about 1,200 subjects."

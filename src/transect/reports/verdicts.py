@@ -62,7 +62,7 @@ def _heading(document: Document, kind: str, words: str) -> Markup:
     """The heading of a kind of verdicts, with the margin where all of them have the same one."""
     margin = _common_margin(document, kind) if kind in ("cannot tell", "no difference") else Markup()
     if kind == "cannot tell":
-        return Markup("{} {} from none").format(words, margin) if margin else escape(words)
+        return Markup("Too few subjects to tell {} from none").format(margin) if margin else escape(words)
     return Markup("{} {}").format(words, margin or "the margin") if kind == "no difference" else escape(words)
 
 
