@@ -6,7 +6,7 @@ import socket
 import pytest
 from commands import refused, refused_here, run_here
 
-from transect.annotation.server.app import check_address
+from transect.annotation.server.listening import check_address
 from transect.cli.app import COMMANDS, app
 from transect.cli.interruptions import KEEP
 from transect.errors import BadInput

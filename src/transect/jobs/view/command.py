@@ -31,10 +31,10 @@ def view(
     from transect.jobs.view import run
 
     with run.view(folder, port=port, quiet=json) as page:
-        _announce(page, json)
-        if browser and not json:
-            _open(page.url)
         try:
+            _announce(page, json)
+            if browser and not json:
+                _open(page.url)
             page.wait()
         except KeyboardInterrupt:
             say("stopped", error=True)
