@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 
 from transect.effects.observational import Association, Groups, associations
 from transect.effects.paired_models import Gap, back_to, side_of
+from transect.records import Effect
 
 _USUAL: Final = 0.95
 
@@ -27,10 +28,10 @@ _USUAL: Final = 0.95
 class GroupDifference:
     """One comparison of groups in a number of each image; a `Quantity` of two models.
 
-    at: the association at a level of confidence, times `side`. first, second: each model's own difference.
+    at: the difference at a level of confidence, times `side`. first, second: each model's own difference.
     """
 
-    at: Callable[[float], Association]
+    at: Callable[[float], Association | Effect]
     side: float
     first: float
     second: float
