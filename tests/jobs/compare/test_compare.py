@@ -174,3 +174,18 @@ def test_errors_are_those_that_requirements_limit():
     from transect.analysis.compared import measuring
 
     assert set(measuring.WORSE_WHEN_LARGER) < set(WORSE_WHEN_LARGER)
+
+
+def test_a_report_of_several_targets_says_how_many_images_they_answer_otherwise(tmp_path):
+    run = audited(tmp_path / "run", bright, always, subjects=12)
+    (section,) = [each for each in transect.open_run(run).results["sections"] if each["key"] == "several_targets"]
+    ((target, both, otherwise),) = section["tables"][0]["rows"]
+    assert (target, both, otherwise) == ("always", 48, transect.compare(run).numbers.disagreements[0].only_reference)
+    assert "transect compare" in section["text"][0]
+
+
+def test_targets_that_answer_different_questions_are_not_compared(tmp_path):
+    truths = ["bright=face", "always=smile>0.5"]
+    run = audited(tmp_path / "run", bright, always, subjects=6, truth=truths, outcomes=["answer"])
+    assert "the truth is face for bright, smile>0.5 for always" in refused_here("compare", str(run))
+    assert all(each["key"] != "several_targets" for each in transect.open_run(run).results["sections"])

@@ -148,7 +148,7 @@ def _of_study(
             owner = reference.name if name in offered[0] else model.name
             notes.append(f"{name} is counted on {owner} alone")
             continue
-        if name not in UNTRUE and texts[0] != texts[1]:
+        if texts[0] != texts[1] and (name not in UNTRUE or None not in texts):
             notes.append(
                 f"{name} is not compared: the truth is {texts[0]} for {reference.name}, {texts[1]} for {model.name}"
             )
