@@ -45,6 +45,8 @@ def test_a_gap_by_hand():
     assert gap.p == 0.5
     halved = paired_score_interval(0, 1, 4, confidence=0.975)  # of differences / 2, the reach
     assert gap.difference.interval(0.975) == pytest.approx([2 * float(end) for end in halved], abs=1e-9)
+    each = (*gap.difference.interval(0.975), *gap.total.interval(0.975))  # half of the error each
+    assert gap.interval(0.95) == box_of_gap(*each)
 
 
 def test_a_gap_is_a_size_whatever_its_sign():

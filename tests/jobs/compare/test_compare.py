@@ -1,6 +1,7 @@
 """Planted models compared on the same images: who is better, on what, and on which images they differ."""
 
 import json
+from dataclasses import replace
 
 import auditing
 import numpy as np
@@ -9,6 +10,7 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
+from transect.analysis.compared import measuring, words
 from transect.analysis.requirements.records import WORSE_WHEN_LARGER
 
 VARIED = {"skin_tone": (1, 10), "glasses": None}
@@ -98,6 +100,31 @@ def test_a_run_against_itself_shows_no_difference(runs):
         "and none is larger than 50.0 points."
     )
     assert again.numbers.images == ()
+    assert again.numbers.conclusions[1].text.startswith(
+        "bright (2), gap in miss rate by skin tone: no difference larger than 50.0 points (0.0 points, 90 % interval "
+    )
+
+
+def test_no_worse_elsewhere_is_said_with_its_margin(runs):
+    """The gap on glasses differs by less than half of all images, for sure; within two points it is open."""
+    wide, narrow = transect.compare(runs, margin=0.5), transect.compare(runs, margin=0.02)
+    assert wide.headline().endswith(" and is no worse elsewhere (by 50.0 points at most).")
+    assert by_attribute(wide)["glasses"].most < 0.5
+    assert by_attribute(narrow)["glasses"].most > 0.02
+    assert narrow.headline().endswith(
+        "; whether it is worse elsewhere, these images cannot tell (one other comparison)."
+    )
+    assert by_attribute(narrow)["glasses"].subjects_needed > 60
+
+
+def test_a_gap_of_half_the_size_is_halved_and_one_of_twice_doubled(result):
+    told = by_attribute(result)["skin_tone"]
+    row = result.numbers.rows[told.row]
+    gaps = [
+        replace(row, first=0.062, second=second, estimate=second - 0.062) for second in (0, 0.031, 0.05, 0.1, 0.124)
+    ]
+    said = [words.finding(told, gap).split()[0] for gap in gaps]
+    assert said == ["narrows", "halves", "narrows", "widens", "doubles"]
 
 
 def test_images_on_which_they_differ_are_counted_and_shown(result, runs):
@@ -171,8 +198,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
 
 
 def test_errors_are_those_that_requirements_limit():
-    from transect.analysis.compared import measuring
-
     assert set(measuring.WORSE_WHEN_LARGER) < set(WORSE_WHEN_LARGER)
 
 

@@ -124,7 +124,7 @@ def _sized(conclusion: Conclusion, row: Row) -> str:
 
 
 def _subject(row: Row) -> str:
-    return about(row).capitalize() if row.kind == "rate" else f"Gap in {about(row)}"
+    return f"{row.model}, {about(row) if row.kind == 'rate' else f'gap in {about(row)}'}"
 
 
 def answers(

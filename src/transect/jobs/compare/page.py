@@ -108,7 +108,7 @@ def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:
 def _differ(row: Disagreement) -> str:
     """How many images differ, which way."""
     both = row.only_reference + row.only_model
-    head = f"They differ on {both:,} of {counted(row.images, 'image')}"
+    head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
     done = _CALLED.get(row.outcome)
     if done is None:
         words = f"the {spaced(row.outcome)} of {row.model} is larger on {row.only_model:,}"
