@@ -116,6 +116,7 @@ PAGES = {
         slow=True,
     ),
     "docs/how-to/audit-a-hugging-face-model.md": Page(extra={"transect sample-data": PEOPLE}, small={"--subjects": 2}),
+    "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
     "docs/how-to/compare-face-recognition.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
         extra={"transect sample-data": "--people 120"},

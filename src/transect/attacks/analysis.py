@@ -106,13 +106,15 @@ class Analysis:
 class ModelDifference:
     """λ_M of `model` minus λ_M of `reference` on the items that both predict, in percentage points.
 
-    format: "scores" or "hard", the same for both; "" where they have none in common.
+    format: "scores" or "hard", the same for both; "" where they have none in common. confidence: of the interval, so
+    high that those of all models hold together with 95 % (Bonferroni).
     """
 
     model: str
     reference: str
     format: str
     difference: Estimate
+    confidence: float = 0.95
 
 
 @final
@@ -344,8 +346,9 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
         reason = "the two models have predictions for different items; give both predictions for the same items"
         return ModelDifference(other_name, first_name, "", unmeasured(reason))
     ours, theirs = (measured[model, place[name], 0][1] for model, place in zip((0, number), places, strict=True))
-    _, _, apart = difference(other.plan, theirs, first.plan, ours)
-    return ModelDifference(other_name, first_name, name, apart)
+    level = 0.95 if first.plan.settings.published else 1 - 0.05 / (len(drafts) - 1)
+    _, _, apart = difference(other.plan, theirs, first.plan, ours, level)
+    return ModelDifference(other_name, first_name, name, apart, level)
 
 
 def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float], dict[str, np.ndarray]]:

@@ -96,15 +96,18 @@ def compared(plan: Plan, pairs: Sequence[Pair], attacks: Mapping[object, list[At
 
 
 def difference(
-    plan: Plan, minuend: Sequence[Attack], other: Plan, subtrahend: Sequence[Attack]
+    plan: Plan, minuend: Sequence[Attack], other: Plan, subtrahend: Sequence[Attack], confidence: float = 0.95
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Two leakages and the first minus the second, paired over the items that both score."""
+    """Two leakages and the first minus the second, paired over the items that both score.
+
+    confidence: of the interval of the difference; that of the published protocol has 95 % always.
+    """
     data = plan.data
     if plan.settings.published:
         apart = scoring.published_difference(minuend, subtrahend, data.protected, data.n_classes)
     else:
         folds = max(len(plan.folds), len(other.folds))
-        apart = scoring.difference(minuend, subtrahend, data.protected, folds, data.subjects)
+        apart = scoring.difference(minuend, subtrahend, data.protected, folds, data.subjects, confidence)
     return estimate(plan, minuend), estimate(other, subtrahend), apart
 
 

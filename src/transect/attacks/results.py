@@ -173,10 +173,36 @@ def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
     ]
 
 
+def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
+    """Which models give away less than the first, and of which the items cannot tell, a sentence each.
+
+    >>> apart = Estimate(-3.1, -4.9, -1.2, 500)
+    >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])
+    ('fair gives away less than plain: its λ_M is 3.1 percentage points lower (95 % interval 1.2 to 4.9).',)
+    """
+    return tuple(map(_model_answer, differences))
+
+
+def _model_answer(apart: ModelDifference) -> str:
+    found, model, reference = apart.difference, apart.model, apart.reference
+    if not math.isfinite(found.estimate):
+        return f"{model} and {reference} cannot be compared: {found.reason}."
+    if not found.low * found.high > 0:
+        sized = f"λ_M differs by {_range(found, signed=True)} percentage points"
+        return f"Whether {model} gives away more or less than {reference} is open: {sized}."
+    amount, (low, high) = abs(found.estimate), sorted((abs(found.low), abs(found.high)))
+    more, higher = ("less", "lower") if found.estimate < 0 else ("more", "higher")
+    interval = f"{100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f}"
+    return (
+        f"{model} gives away {more} than {reference}: its λ_M is {amount:.1f} percentage points {higher} ({interval})."
+    )
+
+
 def headline(numbers: LeakageNumbers) -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence; of several models first which of them give away less."""
     leak, protected = numbers.dataset_leakage, numbers.protected
-    sentence = f"From the labels an attacker guesses {protected} correctly {_percent(leak)} of the time"
+    sentence = " ".join([*model_answers(numbers.differences), ""])
+    sentence += f"From the labels an attacker guesses {protected} correctly {_percent(leak)} of the time"
     sentence += f" (chance: {numbers.chance:.1f} %)"
     if numbers.model_leakage is None or numbers.amplification is None:
         return f"{sentence}."

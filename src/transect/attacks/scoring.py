@@ -103,6 +103,7 @@ def difference(
     protected: Int[np.ndarray, " n"],
     n_folds: int = 1,
     subjects: UInt64[np.ndarray, " n"] | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Leakage of `minuend` minus that of `subtrahend` over the same items: credits are paired item by item.
 
@@ -128,7 +129,7 @@ def difference(
     variance, df = _paired(gained, truth, people)
     variance *= _inflation(n_folds)
     variance += (_between(minuend, protected)[1] + _between(subtrahend, protected)[1]) / 1e4
-    half = float(stdtrit(df, 0.975) * np.sqrt(variance))
+    half = float(stdtrit(df, (1 + confidence) / 2) * np.sqrt(variance))
     low, high = 100 * max(-1.0, estimate - half), 100 * min(1.0, estimate + half)
     return Estimate(100 * estimate, low, high, len(shared), n_rounds, method=METHOD_DIFFERENCE)
 

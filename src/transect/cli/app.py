@@ -29,6 +29,7 @@ from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
+from transect.jobs.compare.command import compare
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
@@ -66,6 +67,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     runs,
     view,
     check,
+    compare,
     export,
     study,
     plan,

@@ -12,7 +12,7 @@ from report_reader import loose_digits, number_faults, parse, text_faults
 
 import transect
 from transect import LeakageOptions, ModelPredictions
-from transect.attacks.results import table_of_rows
+from transect.attacks.results import model_answers, table_of_rows
 from transect.errors import BadInput
 from transect.jobs.leakage.request import attackers_of, parse_models
 from transect.runs.inputs import parse_numbers
@@ -68,6 +68,26 @@ def test_a_model_that_reveals_the_class_and_one_that_says_nothing_differ_by_fift
     assert result.numbers.model == "nothing"
 
 
+def test_the_answer_says_first_which_model_gives_away_less(tmp_path):
+    """Of several models the intervals hold together: each at 1 - .05 / 2 beside two others."""
+    models = [ModelPredictions(name, scored(push)) for name, push in (("low", 0.0), ("high", 20.0), ("same", 0.0))]
+    two, three = run(models[:2]), run(models)
+    (alone,), (first, same) = two.numbers.differences, three.numbers.differences
+    assert (alone.confidence, first.confidence) == (0.95, 0.975)
+    assert first.difference.estimate == alone.difference.estimate
+    assert first.difference.low < alone.difference.low
+    assert first.difference.high > alone.difference.high
+    assert same.difference.estimate == 0
+    low, high = alone.difference.low, alone.difference.high
+    assert two.headline().startswith(
+        f"high gives away more than low: its λ_M is {alone.difference.estimate:.1f} percentage points higher "
+        f"(95 % interval {low:.1f} to {high:.1f}). From the labels an attacker guesses"
+    )
+    assert "Whether same gives away more or less than low is open: λ_M differs by +0.0 (" in three.headline()
+    text = three.report(tmp_path).read_text()
+    assert text.index("high gives away more than low") < text.index("An attacker that sees only the labels")
+
+
 def test_models_that_answer_other_items_have_no_difference():
     """Two files of the same predictions, one of them of the test rows only: their difference is 0, or not estimable."""
     whole = predicted(0.3)
@@ -78,6 +98,7 @@ def test_models_that_answer_other_items_have_no_difference():
     (other,) = run([ModelPredictions("a", whole), ModelPredictions("b", part)]).numbers.differences
     assert np.isnan(other.difference.estimate)
     assert "predictions for different items" in other.difference.reason
+    assert model_answers([other])[0].startswith("b and a cannot be compared: the two models have predictions for")
 
 
 def test_each_row_has_the_figures_of_its_own_run():

@@ -48,7 +48,8 @@ def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
     assert abs(fair.relative) < 0.15
     assert unfair.p_adjusted == pytest.approx(2 * unfair.p)
     assert fair.p_adjusted == pytest.approx(max(fair.p, 2 * unfair.p))
-    assert result.headline().startswith("All images, b - a: above 0 in ")
+    assert result.headline().startswith("unfair has a larger gap b - a (all images) than fair: ")
+    assert result.signs().startswith("All images, b - a: above 0 in ")
     assert f"{1 + int(fair.estimate > 0)} of 2, 1 with p below 0.05" in result.headline()
     page = result.report(tmp_path).read_text()
     assert page.count('class="track"') == 2
@@ -136,3 +137,38 @@ def test_one_alone_or_other_images_are_refused(files):
         compare_recognizers({"one": made()})
     with pytest.raises(BadInput, match="two: expected a result of the same images and groups"):
         compare_recognizers({"one": made(), "two": made(pairs={"a": [0, 1], "b": [60, 61]})})
+
+
+def test_gaps_are_compared_with_the_first_recognizer_by_identity(files):
+    """The other recognizer sees what the first sees, in another unit and a little more noisily."""
+    first = np.load(files / "unfair.npy")
+    person = np.repeat(np.arange(PEOPLE), 3)
+    closer = np.where(person < PEOPLE // 2, 1.0, 0.8)[:, None]
+    centers = first.reshape(PEOPLE, 3, 8).mean(axis=1)[person]
+    other = 3 * (centers + closer * (first - centers))
+    made = {
+        name: recognition(files / "t.parquet", "who", "tone", embeddings=x, thresholds=[4.0])
+        for name, x in (("first", first), ("other", other))
+    }
+    result = compare_recognizers(made)
+    (paired,) = result.numbers.comparisons
+    one, two = result.numbers.gaps
+    assert (paired.first, paired.second) == pytest.approx((abs(one.relative), abs(two.relative)))
+    assert paired.estimate == pytest.approx(two.relative - one.relative)
+    assert paired.low < paired.estimate < paired.high < 0
+    # Unpaired, the difference would have an error of the root of both squared.
+    alone = np.hypot(one.relative_high - one.relative_low, two.relative_high - two.relative_low)
+    assert paired.high - paired.low < alone / 3
+    assert result.headline().startswith("other has a smaller gap b - a (all images) than first: ")
+    (back,) = compare_recognizers(dict(reversed(made.items()))).numbers.comparisons
+    assert (back.estimate, back.low, back.high, back.p) == (-paired.estimate, -paired.high, -paired.low, paired.p)
+
+
+def test_a_recognizer_against_itself_has_no_difference(files):
+    made = {
+        name: recognition(files / "t.parquet", "who", "tone", embeddings=files / "fair.npy", thresholds=[4.0])
+        for name in ("one", "again")
+    }
+    (paired,) = compare_recognizers(made).numbers.comparisons
+    assert paired.estimate == 0
+    assert "both have the same relative distances" in paired.reason

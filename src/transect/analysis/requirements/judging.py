@@ -12,11 +12,11 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.analysis import finished_run
 from transect.analysis.findings import estimate
 from transect.analysis.finished_run import Run
 from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
+from transect.analysis.same_images import runs_in, same_images
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.observational import cut
 from transect.effects.outcomes import Outcome, offered
@@ -34,7 +34,6 @@ from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
 from transect.runs import bins
-from transect.runs.locks import STUDIES
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted
 
@@ -47,17 +46,13 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     folder: a run folder, or one of several studies. Raises BadInput or UnknownName where a requirement does not fit
     the run: another job's, an attribute, outcome or target that it does not have, or a baseline of other images.
     """
-    runs = [finished_run.read(path) for path in _studies_in(folder)]
+    runs = runs_in(folder)
     rows = []
     for name, sound in named(requirements):
         if sound.kind in _JOB_OF:
             raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
         rows += [_checked(name, sound, run, target) for run, target in _judged_on(name, sound, runs)]
     return tuple(rows)
-
-
-def _studies_in(folder: Path) -> list[Path]:
-    return sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
 
 
 def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, TargetEntry]]:
@@ -206,7 +201,7 @@ class _About:
     def _baseline(self) -> Float[np.ndarray, "n ..."]:
         """The outcomes of the baseline on the same images."""
         path = self.requirement.no_worse_than or Path()
-        same = [run for run in map(finished_run.read, _studies_in(path)) if _same_images(run, self.run)]
+        same = [run for run in runs_in(path) if same_images(run, self.run)]
         if not self.run.design.levels:
             raise BadInput(f"{self.name}: no_worse_than: expected an experiment, got observed images; use --vary")
         if not same:
@@ -250,9 +245,3 @@ class _About:
         axis = list(design.levels).index(name)
         index = np.tile(np.unravel_index(np.arange(design.n_cells), design.shape)[axis], design.subjects)
         return [f"{name} {attribute.label(level)}" for level in design.levels[name]], index
-
-
-def _same_images(run: Run, other: Run) -> bool:
-    """Whether two runs showed the same images."""
-    same = (run.spec.generator, run.design) == (other.spec.generator, other.design)
-    return same and run.images["id"].to_pylist() == other.images["id"].to_pylist()

@@ -22,6 +22,7 @@ from transect.analysis.sections import (
     perceived,
     seen_together,
     sensitivity,
+    several_targets,
     thresholds,
     unanswered,
     verification,
@@ -52,6 +53,9 @@ def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> 
         stage(f"sections about {target}")
         of_target = [answers for answers in answer_sets if answers.target == target]
         sections += _of_target(of_target, chosen)
+    for study in dict.fromkeys(answers.study for answers in answer_sets):
+        if found := several_targets.section([answers for answers in answer_sets if answers.study == study]):
+            sections.append(found)
     plain = (
         [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps] if targets else []
     )

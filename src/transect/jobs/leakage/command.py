@@ -183,7 +183,7 @@ def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
     from transect.attacks import results
 
     numbers = result.numbers
-    blocks: list[Block] = [result.rows()]
+    blocks: list[Block] = [*results.model_answers(numbers.differences), result.rows()]
     if numbers.table:
         blocks.append(results.table_of_rows(numbers.table))
     if numbers.differences:

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
+from transect.attacks.results import model_answers
 from transect.jobs.leakage.adding import adds
 from transect.jobs.leakage.side_by_side_page import side_by_side
 from transect.reports import builder
@@ -76,7 +77,7 @@ def page_of(numbers: LeakageNumbers) -> Page:
     doc = WrittenDocument(plain(numbers))
     protected = doc.text("/protected")
     parts = [
-        summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
+        summary(Answer((*model_answers(numbers.differences), *_answers(doc))), *_cautions(doc)),
         Part("leakage", "Leakage", tuple(_leakages(doc))),
         Part("side-by-side", "Side by side", tuple(side_by_side(doc))),
         Part("amplification", "Amplification", tuple(_amplification(doc))),
@@ -114,15 +115,6 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             from_chance.format(*named),
         )
         yield escape(adds(doc.value("/amplification/low"), doc.value("/amplification/high")))
-    yield from _differences(doc)
-
-
-def _differences(doc: WrittenDocument) -> Iterator[Markup]:
-    for at in doc.places("/differences"):
-        if doc.value(f"{at}/difference/estimate") is not None:
-            yield Markup("λ_M, {} minus {}: {} percentage points.").format(
-                doc.text(f"{at}/model"), doc.text(f"{at}/reference"), doc.interval(f"{at}/difference", signed=True)
-            )
 
 
 def _precision(doc: WrittenDocument) -> Markup:

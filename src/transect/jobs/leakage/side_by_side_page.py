@@ -53,7 +53,10 @@ def side_by_side(doc: WrittenDocument) -> Iterator[Block]:
     if doc.value("/table"):
         yield from _notes(doc)
     if doc.value("/differences"):
-        caption = "Paired over the items that both models predict; each interval by itself, none for all together"
+        caption = (
+            "Paired over the items that both models predict; the intervals of all models hold together with 95 % "
+            "(Bonferroni), save where several sets of items or attackers are compared"
+        )
         yield tabulated(doc, "Differences between models", "/differences", _DIFFERENCES, caption)
     if doc.value("/representations"):
         caption = (

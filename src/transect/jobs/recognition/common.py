@@ -38,10 +38,11 @@ class Benchmark:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupDistances:
-    """One sample: mean distance of one person's images by group, and its differences between groups."""
+    """One sample: mean distance of one person's images by group, its differences between groups, and the groups."""
 
     means: Mapping[str, float]
     differences: tuple[Difference, ...]
+    groups: tuple[GroupErrors, ...]
 
 
 def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
@@ -96,4 +97,4 @@ def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, 
             metric=benchmark.metric,
         )
     means = {str(group.group): group.mean_genuine for group in errors}
-    return GroupDistances(means, differences_of(errors, result.numbers.group))
+    return GroupDistances(means, differences_of(errors, result.numbers.group), tuple(errors))

@@ -15,6 +15,13 @@ from transect.effects.multiplicity import holm
 from transect.errors import BadInput
 from transect.jobs.recognition.common import GroupDistances, distances_on, in_common
 from transect.jobs.recognition.first_screen import TITLES
+from transect.jobs.recognition.gap_comparison import (
+    GapComparison,
+    compared_with_first,
+    corrected,
+    paired_table,
+    sentences,
+)
 from transect.jobs.recognition.numbers import Difference
 from transect.jobs.recognition.run import RecognitionResult
 from transect.reports import builder
@@ -57,7 +64,8 @@ class RecognizerGap:
 @final
 @dataclass(frozen=True, slots=True)
 class RecognizersNumbers:
-    """Recognizers side by side, on the same images. gaps: by sample, gap and recognizer.
+    """Recognizers side by side, on the same images. gaps: by sample, gap and recognizer. comparisons: of each gap and
+    recognizer with the first recognizer, paired.
 
     images: those that every recognizer embedded and that have a person and a group; left_out: the other images of the
     table; lost: by recognizer the images without a usable embedding, person or group.
@@ -66,6 +74,7 @@ class RecognizersNumbers:
     group: str
     recognizers: tuple[str, ...]
     gaps: tuple[RecognizerGap, ...]
+    comparisons: tuple[GapComparison, ...]
     images: int
     left_out: int
     lost: Mapping[str, int]
@@ -86,6 +95,10 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
         return pa.Table.from_pylist(rows)
 
     def headline(self) -> str:
+        """Whose gaps are smaller than the first recognizer's, then in how many recognizers each gap has which sign."""
+        return " ".join([*sentences(self.numbers.comparisons), f"{self.signs()}."])
+
+    def signs(self) -> str:
         """In how many recognizers each gap has which sign."""
         texts = []
         for sample, name in dict.fromkeys((gap.sample, gap.gap) for gap in self.numbers.gaps):
@@ -163,9 +176,10 @@ def compare_recognizers(results: Mapping[str, RecognitionResult]) -> Recognizers
         raise BadInput(f"recognizers: expected two or more, got {len(results)}")
     first, rows = next(iter(results.values())).numbers, in_common(results)
     gaps = [gap for sample in first.samples for gap in _gaps(results, sample, rows)]
+    paired = corrected([each for sample in first.samples for each in compared_with_first(results, sample, rows)])
     lost = {name: int((~result.benchmark.usable).sum()) for name, result in results.items()}
     counts = int(rows.sum()), int((~rows).sum())
-    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps), *counts, lost))
+    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps), paired, *counts, lost))
 
 
 def measure(
@@ -225,8 +239,9 @@ def _page(result: RecognizersResult) -> Page:
     return Page(
         f"Recognizers by {numbers.group}",
         (
-            summary(Answer((f"{result.headline()}.",)), Paragraph(note, "note")),
+            summary(Answer((*sentences(numbers.comparisons), f"{result.signs()}.")), Paragraph(note, "note")),
             Part("gaps", "Differences by recognizer", tuple(_plots(numbers))),
+            Part("paired", "Against the first recognizer", (paired_table(numbers.comparisons),)),
             Part("table", "All numbers", (TextTable("Differences by recognizer", *result.rows()),)),
         ),
         question=f"Which groups of {numbers.group} are harder to recognize, for which recognizer?",

@@ -1,0 +1,1 @@
+"""Models compared on the same images: which they are, how they differ, and what that says in words."""

@@ -1,0 +1,74 @@
+"""Finished runs compared: from their folders to the numbers of the comparison and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from transect.analysis.compared.images import differing_images, disagreement, pictures_of, shown_outcomes
+from transect.analysis.compared.judging import conclude, corrected
+from transect.analysis.compared.measuring import CONFIDENCE, measured
+from transect.analysis.compared.pairing import Model, PairedOutcome, models_of, paired_outcomes
+from transect.analysis.compared.records import CompareNumbers, DifferingImage
+from transect.analysis.compared.words import answers, with_texts
+from transect.effects import selection
+from transect.effects.paired_models import SOURCES
+from transect.runs import margins
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The numbers, and the pictures of the images in them (b"" where the run keeps none)."""
+
+    numbers: CompareNumbers
+    pictures: tuple[bytes, ...]
+
+
+def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
+    """Compare the models of finished runs, each with the first, on the images that both answered.
+
+    targets: names, all by default. stated: margins as `runs.margins.parse` reads them; by default those of the first
+    run. Raises as `models_of` and `paired_outcomes`, and BadInput or UnknownName for a margin that cannot be read.
+    """
+    models = models_of(folders, targets)
+    pairs, notes = paired_outcomes(models)
+    known = margins.parse(stated, {pair.outcome for pair in pairs}) if stated else margins.read(folders[0])
+    numbers = _numbers(folders, models, pairs, known, notes)
+    return Comparison(numbers, _pictures(pairs, numbers.images))
+
+
+def _numbers(
+    folders: Sequence[Path],
+    models: Sequence[Model],
+    pairs: Sequence[PairedOutcome],
+    known: Mapping[str, float],
+    notes: Sequence[str],
+) -> CompareNumbers:
+    found = [each for pair in pairs for each in measured(pair)]
+    rows = corrected(found)
+    conclusions = with_texts(conclude(found, rows, known), rows)
+    differing = tuple(map(disagreement, pairs))
+    shown = shown_outcomes(pairs)
+    return CompareNumbers(
+        folders=tuple(map(str, folders)),
+        models=tuple(model.name for model in models),
+        margins=dict(known),
+        confidence=CONFIDENCE,
+        answer=answers(conclusions, rows, differing),
+        conclusions=conclusions,
+        rows=rows,
+        disagreements=differing,
+        images=tuple(image for pair in shown for image in differing_images(pair)),
+        notes=tuple(notes),
+        works=(*SOURCES, selection.SOURCES[0]),
+    )
+
+
+def _pictures(pairs: Sequence[PairedOutcome], images: Sequence[DifferingImage]) -> tuple[bytes, ...]:
+    runs = {pair.study: pair.run for pair in pairs}
+    wanted = {study: [image.row for image in images if image.study == study] for study in runs}
+    pictures = {study: pictures_of(run, wanted[study]) for study, run in runs.items()}
+    return tuple(pictures[image.study].get(image.row, b"") for image in images)

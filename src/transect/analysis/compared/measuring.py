@@ -1,0 +1,132 @@
+"""What is measured of two models: the rate, the gap of each attribute, and behind them rates at levels and effects."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.compared.pairing import PairedOutcome
+from transect.analysis.compared.records import Kind, Row
+from transect.effects.contrasts import contrasts
+from transect.effects.observational import cut
+from transect.effects.outcomes import UNTRUE
+from transect.effects.paired_groups import gaps_between_groups
+from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
+from transect.effects.verdicts import by_level
+from transect.runs import bins
+
+CONFIDENCE: Final = 0.95
+WORSE_WHEN_LARGER: Final = ("miss", "false_alarm", "error", "loss", "non_match")
+"""Outcomes of which more is worse, so that the model with the lower rate is better."""
+NONE_SHARED: Final = "fewer than two subjects whom both models answered"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row, with what its numbers come from. others: the same at every pair of levels, for equivalence."""
+
+    row: Row
+    quantity: Quantity
+    others: tuple[Quantity, ...]
+    smaller_is_better: bool
+
+
+def measured(pair: PairedOutcome) -> list[Measured]:
+    """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
+    first, second = _people_and_cells(pair)
+    rate = rate_difference(first, second, pair.is_binary, seed=_seed(pair))
+    rows = [_measured(pair, "rate", "", "all images", rate, (rate,), directed=pair.outcome in WORSE_WHEN_LARGER)]
+    found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
+    return [*rows, *found]
+
+
+def _seed(pair: PairedOutcome) -> int:
+    return pair.run.design.seed
+
+
+def _measured(
+    pair: PairedOutcome, kind: Kind, attribute: str, name: str, quantity: Quantity, others: Sequence[Quantity], *,
+    directed: bool,
+) -> Measured:  # fmt: skip
+    low, high = quantity.interval(CONFIDENCE)
+    enough = quantity.n_subjects > 1
+    row = Row(
+        pair.study, pair.model, pair.reference, pair.outcome, pair.unit, kind, attribute, name,
+        quantity.first, quantity.second, quantity.estimate, low, high,
+        quantity.p if enough else math.nan, math.nan, quantity.n_subjects, "" if enough else NONE_SHARED,
+    )  # fmt: skip
+    return Measured(row, quantity, tuple(others), directed)
+
+
+def _people_and_cells(pair: PairedOutcome) -> tuple[Float[np.ndarray, "n cells"], Float[np.ndarray, "n cells"]]:
+    """Both outcomes with a row for each person, NaN where a person has fewer images than another."""
+    _, who = np.unique(pair.run.people, return_inverse=True)
+    order = np.argsort(who, kind="stable")
+    starts = np.searchsorted(who[order], np.arange(who.max(initial=-1) + 1))
+    place = np.empty(len(who), dtype=np.int64)
+    place[order] = np.arange(len(who)) - starts[who[order]]
+    grids = np.full((2, len(starts), int(place.max(initial=-1)) + 1), np.nan)
+    for grid, values in zip(grids, (pair.first, pair.second), strict=True):
+        grid[who, place] = values
+    return grids[0], grids[1]
+
+
+def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
+    """Of an experiment: rates at each level, and effects and gaps of the contrasts that an audit tests."""
+    design, run = pair.run.design, pair.run
+    shape = (design.subjects, *design.shape)
+    first, second = pair.first.reshape(shape), pair.second.reshape(shape)
+    reasons = np.full(shape, "", dtype=object)
+    tested = contrasts(first, reasons, design, run.attributes)
+    for axis, (name, levels) in enumerate(design.levels.items()):
+        attribute = run.attributes[name]
+        grids = by_level(first, axis), by_level(second, axis)
+        for place, level in enumerate(levels):
+            rate = rate_difference(grids[0][:, place], grids[1][:, place], pair.is_binary, seed=design.seed)
+            yield _measured(pair, "rate at a level", name, attribute.label(level), rate, (), directed=False)
+        gap = _gap_at(pair, first, second, axis)
+        rows = [each for each in tested if (each.attribute, each.kind) == (name, "contrast")]
+        chosen = [(each.name, gap((levels.index(each.origin), levels.index(each.to)))) for each in rows]
+        pairs = [gap(ends) for ends in itertools.combinations(range(len(levels)), 2)] if _judged(pair, name) else []
+        yield from _gaps(pair, name, chosen, pairs)
+
+
+def _gap_at(
+    pair: PairedOutcome, first: Float[np.ndarray, "n ..."], second: Float[np.ndarray, "n ..."], axis: int
+) -> Callable[[tuple[int, int]], Gap]:
+    return lambda ends: gap_between_levels(first, second, axis, ends, pair.is_binary, seed=_seed(pair))
+
+
+def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
+    """Of observed images: effects and gaps between the groups that an audit compares; associations."""
+    run, edges = pair.run, bins.read(pair.run.folder.path)
+    for name, attribute in run.attributes.items():
+        column = run.true[name]
+        groups = cut(attribute, column, edges.get(name))
+        found = gaps_between_groups(pair.first, pair.second, groups, column, run.people, seed=_seed(pair))
+        yield from _gaps(pair, name, found, [gap for _, gap in found])
+
+
+def _gaps(
+    pair: PairedOutcome, attribute: str, found: Sequence[tuple[str, Gap]], pairs: Sequence[Gap]
+) -> Iterator[Measured]:
+    """Effects, and gaps where a smaller one is better."""
+    if pair.outcome not in UNTRUE and attribute == pair.truth_attribute:
+        return  # where the label changes, the error does
+    for name, gap in found:
+        words = name.partition(": ")[2]
+        yield _measured(pair, "effect", attribute, words, gap.difference, (), directed=False)
+        if _judged(pair, attribute):
+            yield _measured(pair, "gap", attribute, words, gap, pairs, directed=True)
+
+
+def _judged(pair: PairedOutcome, attribute: str) -> bool:
+    """Whether a gap is a bias: not on the attribute that the target should react to."""
+    return attribute != pair.truth_attribute

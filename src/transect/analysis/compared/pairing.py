@@ -1,0 +1,167 @@
+"""Which models are compared, on which images and outcomes: each against the first, on the same images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.finished_run import Run
+from transect.analysis.same_images import runs_in, same_images
+from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.outcomes import UNTRUE
+from transect.effects.paired_models import shared
+from transect.errors import BadInput, UnknownName
+from transect.reports.wording import short_name
+from transect.runs.spec import TargetEntry
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A target of the studies of one folder, under the name that the comparison calls it."""
+
+    name: str
+    folder: Path
+    studies: tuple[tuple[Run, TargetEntry], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PairedOutcome:
+    """One outcome of a model and of the reference, NaN on every image that one of them did not answer."""
+
+    study: str
+    model: str
+    reference: str
+    run: Run
+    target: TargetEntry
+    outcome: str
+    unit: str
+    is_binary: bool
+    first: Float[np.ndarray, " n"]
+    second: Float[np.ndarray, " n"]
+    truth_attribute: str
+
+
+def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
+    """The targets of all folders, in order, or those that are named; the first is the reference.
+
+    Raises BadInput where there are fewer than two, or the images of two folders differ; UnknownName for a target that
+    no folder has.
+    """
+    runs = [(folder, runs_in(folder)) for folder in folders]
+    for folder, others in runs[1:]:
+        _check_images(runs[0][0], runs[0][1], folder, others)
+    found = [(folder, target.name) for folder, studies in runs for target in _targets(studies)]
+    if unknown := [name for name in targets if name not in {target for _, target in found}]:
+        raise UnknownName("target", unknown[0], list(dict.fromkeys(target for _, target in found)))
+    chosen = [each for each in found if not targets or each[1] in targets]
+    if len(chosen) < 2:
+        raise BadInput(
+            f"expected two models or more to compare, got {len(chosen)}; give a second run on the same images, or "
+            "audit several targets in one run"
+        )
+    studies = dict(runs)
+    made = [_studies_of(studies[folder], target) for folder, target in chosen]
+    return tuple(
+        Model(name, folder, each) for name, (folder, _), each in zip(_names(chosen), chosen, made, strict=True)
+    )
+
+
+def _check_images(folder: Path, runs: Sequence[Run], other: Path, others: Sequence[Run]) -> None:
+    alike = len(runs) == len(others) and all(same_images(*pair) for pair in zip(runs, others, strict=True))
+    if not alike:
+        raise BadInput(
+            f"{other}: expected a run on the images of {folder}, got other images; rerun one of them with the same "
+            "generator, attributes, subjects, size and seed"
+        )
+
+
+def _targets(studies: Sequence[Run]) -> list[TargetEntry]:
+    return list({target.name: target for run in studies for target in run.spec.targets}.values())
+
+
+def _studies_of(runs: Sequence[Run], target: str) -> tuple[tuple[Run, TargetEntry], ...]:
+    return tuple((run, entry) for run in runs for entry in run.spec.targets if entry.name == target)
+
+
+def _names(chosen: Sequence[tuple[Path, str]]) -> list[str]:
+    """Short names of the targets where these differ, else names of the folders, else both; numbered as a last resort.
+
+    >>> _names([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
+    ['a', 'b']
+    """
+    candidates = (
+        [short_name(target) for _, target in chosen],
+        [target for _, target in chosen],
+        [folder.resolve().name for folder, _ in chosen],
+        [f"{folder.resolve().name}: {short_name(target)}" for folder, target in chosen],
+        [f"{folder}: {target}" for folder, target in chosen],
+    )
+    for names in candidates:
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({number})" for number, name in enumerate(candidates[2], start=1)]
+
+
+def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[str]]:
+    """Every outcome that a model and the reference both have, and in words those that are not compared.
+
+    Raises BadInput where there is none.
+    """
+    pairs: list[PairedOutcome] = []
+    notes: list[str] = []
+    for model in models[1:]:
+        for place, (run, target) in _common_studies(models[0], model):
+            made, why = _of_study(models[0], model, place, run, target)
+            pairs += made
+            notes += why
+    if not pairs:
+        why_not = "; ".join(dict.fromkeys(notes)) or "no study has both"
+        raise BadInput(
+            f"expected an outcome that two models share, got none ({why_not}); audit them with the same truth"
+        )
+    return pairs, list(dict.fromkeys(notes))
+
+
+def _common_studies(first: Model, model: Model) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
+    names = [run.spec.name for run, _ in first.studies]
+    return ((names.index(run.spec.name), (run, target)) for run, target in model.studies if run.spec.name in names)
+
+
+def _of_study(
+    reference: Model, model: Model, place: int, run: Run, target: TargetEntry
+) -> tuple[list[PairedOutcome], list[str]]:
+    first_run, first_target = reference.studies[place]
+    known = TargetOutcomes(first_run, first_target), TargetOutcomes(run, target)
+    offered = first_run.outcomes(first_target), run.outcomes(target)
+    truths = [each.run.truth(each.target) for each in known]
+    texts = [None if truth is None else truth.text for truth in truths]
+    pairs, notes = [], []
+    for name in dict.fromkeys((*offered[0], *offered[1])):
+        if any(name not in names for names in offered):
+            owner = reference.name if name in offered[0] else model.name
+            notes.append(f"{name} is counted on {owner} alone")
+            continue
+        if texts[0] != texts[1] and (name not in UNTRUE or None not in texts):
+            notes.append(
+                f"{name} is not compared: the truth is {texts[0]} for {reference.name}, {texts[1]} for {model.name}"
+            )
+            continue
+        before, after = (each.outcome(name) for each in known)
+        if before.unit != after.unit:
+            notes.append(
+                f"{name} is not compared: its unit is {before.unit} for {reference.name}, {after.unit} for {model.name}"
+            )
+            continue
+        about = next((truth.attribute for truth in truths if truth is not None), "")
+        pairs.append(PairedOutcome(
+            run.spec.name, model.name, reference.name, run, target, name, after.unit,
+            after.is_binary and before.is_binary, *shared(before.values, after.values), about,
+        ))  # fmt: skip
+    return pairs, notes

@@ -1,0 +1,213 @@
+"""A comparison of models in words: a sentence for each conclusion, and the answer for each model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from transect.analysis.compared.records import Conclusion, Disagreement, Row
+from transect.reports.environment import decimals, significant
+from transect.reports.wording import outcome_words
+from transect.runs.wording import counted, spaced
+
+MOST: Final = 3
+"""Differences of one kind that the answer tells; the table has all."""
+
+
+def amount(value: float, unit: str, *, signed: bool = False) -> str:
+    """A difference in its unit: points for proportions.
+
+    >>> amount(-0.0312, "proportion", signed=True), amount(0.25, "score")
+    ('−3.1 points', '0.25')
+    """
+    return f"{number(value, unit, signed=signed)}{' points' if unit == 'proportion' else ''}"
+
+
+def number(value: float, unit: str, *, signed: bool = False) -> str:
+    """The same without its unit.
+
+    >>> number(-0.0312, "proportion"), number(math.nan, "score")
+    ('−3.1', 'unknown')
+    """
+    text = decimals(100 * value, 1) if unit == "proportion" else significant(value)
+    return f"+{text}" if signed and value > 0 and text.strip("0.") else text
+
+
+def interval(low: float, high: float, unit: str) -> str:
+    """An interval without its unit.
+
+    >>> interval(-0.049, -0.012, "proportion")
+    '−4.9 to −1.2'
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    return f"{number(low, unit)} to {number(high, unit)}"
+
+
+def level_words(confidence: float) -> str:
+    """A level of confidence.
+
+    >>> level_words(0.95), level_words(0.9875)
+    ('95 %', '98.8 %')
+    """
+    return f"{100 * confidence:.3g} %"
+
+
+def about(row: Row) -> str:
+    """What a row is about: the outcome, and the attribute of a gap."""
+    words = outcome_words(row.outcome, row.unit)
+    return f"{words} by {spaced(row.attribute)}" if row.attribute else words
+
+
+def sentence(conclusion: Conclusion, row: Row) -> str:
+    """One conclusion in words, with its numbers."""
+    match conclusion.verdict:
+        case "better" | "worse" | "differs":
+            return f"{row.model} {finding(conclusion, row)}."
+        case "no difference":
+            ends = interval(conclusion.least, conclusion.most, row.unit)
+            return (
+                f"{_subject(row)}: no difference larger than {amount(conclusion.margin, row.unit)} "
+                f"({amount(row.estimate, row.unit, signed=True)}, 90 % interval {ends})."
+            )
+        case "cannot tell":
+            return f"{_subject(row)}: cannot tell ({_sized(conclusion, row)}); {needs(conclusion)}."
+        case _:
+            return f"{_subject(row)}: not estimable ({row.reason or 'no effect in one of the models'})."
+
+
+def needs(conclusion: Conclusion) -> str:
+    """What would settle a conclusion that the data leave open."""
+    if math.isnan(conclusion.margin):
+        return f"state the smallest difference that matters (--margin {conclusion.outcome}=…)"
+    if conclusion.subjects_needed is None:
+        return "how many subjects could tell is not known"
+    return f"needs about {counted(conclusion.subjects_needed, 'subject')}"
+
+
+def finding(conclusion: Conclusion, row: Row) -> str:
+    """A difference as what the model does to the reference's number.
+
+    A gap that shrinks or grows by half or twice, to a tenth, is said to.
+    """
+    sized = f"({_sized(conclusion, row)})"
+    if row.kind == "rate":
+        verb = "has a lower" if row.estimate < 0 else "has a higher"
+        words = outcome_words(row.outcome, row.unit)
+        return f"{verb} {words} than {row.reference}, {_from_to(row)} {sized}"
+    place = f"gap in {outcome_words(row.outcome, row.unit)} on {spaced(row.attribute)}"
+    return f"{_verb(row)} {row.reference}'s {place}, {_from_to(row)} {sized}"
+
+
+def _verb(row: Row) -> str:
+    ratio = row.second / row.first if row.first > 0 else math.inf
+    if 0.4 <= ratio <= 0.6:
+        return "halves"
+    if 1.8 <= ratio <= 2.2:
+        return "doubles"
+    return "narrows" if row.estimate < 0 else "widens"
+
+
+def _from_to(row: Row) -> str:
+    unit = " %" if row.unit == "proportion" and row.kind == "rate" else " points" if row.unit == "proportion" else ""
+    return f"from {number(row.first, row.unit)} to {number(row.second, row.unit)}{unit}"
+
+
+def _sized(conclusion: Conclusion, row: Row) -> str:
+    difference = amount(row.estimate, row.unit, signed=True)
+    ends = interval(conclusion.low, conclusion.high, row.unit)
+    if ends == "no interval":
+        return f"{difference}, no interval"
+    return f"{difference}, {level_words(conclusion.confidence)} interval {ends}"
+
+
+def _subject(row: Row) -> str:
+    return f"{row.model}, {about(row) if row.kind == 'rate' else f'gap in {about(row)}'}"
+
+
+def answers(
+    conclusions: Sequence[Conclusion], rows: Sequence[Row], differing: Sequence[Disagreement]
+) -> tuple[str, ...]:
+    """The answer for each model against the reference: who is better on what, and whether it is worse elsewhere."""
+    models = dict.fromkeys(conclusion.model for conclusion in conclusions)
+    return tuple(
+        _same([each for each in differing if each.model == model])
+        + _answer([each for each in conclusions if each.model == model], rows)
+        for model in models
+    )
+
+
+def _same(differing: Sequence[Disagreement]) -> str:
+    """That two models agree on every image, where they do."""
+    if any(each.only_model or each.only_reference for each in differing):
+        return ""
+    images = max(each.images for each in differing)
+    return f"{differing[0].model} and {differing[0].reference} agree on all {counted(images, 'image')}. "
+
+
+def _answer(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
+    model = conclusions[0].model
+    parts = {
+        verdict: sorted(
+            (each for each in conclusions if each.verdict == verdict),
+            key=lambda each: (rows[each.row].kind != "gap", -abs(rows[each.row].estimate)),
+        )
+        for verdict in ("better", "worse", "differs")
+    }
+    told = [_told(parts[verdict], rows) for verdict in ("better", "worse", "differs") if parts[verdict]]
+    if not told:
+        return _nothing(conclusions, rows)
+    rest = [each for each in conclusions if each.no_worse is not None and each.verdict not in ("better", "worse")]
+    tail = _elsewhere(rest, rows)
+    joined = ", but ".join([told[0], told[1]]) if parts["better"] and parts["worse"] else told[0]
+    if parts["differs"] and len(told) > 1:
+        joined += f"; it also {told[-1]}"
+    return f"{model} {joined}{tail}."
+
+
+def _told(found: Sequence[Conclusion], rows: Sequence[Row]) -> str:
+    texts = [finding(each, rows[each.row]) for each in found[:MOST]]
+    more = [f"{counted(len(found) - MOST, 'more difference')} in the table"] if len(found) > MOST else []
+    return " and ".join(texts) if len(texts) == 2 else "; ".join([*texts, *more])
+
+
+def _elsewhere(rest: Sequence[Conclusion], rows: Sequence[Row]) -> str:
+    """Whether the model is no worse in all else, with the margin behind it."""
+    if not rest:
+        return ""
+    sure = [each for each in rest if each.no_worse]
+    if len(sure) == len(rest):
+        return f" and is no worse elsewhere (by {_margins(rest, rows)} at most)"
+    unclear = len(rest) - len(sure)
+    one = "one other comparison" if unclear == 1 else f"{unclear} other comparisons"
+    if not sure:
+        return f"; whether it is worse elsewhere, these images cannot tell ({one})"
+    return f"; it is no worse (by {_margins(sure, rows)} at most) in {len(sure)} of {len(rest)} other comparisons"
+
+
+def _margins(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
+    return " or ".join(dict.fromkeys(amount(each.margin, rows[each.row].unit) for each in conclusions))
+
+
+def _nothing(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
+    """The answer where no difference was found."""
+    model, reference = conclusions[0].model, conclusions[0].reference
+    none = [each for each in conclusions if each.verdict == "no difference"]
+    unclear = [each for each in conclusions if each.verdict == "cannot tell"]
+    said = f"No difference between {model} and {reference} was found"
+    if len(none) == len(conclusions):
+        return f"{said}, and none is larger than {_margins(none, rows)}."
+    if none:
+        said += f": none larger than {_margins(none, rows)} in {len(none)} of {len(conclusions)} comparisons"
+    if not unclear:
+        return f"{said}; the others are not estimable."
+    needed = [each.subjects_needed for each in unclear if each.subjects_needed is not None]
+    how_many = f" (needs about {counted(max(needed), 'subject')})" if needed else ""
+    return f"{said}; {'in the others ' if none else ''}these images cannot tell{how_many}."
+
+
+def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[Conclusion, ...]:
+    """The conclusions with their sentences."""
+    return tuple(replace(each, text=sentence(each, rows[each.row])) for each in conclusions)

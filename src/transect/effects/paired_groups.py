@@ -1,0 +1,114 @@
+"""How do two models differ between groups of observed images? The difference of groups in image-wise differences.
+
+On each image the second model's outcome minus the first's is one number. Its mean in one group minus that in another is
+the difference of the two models' gaps, whatever the groups' own difficulty. Groups are different people, so that both
+gaps are associations, as every number on observed images is.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.effects.observational import Association, Groups, associations
+from transect.effects.paired_models import Gap, back_to, side_of
+from transect.records import Effect
+
+_USUAL: Final = 0.95
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupDifference:
+    """One comparison of groups in a number of each image; a `Quantity` of two models.
+
+    at: the difference at a level of confidence, times `side`. first, second: each model's own difference.
+    """
+
+    at: Callable[[float], Association | Effect]
+    side: float
+    first: float
+    second: float
+
+    @property
+    def estimate(self) -> float:
+        """The difference between the groups."""
+        return self.side * self.at(_USUAL).estimate
+
+    @property
+    def n_subjects(self) -> int:
+        """People with an image in either group."""
+        return self.at(_USUAL).n_subjects
+
+    @property
+    def p(self) -> float:
+        """Of no difference between the groups, as `associations` tests it."""
+        return self.at(_USUAL).p
+
+    @property
+    def spread(self) -> float:
+        """NaN: groups are different people, who have no differences of their own."""
+        return math.nan
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """The interval of `associations`; mirrored to the last bit where the models are exchanged."""
+        found = self.at(confidence)
+        return back_to(self.side, found.low, found.high)
+
+
+def gaps_between_groups(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    groups: Groups,
+    column: Float[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    *,
+    seed: int = 0,
+) -> list[tuple[str, Gap]]:
+    """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum.
+
+    first, second: outcomes [n], NaN on the same images. column: values of the attribute. people: who is on each image.
+
+    >>> from transect.records import Attribute
+    >>> tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
+    >>> column = np.repeat([0.0, 1.0], 20)
+    >>> errs = np.tile([0.0, 1.0], 20) * column  # dark: half are wrong
+    >>> [(name, gap)] = gaps_between_groups(
+    ...     errs, 0 * errs, Groups(tone, column.astype(int), (0.0, 1.0)), column, np.arange(40)
+    ... )
+    >>> name, gap.first, gap.second, gap.estimate
+    ('tone: light to dark', 0.5, 0.0, -0.5)
+    """
+
+    def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Association]]:
+        reasons = np.where(np.isfinite(values), "", "not answered by both").astype(object)
+
+        @functools.cache
+        def at(confidence: float) -> list[Association]:
+            rows = associations(
+                values, reasons, groups, column, is_binary=False, subjects=people, confidence=confidence, seed=seed
+            )
+            return [row for row in rows if row.kind == "contrast"]
+
+        return at
+
+    sides = side_of(second - first), side_of(second + first)
+    both = contrasts_of((sides[0] or 1.0) * (second - first)), contrasts_of((sides[1] or 1.0) * (second + first))
+    alone = zip(contrasts_of(first)(_USUAL), contrasts_of(second)(_USUAL), strict=True)
+    return [
+        (before.name, Gap(*(
+            GroupDifference(_one(each, place), side, before.estimate, after.estimate)
+            for each, side in zip(both, sides, strict=True)
+        )))
+        for place, (before, after) in enumerate(alone)
+    ]  # fmt: skip
+
+
+def _one(contrasts: Callable[[float], list[Association]], place: int) -> Callable[[float], Association]:
+    return lambda confidence: contrasts(confidence)[place]

@@ -1,0 +1,1 @@
+"""Which model is better, and on what? Finished runs compared on the same images."""

@@ -1,0 +1,206 @@
+"""The page of a comparison: `compare.html`, and `compare.json` with every number on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from markupsafe import Markup
+
+from transect.analysis.compared.records import CompareNumbers, Conclusion, DifferingImage, Disagreement, Row
+from transect.analysis.compared.words import about, amount, interval, level_words, number
+from transect.effects.paired_models import Standing
+from transect.reports import blocks, builder
+from transect.reports.album import reduced
+from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, TextTable
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import covering, tick_text
+from transect.reports.drawing.svg import Interval, Tick, joined, tag
+from transect.reports.environment import data_address, probability
+from transect.reports.wording import outcome_words
+from transect.runs.wording import counted, spaced
+
+GROUPS: Final[dict[Standing, str]] = {
+    "better": "▲ Better",
+    "worse": "▼ Worse",
+    "differs": "≠ Different",
+    "cannot tell": "? Cannot tell",
+    "no difference": "= No difference larger than the margin",
+    "not estimable": "– Not estimable",
+}
+_SHOWN: Final = 8
+"""Conclusions of one kind that are not folded."""
+_CALLED: Final = {
+    "answer": "says yes", "miss": "misses", "false_alarm": "has a false alarm", "error": "is wrong",
+    "non_match": "does not match",
+}  # fmt: skip
+_METHOD: Final = (
+    "Only images that both models answered are compared. Intervals and tests are by subject: a subject's answers of "
+    "both models are one pair. A gap is the size of an effect; that of the model is compared with that of the baseline "
+    "through the difference and the sum of both effects, each with half of the error, so that its interval holds "
+    "whatever their signs, and is a little wide. p is of sign-flip tests, corrected over all rates and gaps of this "
+    "page (Holm), and over "
+    "all details. Intervals of the differences that are listed allow for their being picked. A smaller gap counts as "
+    "better, and of errors a lower rate; gaps on the attribute that the truth is about are not judged."
+)
+
+
+def write(numbers: CompareNumbers, pictures: Sequence[bytes], folder: Path) -> Path:
+    """Write `compare.html` and `compare.json` into a folder; return the page's path."""
+    return builder.write(page_of(numbers, pictures), folder / "compare.html", numbers)
+
+
+def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
+    """What the page shows. pictures: of `numbers.images`, in their order."""
+    reference, *others = numbers.models
+    answer = Answer(numbers.answer, [_against(numbers), *(f"Not compared: {note}." for note in numbers.notes)])
+    parts = (
+        blocks.summary(answer, *_images(numbers, pictures)),
+        Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
+        Part("gaps", "Differences", tuple(_plots(numbers))),
+        Part("images", "Images on which they differ", (_counts(numbers),)),
+        Part("numbers", "All numbers", (_table(numbers),), folded=True),
+        Part("methods", "Methods", (Paragraph(_METHOD), Heading("Works cited"), blocks.Bullets(numbers.works))),
+    )
+    title = f"{', '.join(others)} against {reference}"
+    question = "Which model is better on the same images, and on what?"
+    return Page(title, tuple(part for part in parts if part.blocks), question=question)
+
+
+def _against(numbers: CompareNumbers) -> str:
+    reference, *others = numbers.models
+    images = max((row.images for row in numbers.disagreements), default=0)
+    subjects = max((row.n_subjects for row in numbers.rows), default=0)
+    same = f"On the same {counted(images, 'image')} of {counted(subjects, 'subject')}."
+    if len(others) > 1:
+        return (
+            f"{same} Each model is compared with the first, {reference}; the others are not compared with each other."
+        )
+    return f"{same} Differences are {others[0]} minus {reference}."
+
+
+def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Block]:
+    """For each model how many images differ, and a strip of them."""
+    shown = dict.fromkeys((image.study, image.model, image.outcome) for image in numbers.images)
+    for study, model, outcome in shown:
+        row = next(
+            each for each in numbers.disagreements if (each.study, each.model, each.outcome) == (study, model, outcome)
+        )
+        chosen = [
+            (image, picture)
+            for image, picture in zip(numbers.images, pictures, strict=False)
+            if (image.study, image.model, image.outcome) == (study, model, outcome) and picture
+        ]
+        yield Paragraph(_differ(row))
+        yield from _strips(chosen)
+
+
+def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:
+    """A strip of the images on which one model's outcome is larger, then one of the other's."""
+    for words in dict.fromkeys(_larger(image) for image, _ in chosen):
+        figures = [_figure(image, picture, words) for image, picture in chosen if _larger(image) == words]
+        yield Paragraph(f"{words}:", "key")
+        yield tag("div", tag("div", joined(figures), class_="shots"), class_="strip first")
+
+
+def _differ(row: Disagreement) -> str:
+    """How many images differ, which way."""
+    both = row.only_reference + row.only_model
+    head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
+    done = _CALLED.get(row.outcome)
+    if done is None:
+        words = f"the {spaced(row.outcome)} of {row.model} is larger on {row.only_model:,}"
+        return f"{head}: {words}, that of {row.reference} on {row.only_reference:,}."
+    return f"{head}: on {row.only_reference:,} only {row.reference} {done}, on {row.only_model:,} only {row.model}."
+
+
+def _larger(image: DifferingImage) -> str:
+    """Whose outcome is the larger on an image."""
+    larger = image.model if image.of_model > image.of_reference else image.reference
+    done = _CALLED.get(image.outcome)
+    return f"Only {larger} {done}" if done else f"{spaced(image.outcome).capitalize()} of {larger} is the larger"
+
+
+def _figure(image: DifferingImage, picture: bytes, words: str) -> Markup:
+    settings = ", ".join(f"{spaced(name)} {value.replace('-', '−')}" for name, value in image.settings[:3])
+    shown = tag("img", src=data_address(reduced(picture)), alt=f"{words}; {settings}")
+    caption = tag("figcaption", tag("span", settings, class_="set")) if settings else Markup()
+    return tag("figure", tag("div", shown, class_="frame") + caption, class_="shot")
+
+
+def _verdicts(numbers: CompareNumbers) -> Iterator[Block]:
+    for verdict, heading in GROUPS.items():
+        texts = [each.text for each in numbers.conclusions if each.verdict == verdict]
+        if not texts:
+            continue
+        yield Heading(heading)
+        yield blocks.Bullets(texts[:_SHOWN], "limits")
+        if len(texts) > _SHOWN:
+            yield Folded(counted(len(texts) - _SHOWN, "more verdict"), (blocks.Bullets(texts[_SHOWN:], "limits"),))
+
+
+def _plots(numbers: CompareNumbers) -> Iterator[Block]:
+    """A dot plot for each unit: the differences of rates and gaps with their intervals."""
+    units = dict.fromkeys(numbers.rows[each.row].unit for each in numbers.conclusions)
+    for place, unit in enumerate(units):
+        chosen = [each for each in numbers.conclusions if numbers.rows[each.row].unit == unit]
+        yield _plot(numbers, f"unit-{place}", unit, chosen)
+
+
+def _plot(numbers: CompareNumbers, name: str, unit: str, chosen: Sequence[Conclusion]) -> DotPlot:
+    rows = [numbers.rows[each.row] for each in chosen]
+    ends = [end for each, row in zip(chosen, rows, strict=True) for end in (row.estimate, each.low, each.high)]
+    scale = covering([end for end in ends if np.isfinite(end)])
+    points = unit == "proportion"
+    ticks = [Tick(100 * scale.fraction(at), tick_text(scale, at, points, signed=True), at) for at in scale.ticks]
+    drawn = []
+    for place, (conclusion, row) in enumerate(zip(chosen, rows, strict=True)):
+        at, low, high = (
+            100 * scale.fraction(end) if np.isfinite(end) else None
+            for end in (row.estimate, conclusion.low, conclusion.high)
+        )
+        marks = [] if at is None else [Interval(at, low, high, filled=bool(row.p_adjusted <= 0.05))]
+        words = f"{_label(numbers, row)}: {amount(row.estimate, unit, signed=True)}"
+        track = svg.track(f"{name}-{place}", words, "", [(tick.at, tick.value or 0.0) for tick in ticks], marks)
+        value = f"{number(row.estimate, unit, signed=True)} ({interval(conclusion.low, conclusion.high, unit)})"
+        drawn.append(blocks.Row(_label(numbers, row), track, value, bool(row.p_adjusted <= 0.05)))
+    caption = Markup("<strong>{}</strong> {}").format(
+        "Model minus baseline",
+        tag("span", "left of 0 is less than the baseline; filled marks are significant", class_="fine"),
+    )
+    return DotPlot(caption, ticks, drawn, "points" if points else unit)
+
+
+def _label(numbers: CompareNumbers, row: Row) -> str:
+    words = f"gap in {about(row)}" if row.attribute else about(row)
+    return f"{row.model}: {words}" if len(numbers.models) > 2 else words
+
+
+def _counts(numbers: CompareNumbers) -> TextTable:
+    rows = [
+        [row.model, outcome_words(row.outcome), f"{row.images:,}", f"{row.only_reference:,}", f"{row.only_model:,}"]
+        for row in numbers.disagreements
+    ]
+    reference = numbers.models[0]
+    headings = ["model", "outcome", "images of both", f"larger for {reference}", "larger for the model"]
+    return TextTable("Images on which the models differ", headings, rows, numbers=(2, 3, 4))
+
+
+def _table(numbers: CompareNumbers) -> TextTable:
+    headings = [
+        "compared", "of", "model", "outcome", "baseline", "model's", "difference",
+        f"{level_words(numbers.confidence)} interval", "p, corrected", "subjects",
+    ]  # fmt: skip
+    rows = [
+        [
+            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, row.kind, row.model, row.outcome,
+            number(row.first, row.unit), number(row.second, row.unit), amount(row.estimate, row.unit, signed=True),
+            interval(row.low, row.high, row.unit), probability(row.p_adjusted), f"{row.n_subjects:,}",
+        ]
+        for row in numbers.rows
+    ]  # fmt: skip
+    return TextTable(
+        "All numbers", headings, rows, "Rates in percent, differences in points", numbers=(4, 5, 6, 7, 8, 9)
+    )

@@ -1,0 +1,216 @@
+"""Planted models compared on the same images: who is better, on what, and on which images they differ."""
+
+import json
+from dataclasses import replace
+
+import auditing
+import numpy as np
+import pytest
+from commands import printed, refused_here
+from report_reader import parse, text_of
+
+import transect
+from transect.analysis.compared import measuring, words
+from transect.analysis.requirements.records import WORSE_WHEN_LARGER
+
+VARIED = {"skin_tone": (1, 10), "glasses": None}
+
+
+def bright(pixels):
+    """Yes where the middle of the picture is bright: no on dark skin."""
+    middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
+    return np.where(middle > 0.35, 0.9, 0.1)
+
+
+def always(pixels):
+    return np.full(len(pixels), 0.9)
+
+
+def audited(out, *targets, subjects=60, **settings):
+    settings = {"vary": VARIED, "truth": "face", "outcomes": ["miss"], **settings}
+    auditing.audit(list(targets), subjects=subjects, image_size=32, out=out, control=False, **settings)
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compared")
+    return audited(folder / "bright", bright), audited(folder / "always", always)
+
+
+@pytest.fixture(scope="module")
+def result(runs):
+    return transect.compare(runs)
+
+
+def by_attribute(result):
+    return {each.attribute: each for each in result.numbers.conclusions}
+
+
+def misses(run):
+    return np.array(transect.open_run(run).predictions["scores"].to_pylist())[:, 0] < 0.5
+
+
+def test_the_better_model_is_told_with_its_numbers(result, runs):
+    """The second model misses nothing: its rate and its gap are those of the first, taken away."""
+    missed = misses(runs[0]).reshape(60, 2, 2)
+    rate, gap = by_attribute(result)[""], by_attribute(result)["skin_tone"]
+    rows = result.numbers.rows
+    assert rows[rate.row].estimate == pytest.approx(-missed.mean())
+    assert rows[gap.row].first == pytest.approx(abs(missed[:, 1].mean() - missed[:, 0].mean()))
+    assert (rows[gap.row].second, rows[gap.row].estimate) == (0.0, pytest.approx(-rows[gap.row].first))
+    assert (rate.verdict, gap.verdict) == ("better", "better")
+    assert result.headline().startswith("always narrows bright's gap in miss rate on skin tone, from ")
+    assert by_attribute(result)["glasses"].verdict in ("better", "no difference", "cannot tell")
+
+
+def test_the_family_of_corrected_tests_is_all_rates_and_gaps(result):
+    judged = [row for row in result.numbers.rows if row.kind in ("rate", "gap")]
+    assert [row.attribute for row in judged] == ["", "skin_tone", "glasses"]
+    smallest = min(judged, key=lambda row: row.p)
+    assert smallest.p_adjusted == pytest.approx(3 * smallest.p)
+    details = [row for row in result.numbers.rows if row.kind not in ("rate", "gap")]
+    assert len(details) == 4 + 2
+    least = min(details, key=lambda row: row.p)
+    assert least.p_adjusted == pytest.approx(min(1, 6 * least.p))
+
+
+def test_listed_intervals_allow_for_being_picked(result):
+    listed = [each for each in result.numbers.conclusions if each.verdict in ("better", "worse", "differs")]
+    others = [each for each in result.numbers.conclusions if each not in listed]
+    assert [each.confidence for each in listed] == pytest.approx([1 - 0.05 * len(listed) / 3] * len(listed))
+    assert all(each.confidence == 0.95 for each in others)
+
+
+def test_the_order_of_runs_flips_the_signs(result, runs):
+    back = transect.compare(runs[::-1])
+    for one, other in zip(result.numbers.rows, back.numbers.rows, strict=True):
+        assert (other.first, other.second, other.estimate) == (one.second, one.first, -one.estimate)
+        assert (other.low, other.high, other.p_adjusted) == (-one.high, -one.low, one.p_adjusted)
+    assert {each.verdict for each in back.numbers.conclusions} >= {"worse"}
+    assert "widens always's gap in miss rate on skin tone" in back.headline()
+
+
+def test_a_run_against_itself_shows_no_difference(runs):
+    again = transect.compare([runs[0], runs[0]], margin=0.5)
+    assert {each.verdict for each in again.numbers.conclusions} == {"no difference"}
+    assert all(row.estimate == 0 and row.p == 1 for row in again.numbers.rows)
+    assert again.headline() == (
+        "bright (2) and bright (1) agree on all 240 images. No difference between bright (2) and bright (1) was found, "
+        "and none is larger than 50.0 points."
+    )
+    assert again.numbers.images == ()
+    assert again.numbers.conclusions[1].text.startswith(
+        "bright (2), gap in miss rate by skin tone: no difference larger than 50.0 points (0.0 points, 90 % interval "
+    )
+
+
+def test_no_worse_elsewhere_is_said_with_its_margin(runs):
+    """The gap on glasses differs by less than half of all images, for sure; within two points it is open."""
+    wide, narrow = transect.compare(runs, margin=0.5), transect.compare(runs, margin=0.02)
+    assert wide.headline().endswith(" and is no worse elsewhere (by 50.0 points at most).")
+    assert by_attribute(wide)["glasses"].most < 0.5
+    assert by_attribute(narrow)["glasses"].most > 0.02
+    assert narrow.headline().endswith(
+        "; whether it is worse elsewhere, these images cannot tell (one other comparison)."
+    )
+    assert by_attribute(narrow)["glasses"].subjects_needed > 60
+
+
+def test_a_gap_of_half_the_size_is_halved_and_one_of_twice_doubled(result):
+    told = by_attribute(result)["skin_tone"]
+    row = result.numbers.rows[told.row]
+    gaps = [
+        replace(row, first=0.062, second=second, estimate=second - 0.062) for second in (0, 0.031, 0.05, 0.1, 0.124)
+    ]
+    said = [words.finding(told, gap).split()[0] for gap in gaps]
+    assert said == ["narrows", "halves", "narrows", "widens", "doubles"]
+
+
+def test_images_on_which_they_differ_are_counted_and_shown(result, runs):
+    missed = misses(runs[0])
+    (row,) = result.numbers.disagreements
+    assert (row.images, row.only_reference, row.only_model) == (240, missed.sum(), 0)
+    assert len(result.numbers.images) == 4
+    table = transect.open_run(runs[0]).images
+    for image, picture in zip(result.numbers.images, result.pictures, strict=True):
+        assert missed[image.row]
+        assert table["id"][image.row].as_py() == image.id
+        assert picture.startswith(b"\x89PNG")
+    assert len({image.row // 4 for image in result.numbers.images}) == 4  # of different people
+
+
+def test_targets_of_one_run_are_compared_with_the_first(tmp_path):
+    run = audited(tmp_path / "run", bright, always, bright_too := lambda pixels: bright(pixels), subjects=12)  # noqa: F841
+    several = transect.compare(run)
+    assert several.numbers.models[:2] == ("bright", "always")
+    assert {each.reference for each in several.numbers.conclusions} == {"bright"}
+    assert len(several.numbers.answer) == 2
+    page = several.report(tmp_path / "page").read_text()
+    assert "Each model is compared with the first, bright" in page
+    chosen = transect.compare(run, targets=["always", "bright"])
+    assert chosen.numbers.models == ("bright", "always")
+
+
+def test_observed_images_are_compared_by_groups(tmp_path):
+    settings = {"vary": None, "images": 150, "compare": ["skin_tone"], "subjects": None}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    for name, target in (("a", bright), ("b", always)):
+        auditing.audit(
+            target, truth="face", outcomes=["miss"], image_size=32, out=tmp_path / name, control=False, **settings
+        )
+    result = transect.compare([tmp_path / "a", tmp_path / "b"])
+    gap = by_attribute(result)["skin_tone"]
+    effects = transect.open_run(tmp_path / "a").effects.to_pylist()
+    own = next(row for row in effects if row["attribute"] == "skin_tone" and row["kind"] == "contrast")
+    row = result.numbers.rows[gap.row]
+    assert row.first == pytest.approx(abs(own["estimate"]))
+    assert row.estimate == pytest.approx(-abs(own["estimate"]))
+
+
+def test_a_page_answers_first_and_keeps_its_numbers(result, tmp_path):
+    page = result.report(tmp_path)
+    tree = parse(page.read_text())
+    answer = next(node for node in tree.iter("div") if node.get("class") == "answer")
+    assert text_of(answer).startswith(result.numbers.answer[0])
+    assert json.loads((tmp_path / "compare.json").read_text()) == json.loads(json.dumps(result.to_json()))
+    assert page.read_bytes() == result.report(tmp_path / "again").read_bytes()
+
+
+def test_the_command_prints_the_answer_and_the_verdicts(runs, result, tmp_path):
+    text = printed("compare", *map(str, runs), "--out", str(tmp_path), "--margin", "0.03")
+    assert text.startswith("always narrows bright's gap")
+    assert f"report: {tmp_path / 'compare.html'}" in text
+    stored = json.loads(printed("compare", *map(str, runs), "--out", str(tmp_path), "--json"))
+    assert stored["answer"] == list(result.numbers.answer)
+
+
+def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
+    other = audited(tmp_path / "other", bright, subjects=12)
+    message = refused_here("compare", str(runs[0]), str(other))
+    assert "expected a run on the images of" in message
+    assert "rerun one of them with the same generator, attributes, subjects, size and seed" in message
+    assert "give a second run" in refused_here("compare", str(runs[0]))
+    assert "unknown target 'none'" in refused_here("compare", *map(str, runs), "--target", "none")
+    assert "above 0" in refused_here("compare", *map(str, runs), "--margin", "0")
+    without = audited(tmp_path / "without", always, truth=(), outcomes=["answer"])
+    assert "expected an outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
+
+
+def test_errors_are_those_that_requirements_limit():
+    assert set(measuring.WORSE_WHEN_LARGER) < set(WORSE_WHEN_LARGER)
+
+
+def test_a_report_of_several_targets_says_how_many_images_they_answer_otherwise(tmp_path):
+    run = audited(tmp_path / "run", bright, always, subjects=12)
+    (section,) = [each for each in transect.open_run(run).results["sections"] if each["key"] == "several_targets"]
+    ((target, both, otherwise),) = section["tables"][0]["rows"]
+    assert (target, both, otherwise) == ("always", 48, transect.compare(run).numbers.disagreements[0].only_reference)
+    assert "transect compare" in section["text"][0]
+
+
+def test_targets_that_answer_different_questions_are_not_compared(tmp_path):
+    truths = ["bright=face", "always=smile>0.5"]
+    run = audited(tmp_path / "run", bright, always, subjects=6, truth=truths, outcomes=["answer"])
+    assert "the truth is face for bright, smile>0.5 for always" in refused_here("compare", str(run))
+    assert all(each["key"] != "several_targets" for each in transect.open_run(run).results["sections"])
