@@ -32,8 +32,12 @@ from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
 from transect.runs.validation_words import expectation, in_words
 
+RENDERED_LIMIT = (
+    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them."
+)
+"""What no audit of rendered images can show."""
 STANDING_LIMITS = (
-    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
+    RENDERED_LIMIT,
     "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
     "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
 )
@@ -127,6 +131,7 @@ class WorldEntry(Model):
     photometry_validated: bool
     statement: str
     maximum_gain_stops: Number
+    photographs: bool = Field(default=False, description="whether every image is a photograph of a data set")
     photometry: PhotometryEntry | None = None
     identity: FigureEntry | None = Field(default=None, description="AUC of pairs of one subject against pairs of two")
     readings: list[ReadingEntry] = Field(default_factory=list)
@@ -335,7 +340,8 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
     )
-    limits = [*results.limits, *(limit for limit in STANDING_LIMITS if limit not in results.limits)]
+    standing = [limit for limit in STANDING_LIMITS if not (results.world.photographs and limit == RENDERED_LIMIT)]
+    limits = [*results.limits, *(limit for limit in standing if limit not in results.limits)]
     entry = GalleryEntry(
         strips=_strips(shown.strips),
         failures=_entries(shown.failures),
