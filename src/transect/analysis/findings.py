@@ -301,9 +301,10 @@ def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> di
 
 
 def _found_rule(run: Run, target: TargetEntry) -> str:
+    face = "labelled face" if run.spec.generator.of_photographs else "rendered face"
     if run.expected_boxes(target) is not None:
-        return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
-    return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
+        return f"a box that overlaps the {face}, in this detector's convention, by at least {IOU:g} (IoU)"
+    return f"any box anywhere in the image: this detector has no box that can be compared with the {face}"
 
 
 def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapping[str, Groups]) -> dict[str, object]:

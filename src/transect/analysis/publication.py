@@ -141,7 +141,11 @@ def _results(
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
-        "world": {**rendered[0], "readings": _readings(specs)},
+        "world": {
+            **rendered[0],
+            "photographs": all(spec.generator.of_photographs for spec in specs),
+            "readings": _readings(specs),
+        },
         "limits": [
             *limits,
             *(world["statement"] for world, s in zip(worlds, specs, strict=True) if s.generator.of_photographs),

@@ -129,7 +129,7 @@ def _render(document: Document, shown: Gallery) -> str:
             Part("summary", "Summary", (fragment("summary", **content),)),
             *(_study_part(document, view, content) for view in studies),
             *section_parts(document, sections(results.sections), content),
-            _folded("world", "The world that generated these images", fragment("world", **content), "World"),
+            _world(document, content),
             _folded("methods", "Methods", fragment("methods", **content), "Methods"),
             _folded("exclusions", "Exclusions and failures", fragment("exclusions", **content), "Exclusions"),
             _folded("specification", "Full specification", fragment("specification", **content), "Specification"),
@@ -138,6 +138,13 @@ def _render(document: Document, shown: Gallery) -> str:
         cautions=(*cautions, *alarms, *warnings),
     )
     return builder.build(page)
+
+
+def _world(document: Document, content: Mapping[str, object]) -> Part:
+    """Where the images come from."""
+    photographs = document.results.world.photographs
+    title = "The photographs" if photographs else "The world that generated these images"
+    return _folded("world", title, fragment("world", **content), "Photographs" if photographs else "World")
 
 
 def _folded(name: str, title: str, text: Markup, contents: str) -> Part:

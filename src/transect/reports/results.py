@@ -24,16 +24,27 @@ from transect.reports.entries import (
     TestFamily,
     VarianceEntry,
 )
+from transect.reports.gallery_entries import (
+    ExampleEntry,
+    GalleryEntry,
+    example_entries,
+    mean_face_entry,
+    strip_entries,
+)
 from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
-from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
+from transect.reports.records import Gallery, Section
 from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
 from transect.runs.validation_words import expectation, in_words
 
+RENDERED_LIMIT = (
+    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them."
+)
+"""What no audit of rendered images can show."""
 STANDING_LIMITS = (
-    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
+    RENDERED_LIMIT,
     "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
     "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
 )
@@ -127,6 +138,7 @@ class WorldEntry(Model):
     photometry_validated: bool
     statement: str
     maximum_gain_stops: Number
+    photographs: bool = Field(default=False, description="whether every image is a photograph of a data set")
     photometry: PhotometryEntry | None = None
     identity: FigureEntry | None = Field(default=None, description="AUC of pairs of one subject against pairs of two")
     readings: list[ReadingEntry] = Field(default_factory=list)
@@ -138,52 +150,6 @@ class Citation(Model):
     key: str
     text: str
     url: str
-
-
-class ExampleEntry(OfTarget):
-    """One image that the page shows (its pixels stand in the page alone)."""
-
-    subject: int
-    cell: dict[str, Number]
-    answer: str
-    boxes: list[list[Number]]
-    expected_box: list[Number] | None
-    failed: bool
-    wrong: bool
-    answer_yes: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
-
-
-class StripEntry(Model):
-    """One transect that the page shows."""
-
-    title: str
-    examples: list[ExampleEntry]
-
-
-class MeanFaceEntry(OfTarget):
-    """Mean faces of one group's right and wrong answers that the page shows, and how many answers there are."""
-
-    measure: str = Field(description="what is right or wrong, as in the tables of errors by condition")
-    by: str = Field(description='the condition, "" for all images')
-    group: str
-    right: Count
-    wrong: Count
-
-
-class GalleryEntry(Model):
-    """What the page shows of the images, and of how many."""
-
-    strips: list[StripEntry] = Field(default=[])
-    failures: list[ExampleEntry] = Field(default=[])
-    flips: list[StripEntry] = Field(default=[], description="images two by two, a subject's own and one that flips")
-    flips_shown: Count = Field(default=0, description="attributes and ways whose flips the page shows")
-    flips_total: Count = 0
-    faces: list[MeanFaceEntry] = Field(default=[])
-    faces_total: Count = 0
-    strips_shown: Count = 0
-    strips_total: Count = 0
-    failures_shown: Count = 0
-    failures_total: Count = 0
 
 
 class PickedEntry(Model):
@@ -335,18 +301,19 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
     )
-    limits = [*results.limits, *(limit for limit in STANDING_LIMITS if limit not in results.limits)]
+    standing = [limit for limit in STANDING_LIMITS if not (results.world.photographs and limit == RENDERED_LIMIT)]
+    limits = [*results.limits, *(limit for limit in standing if limit not in results.limits)]
     entry = GalleryEntry(
-        strips=_strips(shown.strips),
-        failures=_entries(shown.failures),
+        strips=strip_entries(shown.strips),
+        failures=example_entries(shown.failures),
         strips_shown=len(shown.strips),
         strips_total=len(gallery.strips),
         failures_shown=len(shown.failures),
         failures_total=gallery.total,
-        flips=_strips(shown.flips),
+        flips=strip_entries(shown.flips),
         flips_shown=len(shown.flips),
         flips_total=len(gallery.flips),
-        faces=[_mean_face(face) for face in shown.faces],
+        faces=[mean_face_entry(face) for face in shown.faces],
         faces_total=len(gallery.faces),
     )
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
@@ -360,33 +327,6 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
 def significant(effect: EffectEntry, alpha: float) -> bool:
     """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
     return effect.p_adjusted is not None and effect.p_adjusted <= alpha
-
-
-def _mean_face(face: MeanFace) -> MeanFaceEntry:
-    labels = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
-    return MeanFaceEntry(**labels, right=face.right, wrong=face.wrong)
-
-
-def _strips(strips: Sequence[Strip]) -> list[StripEntry]:
-    return [StripEntry(title=strip.title, examples=_entries(strip.examples)) for strip in strips]
-
-
-def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:
-    return [
-        ExampleEntry(
-            study=example.study,
-            target=example.target,
-            subject=int(example.subject),
-            cell={name: float(value) for name, value in example.cell.items()},
-            answer=example.answer,
-            boxes=[[float(side) for side in box] for box in example.boxes],
-            expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
-            failed=example.failed,
-            wrong=example.wrong,
-            answer_yes=example.answer_yes,
-        )
-        for example in examples
-    ]
 
 
 def tree(results: Results) -> JsonObject:

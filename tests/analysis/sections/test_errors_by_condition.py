@@ -96,11 +96,20 @@ def test_an_experiment_is_counted_by_the_levels_that_were_set():
 
 
 def test_a_detector_misses_faces_and_has_no_attribute():
-    """Truth no is no face to miss: of the four with one, two were missed."""
-    one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 0, 0, 1, 1], truth=[1, 1, 1, 1, 0, 0, 0, 0], failures=())
+    """Every image shows a face; of the eight one has no answer, and two of seven were missed."""
+    one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 1, 1, 1, np.nan], failures=())
     assert [table.title for table in interrogation.section(one).tables] == ["Errors: detection"]
     row = table_of(one, "detection")["all images"]
-    assert (row["errors"], row["images that count"], row["left out"]) == (2, 4, 4)
+    assert (row["errors"], row["images that count"], row["left out"]) == (2, 7, 1)
+
+
+def test_a_detector_of_an_attribute_errs_in_two_ways():
+    """Truth no: of the four two were found, which is wrong; truth yes: of the four two were missed."""
+    one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 0, 0, 1, 1], truth=[1, 1, 1, 1, 0, 0, 0, 0], failures=())
+    assert [table.title for table in interrogation.section(one).tables] == ["Errors: attribute"]
+    row = table_of(one, "attribute")["all images"]
+    assert (row["errors"], row["images that count"], row["left out"]) == (4, 8, 0)
+    assert any("a detection is an error" in text for text in interrogation.section(one).text)
 
 
 def test_the_truths_own_attribute_is_no_condition_unless_asked_for():

@@ -54,6 +54,10 @@ _TEXT: Final = (
     "A missed face has no attribute. Detection is therefore a separate rate; the attribute's errors are "
     "counted among detected faces, and again with every miss counted as an error.",
 )
+_DETECTED: Final = (
+    "The truth of some images is no. There a detection is an error (a false alarm); elsewhere no detection is one (a "
+    "miss)."
+)
 _DRAWN: Final = "The {shown} of {n} conditions whose groups differ most are drawn; the tables list all."
 
 
@@ -79,6 +83,7 @@ def section(answers: Answers) -> Section | None:
     shown = _shown(answers, conditions, rates)
     text = [_TEXT[0].format(sampler=_sampler(answers))]
     text += [_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
+    text += [_DETECTED] if _of_attribute(answers) else []
     by_raters = bool(answers.judge) or any(name in answers.seen for name in answers.by)
     text += [WITH_RATERS] if by_raters else []
     text += (
@@ -177,18 +182,24 @@ def _place(rate: ErrorRate, groups: Grouping) -> int | None:
 def misses_and_errors(answers: Answers) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
     """Misses and wrong attributes: float64 [n], 1 or 0, NaN where it is not known; None where there is no such thing.
 
-    A detector misses faces. Another target misses one where it says itself that it found none; a target that never says
-    so has wrong attributes alone.
+    A detector misses faces; where the truth of some images is no, it is judged as one of the truth's attribute, and its
+    false alarms are errors as in every other table. Another target misses a face where it says itself that it found
+    none; a target that never says so has wrong attributes alone.
     """
     if not answers.judged:
         return None, None
     if answers.task is Task.DETECTION:
-        return np.where(answers.truth == 1, answers.errors, np.nan), None
+        return (None, answers.errors) if _of_attribute(answers) else (answers.errors, None)
     unseen = np.array([declared(why) and category(why) == NO_FACE for why in answers.failures], dtype=np.bool_)
     if not unseen.any():
         return None, answers.errors
     unseen &= np.isfinite(answers.truth)
     return np.where(unseen, 1.0, np.where(np.isfinite(answers.errors), 0.0, np.nan)), answers.errors
+
+
+def _of_attribute(answers: Answers) -> bool:
+    """Whether a detector should find nothing on some images, so that it may err in two ways."""
+    return answers.task is Task.DETECTION and bool((answers.truth[np.isfinite(answers.errors)] == 0).any())
 
 
 def _rates(answers: Answers) -> tuple[ErrorRate, ...]:
