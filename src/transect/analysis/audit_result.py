@@ -101,7 +101,9 @@ class FolderResult(Result):
     def verdict_lines(self) -> list[str]:
         """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
         results = self.results
-        rows = [(_MARKS["check" if row["check"] else row["verdict"]], row["text"]) for row in results["verdicts"]]
+        passed = [row["check"] and row["verdict"] == "found" for row in results["verdicts"]]
+        kinds = ["check" if check else row["verdict"] for check, row in zip(passed, results["verdicts"], strict=True)]
+        rows = [(_MARKS[kind], row["text"]) for kind, row in zip(kinds, results["verdicts"], strict=True)]
         found = [("▲", row["text"]) for row in results["found_interactions"]]
         differences = sum(mark == "▲" for mark, _ in rows)
         rows[differences:differences] = found

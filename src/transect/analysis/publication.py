@@ -106,7 +106,12 @@ def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -
     def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
         effect = None if verdict.effect is None else effects[verdict.effect]
         other = effect is None or not effect.unit.startswith("proportion")
-        return verdict.check, ranks.index(verdict.verdict), other, 0.0 if effect is None else -abs(effect.estimate)
+        return (
+            verdict.check and verdict.verdict == "found",
+            ranks.index(verdict.verdict),
+            other,
+            0.0 if effect is None else -abs(effect.estimate),
+        )
 
     return sorted(verdicts, key=key)
 

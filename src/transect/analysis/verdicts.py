@@ -11,6 +11,7 @@ import numpy as np
 
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
+from transect.effects.intervals import FEW_AVERAGED
 from transect.effects.outcomes import UNTRUE
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -156,24 +157,27 @@ def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Ag
 
 
 def _needed(contrasts: Sequence[Effect], evidence: _Evidence) -> int | None:
-    """Subjects for the contrast that needs the most; by its interval where subjects' differences are not known."""
-    found = []
-    for effect in contrasts:
-        pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-        if pilot is None:
-            found.append(
-                subjects_by_interval(
-                    evidence.margin, effect.n_subjects, effect.low, effect.high, alpha=ALPHA, family=evidence.family
-                )
-            )
-            continue
-        found.append(
-            subjects_to_tell(
-                evidence.margin, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
-                discordant=pilot.planned_discordant,
-            )
-        )  # fmt: skip
-    return largest(found)
+    """Subjects for the contrast that needs the most."""
+    return largest([_needed_by(effect, evidence) for effect in contrasts])
+
+
+def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
+    """By the spread between subjects, and more than there were; by the interval where that is not known, or promises
+    what these subjects did not keep. Averages of few subjects have intervals that allow for an unseen one.
+    """
+    by_interval = subjects_by_interval(
+        evidence.margin, effect.n_subjects, effect.low, effect.high, alpha=ALPHA, family=evidence.family
+    )
+    pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
+    if pilot is None:
+        return by_interval
+    spread, share = pilot.planned_deviation, pilot.planned_discordant
+    planned = subjects_to_tell(evidence.margin, spread, alpha=ALPHA, family=evidence.family, discordant=share)
+    if planned is None:
+        return None
+    averaged = effect.unit == "proportion" and share is None
+    planned = max(planned, FEW_AVERAGED) if averaged else planned
+    return planned if planned > effect.n_subjects else by_interval
 
 
 def _unit(effect: Effect) -> str:

@@ -11,6 +11,7 @@ from transect.analysis.findings import Findings
 from transect.analysis.sections.answers import Answers
 from transect.analysis.verdicts import AttributeVerdict
 from transect.records import Task
+from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
 
@@ -29,14 +30,18 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            lines += [f"{target.name}: {line}" for line in (*_about_answers(answers), *_unchanging(study, answers))]
-            lines += [f"{target.name}: {line}" for line in _assumed(target)]
+            lines += [
+                f"{short_name(target.name)}: {line}"
+                for line in (*_about_answers(answers), *_unchanging(study, answers))
+            ]
+            found = (*_about_answers(answers), *_unchanging(study, answers), *_assumed(target))
+            lines += [f"{short_name(target.name)}: {line}" for line in found]
         lines += _unread(study)
+    failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]
     lines += [
-        f"{verdict.target}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, although the "
-        f"truth is about it; {_FIX}."
-        for verdict in verdicts
-        if verdict.check and verdict.verdict != "found"
+        f"{short_name(verdict.target)}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, "
+        f"although the truth is about it; {_FIX}."
+        for verdict in failed
     ]
     return list(dict.fromkeys(lines))
 

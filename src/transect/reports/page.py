@@ -119,10 +119,9 @@ def _render(document: Document, shown: Gallery) -> str:
     }
     cautions = [Paragraph(summary.notice, "notice")] if summary.notice else []
     alarms = [svg.tag("p", alarm, class_="notice alarm", role="alert") for alarm in summary.alarms]
-    warnings = [
-        svg.tag("p", Markup("<strong>Check first.</strong> ") + text, class_="notice", role="note")
-        for text in summary.warnings
-    ]
+    listed = svg.joined(svg.tag("li", text) for text in summary.warnings)
+    warnings = [svg.tag("div", Markup("<strong>Check first.</strong>") + svg.tag("ul", listed), class_="notice")]
+    warnings = warnings if summary.warnings else []
     page = Page(
         results.title,
         (

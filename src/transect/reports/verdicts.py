@@ -49,13 +49,18 @@ def groups(document: Document) -> tuple[Group, ...]:
     results = document.results
     rows: dict[str, list[Markup]] = {kind: [] for kind in _HEADINGS}
     for index, entry in enumerate(results.verdicts):
-        rows["check" if entry.check else entry.verdict].append(sentence(document, index))
+        rows[kind_of(entry)].append(sentence(document, index))
     rows["found"] += [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
     return tuple(
         Group(kind, mark, _heading(document, kind, words), tuple(rows[kind]))
         for kind, (mark, words) in _HEADINGS.items()
         if rows[kind]
     )
+
+
+def kind_of(entry: VerdictEntry) -> str:
+    """The group of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
+    return "check" if entry.check and entry.verdict == "found" else entry.verdict
 
 
 def _heading(document: Document, kind: str, words: str) -> Markup:
@@ -80,7 +85,7 @@ def cut(all_groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...
 def _common_margin(document: Document, verdict: str) -> Markup:
     """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
     results = document.results
-    places = [i for i, entry in enumerate(results.verdicts) if entry.verdict == verdict and not entry.check]
+    places = [i for i, entry in enumerate(results.verdicts) if kind_of(entry) == verdict]
     units = {_unit(results, results.verdicts[i]) for i in places}
     margins = {results.verdicts[i].margin for i in places}
     if units != {"proportion"} or len(margins) != 1 or None in margins:
@@ -153,14 +158,22 @@ def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
 
 def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup:
     row = document.results.effects[effect]
-    return Markup("{}: {} {}{} ({}); {}.").format(
+    return Markup("{}: {} {}{} ({}{}); {}.").format(
         _subject(document, index),
         size_words(document, effect, signed=True),
         _from_to(document, row, effect),
         "" if row.basis == "experimental" else ", an association",
         interval_words(document, effect),
+        _adjusted(document, row, effect),
         _needs(document, index, row, alone),
     )
+
+
+def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
+    """The adjusted p where the interval alone would look like a difference."""
+    if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
+        return Markup()
+    return Markup(", adjusted p {}").format(document.number(pointer("effects", effect, "p_adjusted"), "p"))
 
 
 def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
@@ -172,7 +185,8 @@ def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
         level(document, study, row.attribute, value, f"{place}/{key}")
         for value, key in ((row.origin, "from"), (row.to, "to"))
     ]
-    return Markup("from {} to {}{}").format(*ends, with_unit(document, study, row.attribute))
+    template = Markup("from {} to {}{}") if row.basis == "experimental" else Markup("with {1} against {0}{2}")
+    return template.format(*ends, with_unit(document, study, row.attribute))
 
 
 def _needs(document: Document, index: int, row: EffectEntry, alone: bool) -> Markup:
