@@ -14,7 +14,8 @@ from transect.analysis.publication import EFFECTS
 from transect.errors import BadInput
 from transect.records import Effect, Task
 from transect.reports import Gallery, build, schema, write
-from transect.reports.results import STANDING_LIMITS, read, tree
+from transect.reports.limits import STANDING_LIMITS
+from transect.reports.results import read, tree
 
 PUBLISHED = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 

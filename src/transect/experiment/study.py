@@ -20,6 +20,7 @@ from transect.experiment import calls, costs, edits, negative_control, verificat
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.experiment.target_names import check_names, give_name
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
 from transect.records import Design, Images, Task
@@ -147,15 +148,20 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         say(f"{name} left out: {error}", error=True)
 
 
-def resolve_targets(targets: object, options: Mapping[str, Any] | None = None) -> list[Target]:
-    """The targets that specs, callables or objects name."""
+def resolve_targets(
+    targets: object, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
+) -> list[Target]:
+    """The targets that specs, callables or objects name. names: the user's own names, in their order."""
     from transect.targets import as_target, resolve
 
     named = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
-    settings = dict(options or {})
-    return [
+    settings, given = dict(options or {}), check_names(names, len(named))
+    opened = [
         resolve(target, **settings) if isinstance(target, str) else as_target(target, **settings) for target in named
     ]
+    for target, name, source in zip(opened, given, named, strict=False):  # no names at all, or one each
+        give_name(target, name, source)
+    return opened
 
 
 def run(study: Study, out: Path, *, quiet: bool = False) -> None:

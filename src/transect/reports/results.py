@@ -31,6 +31,7 @@ from transect.reports.gallery_entries import (
     mean_face_entry,
     strip_entries,
 )
+from transect.reports.limits import with_standing
 from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.reports.records import Gallery, Section
 from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
@@ -38,17 +39,6 @@ from transect.reports.world_entries import FigureEntry, PhotometryEntry, Reading
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
 from transect.runs.validation_words import expectation, in_words
-
-RENDERED_LIMIT = (
-    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them."
-)
-"""What no audit of rendered images can show."""
-STANDING_LIMITS = (
-    RENDERED_LIMIT,
-    "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
-    "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
-)
-"""What no audit of this kind can show; added to the limits of every report."""
 
 
 class AttributeEntry(Model):
@@ -301,8 +291,7 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
     )
-    standing = [limit for limit in STANDING_LIMITS if not (results.world.photographs and limit == RENDERED_LIMIT)]
-    limits = [*results.limits, *(limit for limit in standing if limit not in results.limits)]
+    limits = with_standing(results.limits, photographs=results.world.photographs)
     entry = GalleryEntry(
         strips=strip_entries(shown.strips),
         failures=example_entries(shown.failures),

@@ -23,6 +23,7 @@ from transect.effects.samples import Labels
 from transect.ratings.perceived_attributes import OF_THE_PICTURE
 from transect.records import Attribute, Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
 from transect.runs.wording import counted
 
 SHOWN: Final = 24
@@ -71,7 +72,7 @@ def section(answers: Answers) -> Section:
     head = Section(
         key="adjustment",
         study=answers.study,
-        title=f"Errors of {answers.target} by {kind}, adjusted",
+        title=f"Errors of {short_name(answers.target)} by {kind}, adjusted",
         text=[_TEXT.format(resamples=RESAMPLES), _beside()],
     )
     if not columns:

@@ -13,6 +13,7 @@ from transect.effects.class_consistency import interpolation_consistency
 from transect.effects.intervals import wilson
 from transect.effects.sensitivity import SOURCE
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (
@@ -34,7 +35,7 @@ def section(answers: Answers) -> Section:
     return Section(
         key="interpolation",
         study=answers.study,
-        title=f"Between two subjects of one class: {answers.target}",
+        title=f"Between two subjects of one class: {short_name(answers.target)}",
         text=[_TEXT],
         warnings=[] if same.any() else ["No line has both ends in one class: there is nothing to check."],
         figures=[_figure(answers, ends, inner, same)] if same.any() else [],

@@ -16,6 +16,7 @@ from transect.effects.intervals import SOURCES
 from transect.effects.rates import GroupedImages, Rate, grouped_rates
 from transect.effects.sensitivity import SOURCE
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 KEY: Final = "by_attribute"
 _TITLE: Final = "Accuracy, false positives and false negatives by attribute"
@@ -40,7 +41,7 @@ def section(answers: Answers) -> Section | None:
         key=KEY,
         study=answers.study,
         target=answers.target,
-        title=f"{_TITLE}: {answers.target}",
+        title=f"{_TITLE}: {short_name(answers.target)}",
         text=[_TEXT],
         tables=[_table(found, conditions)],
         sources=[SOURCE, *(SOURCES[method] for method in methods)],

@@ -8,6 +8,7 @@ from typing import Final
 from transect.analysis.sections.answers import table
 from transect.experiment.calls import TargetCalls, read
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "Each image is asked about once, and its answer is kept. A call is repeated only where its status says that "
@@ -23,7 +24,7 @@ def section(kept: TargetCalls) -> Section:
     return Section(
         key="calls",
         target=kept.target,
-        title=f"Calls to {kept.target}",
+        title=f"Calls to {short_name(kept.target)}",
         text=[_headline(kept), *_TEXT],
         warnings=[],
         figures=[],

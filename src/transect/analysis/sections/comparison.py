@@ -13,6 +13,7 @@ from transect.analysis.sections.answers import Answers, point, table, words
 from transect.effects import intervals
 from transect.records import Attribute
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.wording import short_name
 
 MOST_CELLS: Final = 24
 NO_IMAGE: Final = "no image in this cell"
@@ -79,7 +80,7 @@ def _alike(attribute: Attribute, other: Attribute | None) -> bool:
 def section(experiment: Answers, observation: Answers) -> Section:
     """The section of one target; a warning for each attribute that was set and cannot be compared."""
     names, missing = shared(experiment, observation), left_out(experiment, observation)
-    title = f"Observation compared with experiment: {experiment.target}"
+    title = f"Observation compared with experiment: {short_name(experiment.target)}"
     if not names:
         return Section(key="comparison", title=title, text=[], warnings=missing)
     counted, unit, column = _counted(experiment, observation)

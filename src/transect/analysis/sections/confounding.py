@@ -16,6 +16,7 @@ from transect.effects.linear import ols
 from transect.effects.observational import cut
 from transect.effects.samples import Labels
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "Attributes that were observed, not set, may be correlated with something that is not in the table. These "
@@ -52,7 +53,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="confounding",
         study=answers.study,
-        title=f"Hidden confounding: {answers.target}",
+        title=f"Hidden confounding: {short_name(answers.target)}",
         text=[text.format(counted=counted) for text in _TEXT[: 3 if adjusted else 2]],
         figures=[],
         tables=tables,

@@ -14,6 +14,7 @@ from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.effects.truth import Truth
 from transect.records import Task
 from transect.reports.records import Section
+from transect.reports.wording import short_name
 
 MOST: Final = 12
 """Images of each direction that are shown."""
@@ -97,7 +98,7 @@ def section(differences: Deviations, ids: list[str]) -> Section:
     return Section(
         key="deviations",
         study=differences.study,
-        title=f"Farthest from people's answers: {differences.target}",
+        title=f"Farthest from people's answers: {short_name(differences.target)}",
         text=[
             f"The truth is {words(differences.text)}. People's mean answer is the reference, as where no "
             "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "

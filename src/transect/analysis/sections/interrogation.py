@@ -35,6 +35,7 @@ from transect.effects.rater_uncertainty import SOURCE as RATERS
 from transect.effects.rater_uncertainty import SQUARED
 from transect.records import Task, declared
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.wording import short_name
 
 KEY: Final = "errors"
 SHOWN: Final = 3
@@ -95,7 +96,7 @@ def section(answers: Answers) -> Section | None:
         key=KEY,
         study=answers.study,
         target=answers.target,
-        title=f"Errors by condition: {answers.target}",
+        title=f"Errors by condition: {short_name(answers.target)}",
         text=text,
         warnings=without_raters(answers, answers.by, reasons),
         figures=[_figure(measured, rates, shown), *error_pairs.figures(answers.by, conditions, rates)],

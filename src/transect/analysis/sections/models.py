@@ -33,6 +33,7 @@ from transect.effects.samples import Columns
 from transect.errors import UnknownName
 from transect.records import Effect
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "Each attribute is split at its median, at the cut point of --bins nearest to it, or into off and on, with all "
@@ -128,7 +129,7 @@ def section(answers: Answers, models: Sequence[str]) -> Section:
     return Section(
         key="models",
         study=answers.study,
-        title=f"Errors of {answers.target} by {kind}: chosen models",
+        title=f"Errors of {short_name(answers.target)} by {kind}: chosen models",
         text=text,
         warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
         figures=[],
@@ -146,7 +147,7 @@ def refused(untaken: Sequence[Answers]) -> Section:
     return Section(
         key="models",
         study=first.study,
-        title=f"Errors of {first.target}: chosen models",
+        title=f"Errors of {short_name(first.target)}: chosen models",
         text=[],
         warnings=[f"No model of {answers.study}: {_why_not(answers)}" for answers in untaken],
         figures=[],

@@ -19,6 +19,7 @@ from transect.effects.rater_uncertainty import (
 from transect.effects.truth import Truth
 from transect.ratings.perceived_attributes import deciding
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 RESAMPLES: Final = 300
 _TEXT: Final = (
@@ -40,7 +41,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="other raters",
         study=answers.study,
-        title=f"With other raters: {answers.target}",
+        title=f"With other raters: {short_name(answers.target)}",
         text=[_TEXT],
         warnings=[],
         figures=[],

@@ -16,6 +16,7 @@ from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustere
 from transect.effects.linear import MEANS_SOURCE, difference_in_means
 from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowered, ppi_difference, ppi_mean, too_rare
 from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "People rated some images; the machine that each title names rated more. The machine's mean over all "
@@ -58,7 +59,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="people",
         study=answers.study,
-        title=f"Few human ratings, many machine ratings: {answers.target}",
+        title=f"Few human ratings, many machine ratings: {short_name(answers.target)}",
         text=list(_TEXT),
         warnings=_left_out(answers, {each.name for each in quantities}),
         figures=[],

@@ -17,6 +17,7 @@ from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
 
 _EXACT: Final = 1e12
 MOST_BARS: Final = 6
@@ -40,7 +41,7 @@ def section(answers: Answers) -> Section:
     return Section(
         key="perceived",
         study=answers.study,
-        title=f"Perceived attributes: {answers.target}",
+        title=f"Perceived attributes: {short_name(answers.target)}",
         text=list(_TEXT),
         warnings=[
             f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "

@@ -21,6 +21,7 @@ from transect.effects.rater_uncertainty import SOURCE as RATERS
 from transect.effects.rater_uncertainty import SQUARED
 from transect.effects.thresholds import ALL, threshold_curves
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.wording import short_name
 
 OPEN: Final = 3
 """Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
@@ -71,7 +72,7 @@ def section(answers: Answers) -> Section:
     return Section(
         key="thresholds",
         study=answers.study,
-        title=f"Thresholds of {answers.target}",
+        title=f"Thresholds of {short_name(answers.target)}",
         text=[_TEXT.format(best=best, **words_of).rstrip(), *([WITH_RATERS] if by_raters else [])],
         warnings=without_raters(answers, answers.by, reasons),
         figures=figures,

@@ -15,6 +15,7 @@ from transect.effects.missing_answers import SOURCES as BOUNDS
 from transect.effects.outcomes import category
 from transect.records import declared
 from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
 
 REFUSED: Final = "refused"
 ERROR: Final = "error"
@@ -54,7 +55,7 @@ def section(answers: Answers) -> Section | None:
         key="unanswered",
         study=answers.study,
         target=answers.target,
-        title=f"Images without an answer: {answers.target}",
+        title=f"Images without an answer: {short_name(answers.target)}",
         text=[*_TEXT, *conditions],
         warnings=[],
         figures=[_figure(groups, rates)],

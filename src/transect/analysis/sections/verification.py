@@ -15,6 +15,7 @@ from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.wording import short_name
 from transect.runs.wording import counted
 
 _TEXT: Final = (
@@ -66,7 +67,7 @@ def section(answers: Answers) -> Section | None:
         key="verification",
         study=answers.study,
         target=answers.target,
-        title=f"Does verification break, and for whom: {answers.target}",
+        title=f"Does verification break, and for whom: {short_name(answers.target)}",
         text=_text(verified, tests),
         warnings=[verified.threshold.reason] if verified.threshold.reason else [],
         figures=[_figure(rates, groups)],

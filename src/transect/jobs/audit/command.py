@@ -65,6 +65,13 @@ def audit(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET…", help="The models to audit; see: transect targets.")
     ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            help="Your own name of a target, for tables and headings; repeatable, in the order of targets.",
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A TOML file with any of these settings; options on the command line override it."),
@@ -247,8 +254,8 @@ def audit(
     from transect.jobs.audit.presets import with_preset
     from transect.jobs.audit.request import AuditRequest, with_settings
 
-    if isinstance(names := settings.get("labels"), str):
-        settings["labels"] = tuple(name.strip() for name in names.split(","))
+    if isinstance(classes := settings.get("labels"), str):
+        settings["labels"] = tuple(name.strip() for name in classes.split(","))
     stored = {} if config is None else read_settings(config)
     required = _required(config) if settings.pop("check", False) else ()
     stated = {**stored, **{name: value for name, value in settings.items() if name != "config"}}

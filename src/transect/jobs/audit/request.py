@@ -112,6 +112,7 @@ class RunSettings:
 class AuditRequest:
     """All settings of an audit.
 
+    names: your own names of the targets, in their order, used in every table and heading.
     vary: the attributes to set, the experiment. steps: attributes to move in steps λ from each subject's own value, a
     study each. step_unit: what λ = 1 is, half-range, or direction: z + λ d with the unit direction d. hold: downstream
     attributes that keep the subject's own value (direct effects). subjects: shown at every combination of levels.
@@ -124,6 +125,7 @@ class AuditRequest:
     """
 
     targets: Sequence[TargetLike] = ()
+    names: Sequence[str] = ()
     preset: str | None = None
     vary: Levels = ()
     steps: Sequence[str] = ()
@@ -190,7 +192,7 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
 
 
 _LISTS: Final = (
-    *("vary", "truth", "steps", "hold", "compare", "outcomes"),
+    *("vary", "truth", "steps", "hold", "compare", "outcomes", "names"),
     *("attributes", "within", "prune", "by", "margin"),
 )
 """Settings that are lists of texts: a single text is one of them."""

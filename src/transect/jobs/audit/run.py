@@ -194,7 +194,7 @@ def _listed(target: TargetLike | Sequence[TargetLike]) -> tuple[TargetLike, ...]
 def _resolved(request: AuditRequest) -> list[Target]:
     if not request.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
-    targets = study.resolve_targets(request.targets, request.model.options())
+    targets = study.resolve_targets(request.targets, request.model.options(), request.names)
     if request.preset is not None:
         preset(request.preset).check(targets)
     return targets

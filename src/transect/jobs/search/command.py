@@ -31,6 +31,7 @@ _WEIGHTS = "0,0.2,0.6,1"
 
 def search(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The model to search; see: transect targets.")],
+    name: Annotated[str | None, typer.Option(help="Your own name of the target, for tables and headings.")] = None,
     budget: Annotated[int, typer.Option(help="Calls in all, confirmation included; 20 or more.")] = 400,
     goal: Annotated[
         str | None,
@@ -140,6 +141,7 @@ def search(
         limits=Limits(timeout=timeout, max_failures=max_failures),
         require_validation=require_validation,
         target=settings,
+        name=name,
     )
     arguments: dict[str, Any] = {
         "truth": truth,

@@ -58,7 +58,7 @@ class SearchOptions:
     counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to the
     target. require_validation: the validation.json that the generator and every searched level must have passed.
     target: the target's own options
-    (task, preprocess, labels, positive, threshold, output).
+    (task, preprocess, labels, positive, threshold, output). name: your own name of the target.
     """
 
     space: str = "attributes"
@@ -73,6 +73,7 @@ class SearchOptions:
     limits: Limits = field(default_factory=Limits)
     require_validation: str | Path | None = None
     target: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
 
 
 @final
@@ -179,7 +180,7 @@ def prepare(
 ) -> Search:
     """The search that `search` runs, opened and checked before anything is rendered; see there."""
     options = options or SearchOptions()
-    (resolved,) = study.resolve_targets([target], options.target)
+    (resolved,) = study.resolve_targets([target], options.target, [] if options.name is None else [options.name])
     world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
