@@ -30,6 +30,16 @@ _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
 
+def pytest_collection_modifyitems(items):
+    """The longest first: begun last, one of minutes has a core to itself while the others wait for it."""
+    items.sort(key=lambda item: -_most_seconds(item))
+
+
+def _most_seconds(item):
+    limit, slow = item.get_closest_marker("timeout"), item.get_closest_marker("slow") is not None
+    return limit.args[0] if limit else 60 * slow
+
+
 @pytest.fixture(autouse=True)
 def here(request, monkeypatch):
     """Targets run in the tests' process, where they can be replaced; tests marked `isolated` see the default."""

@@ -72,6 +72,14 @@ def test_a_page_that_is_wrong_fails_with_the_reason(text, page, message, folder)
         Reader(path, page).run()
 
 
+def test_what_a_page_shows_runs_at_its_own_sizes_and_what_it_does_not_show_at_small_ones(folder, monkeypatch):
+    path, words = folder / "page.md", []
+    monkeypatch.setattr("page_runner.run_command", lambda _line, given: words.append(given) or "shown")
+    path.write_text("```sh\ntransect search a --budget 90 --size 96\ntransect search b --budget 90 --size 96\n```\n")
+    Reader(path, Page(unseen=("transect search b",)), full=True).run()
+    assert [" ".join(given) for given in words] == ["search a --budget 90 --size 96", "search b --budget 24 --size 48"]
+
+
 def test_sizes_become_small_and_never_larger():
     words = ["--images", "500", "--size", "32"]
     assert smaller(words, {"--images": 24, "--size": 48}) == ["--images", "24", "--size", "32"]

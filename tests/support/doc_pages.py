@@ -13,6 +13,8 @@ CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_ga
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
 POINTS = "dlib's landmarks are the reader's own; tests/jobs/readings trains a file of points"
+COMPARE = "transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80"
+CONDITIONS = "transect search opencv:haarcascade_frontalface_default --budget 240 --size 96 --space conditions"
 
 
 def expression() -> None:
@@ -198,7 +200,8 @@ PAGES = {
         slow=True,
         full=True,
         compare=False,
-        extra={"transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80": "--budget 20 --repeats 1"},
+        extra={COMPARE: "--budget 20 --repeats 1"},
+        unseen=(COMPARE, CONDITIONS),
     ),
     "docs/how-to/train-a-generator.md": Page(
         slow=True,

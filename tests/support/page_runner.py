@@ -57,7 +57,8 @@ class Page:
     is entered, and gives more replacements. small: largest sizes. extra: beginnings of commands, and options that are
     added. replace: texts of blocks, and what a test has instead. after: beginnings of commands, and what is called with
     their output. compare: small sizes print the same words. full: a slow test also runs the page at its own sizes and
-    compares the whole output. slow: the page takes long at small sizes too.
+    compares the whole output, but for `unseen`: beginnings of commands whose output no block shows, which stay small.
+    slow: the page takes long at small sizes too.
     """
 
     skip: dict[str, str] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Page:
     compare: bool = True
     slow: bool = False
     full: bool = False
+    unseen: tuple[str, ...] = ()
 
 
 def lines_of(block: str) -> list[str]:
@@ -122,11 +124,11 @@ class Reader:
 
     def __init__(self, path: Path, page: Page, *, full: bool = False) -> None:
         self.path, self.page, self.full = path, page, full
-        self.largest = {} if full else SMALL | page.small
+        self.largest = SMALL | page.small
         self.names: dict[str, object] = {"__name__": "page"}
         self.done: list[str] = []
         self.printed = ""
-        self.unused = {*page.skip, *page.extra, *page.replace, *page.after}
+        self.unused = {*page.skip, *page.extra, *page.replace, *page.after, *page.unseen}
         self.replace = dict(page.replace)
 
     def run(self) -> list[str]:
@@ -202,10 +204,18 @@ class Reader:
     def added(self, line: str) -> str:
         fitting = {start: options for start, options in self.page.extra.items() if line.startswith(start)}
         self.unused -= set(fitting)
-        return "" if self.full else " ".join(fitting.values())
+        return "" if self.exact(line) else " ".join(fitting.values())
+
+    def exact(self, line: str) -> bool:
+        """Whether a command runs at the page's own sizes."""
+        unseen = {start for start in self.page.unseen if line.startswith(start)}
+        self.unused -= unseen
+        return self.full and not unseen
 
     def command(self, line: str, added: str) -> str:
-        words = with_options(smaller(shlex.split(line, comments=True), self.largest), shlex.split(added))
+        exact = self.exact(line)
+        largest = {} if exact else self.largest
+        words = with_options(smaller(shlex.split(line, comments=True), largest), shlex.split(added))
         if words[0] == "export":
             os.environ.update(word.replace("…", "a secret of the reader").split("=", 1) for word in words[1:])
         elif words[:2] == ["pip", "install"]:
@@ -222,7 +232,7 @@ class Reader:
             return self.serve(words, ["--port", "0", "--no-browser"])
         else:
             assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
-            if not self.full:
+            if not exact:
                 words += defaults_made_small(words)
             return run_command(line, words[1:])
         return ""

@@ -189,6 +189,8 @@ def _centered(
 ) -> Float[np.ndarray, "n levels cells"]:
     """The level of each valid image minus the mean level of its cell's valid images; 0 elsewhere."""
     valid = np.isfinite(grid)
+    if len(grid) > 1 and valid.all():
+        return np.broadcast_to(_centered(grid[:1], levels), grid.shape)  # of a complete grid all subjects are alike
     x = np.where(valid, levels[None, :, None], 0.0)
     mean = _divide(x.sum(axis=1, keepdims=True), valid.sum(axis=1, keepdims=True))
     return np.where(valid, x - np.nan_to_num(mean), 0.0)

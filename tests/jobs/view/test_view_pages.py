@@ -241,6 +241,7 @@ def test_a_phone_needs_no_scrolling_sideways(site, query):
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "rules"), [("light", TAGS), ("dark", ["color-contrast"])])
 def test_axe_finds_nothing_on_any_view(site, axe, scheme, rules):
     """In the dark the colors alone are others."""

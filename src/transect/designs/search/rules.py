@@ -7,6 +7,7 @@ aside and the next rule is looked for. Only fresh images give a rule's rate, sin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -135,15 +136,21 @@ def _best_interval(
     size = len(ends) - 1
     below = np.concatenate([[0], np.cumsum(np.bincount(bins, minlength=size))])
     below_failed = np.concatenate([[0], np.cumsum(np.bincount(bins[failed], minlength=size))])
-    low, high = np.triu_indices(len(ends), 1)
-    some = (low > 0) | (high < size)
-    if not some.any():
+    low, high = _intervals(size)
+    if not len(low):
         return 0.0, 0.0, 1.0
-    low, high = low[some], high[some]
     inside, k = below[high] - below[low], below_failed[high] - below_failed[low]
     gains = _gains(k, inside, int(failures.sum()), len(failures))
     best = int(gains.argmax())
     return float(gains[best]), float(ends[low[best]]), float(ends[high[best]])
+
+
+@functools.lru_cache(maxsize=64)
+def _intervals(size: int) -> tuple[Int[np.ndarray, " r"], Int[np.ndarray, " r"]]:
+    """The first and last end of each interval of some of `size` bins, but not of all; read, never changed."""
+    low, high = np.triu_indices(size + 1, 1)
+    some = (low > 0) | (high < size)
+    return low[some], high[some]
 
 
 def _gain(inside: Bool[np.ndarray, " n"], failures: Bool[np.ndarray, " n"]) -> float:

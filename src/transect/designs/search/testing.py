@@ -10,6 +10,7 @@ stratum, and each proportion keeps a binomial's interval.)
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -92,8 +93,9 @@ class Phases:
 
     def rules(self, history: History) -> list[Rule]:
         """The rules that the first phase shows."""
-        first = History(history.points[: self.first], history.failures[: self.first], history.explored[: self.first])
-        return find_rules(first, self.thresholds, halves=False)
+        points, failures = history.points[: self.first], history.failures[: self.first]
+        cuts = None if self.thresholds is None else tuple(tuple(cuts) for cuts in self.thresholds)
+        return list(_rules(points.tobytes(), failures.tobytes(), history.dimensions, cuts))
 
     def _drawn_from(self, history: History) -> list[tuple[int, Rule, list[Rule]]]:
         """For each call of the second phase its stratum: number, the box to draw from, boxes that are not in it."""
@@ -113,6 +115,16 @@ class Phases:
             point = box.spread(random.random((1, len(box.low))))
             if not any(rule.holds(point)[0] for rule in without):
                 return np.asarray(point[0])
+
+
+@functools.lru_cache(maxsize=8)
+def _rules(
+    points: bytes, failures: bytes, dimensions: int, thresholds: tuple[tuple[float, ...], ...] | None
+) -> tuple[Rule, ...]:
+    """The rules in the answers of a first phase, found once for all batches of the second; read, never changed."""
+    rows = np.frombuffer(points).reshape(-1, dimensions)
+    first = History(rows, np.frombuffer(failures), np.zeros(len(rows), dtype=np.bool_))
+    return tuple(find_rules(first, thresholds, halves=False))
 
 
 def _shares(rules: list[Rule], dimensions: int) -> list[float]:
