@@ -52,7 +52,7 @@ def bright_faces(pixels):
     """Boxes [m, 5], left, top, right, bottom, score: one where the middle of the picture is bright enough."""
     side = pixels.shape[1]
     low, high = side // 3, 2 * side // 3
-    bright = _brightness(pixels[:, low:high, low:high]) > 0.16
+    bright = _brightness(pixels[:, low:high, low:high]) > 0.3
     return [np.array([[low, low, high, high, 1.0]] if seen else np.zeros((0, 5))) for seen in bright]
 
 
@@ -132,8 +132,8 @@ SCREENS = (
     Screen(
         "nothing-found",
         (
-            "audit models:background --task binary --vary skin_tone=1:10:3 --vary glasses --subjects 200 --size 64 "
-            "--no-control --out runs/nothing-found",
+            "audit models:background --task binary --vary smile=0,1 --vary glasses --subjects 200 --size 64 "
+            "--no-control --margin score=0.02 --out runs/nothing-found",
         ),
         "runs/nothing-found/report.html",
     ),
@@ -184,7 +184,7 @@ SCREENS = (
         "neighbours",
         (
             "neighbours --features data/features.npy --table data/people.parquet --attribute age "
-            "--attribute skin_tone --attribute face --pictures picture --queries 4 --report runs/neighbours",
+            "--attribute skin_tone --attribute face --pictures picture --report runs/neighbours",
         ),
         "runs/neighbours/neighbours.html",
     ),

@@ -11,7 +11,7 @@ from transect.jobs.mitigate.planes import covering_tightly, plane
 from transect.mitigation.data import TaskData
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
-from transect.mitigation.summary import summary
+from transect.mitigation.summary import POINTS, summary
 from transect.mitigation.testbed import Bench
 from transect.runs.plain_json import plain
 
@@ -133,6 +133,12 @@ def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
     places = {element.get("data-source") for element in tree.iter() if element.get("data-source")}
     for row in range(len(some)):
         assert {f"/mitigations/{row}/amplification/estimate", f"/mitigations/{row}/f1/estimate"} <= places
+
+
+def test_the_answer_says_the_cost_that_is_accepted(tmp_path):
+    page = write(results({"plain": FOUND["plain"], "noise 2": FOUND["noise 2"]}), tmp_path).read_text()
+    assert "at a cost of at most three points of F₁" in page
+    assert POINTS == 3
 
 
 def test_without_transects_there_is_no_audit(tmp_path):

@@ -124,10 +124,27 @@ def test_files_of_one_name_go_by_their_folders(folder):
     assert [row["distance"] for row in made["distances"][:2]] == ["one/near", "two/near"]
 
 
+def first_screen(folder, *features):
+    """The answer of the page about nearest images of one image each."""
+    more = ("--identity", "who", "--k", "1", "--report", str(folder / "page"))
+    printed(*asked(folder, *more, features=features))
+    text = (folder / "page" / "neighbours.html").read_text()
+    return text[text.index('class="answer"') : text.index('id="errors"')]
+
+
+def test_one_distance_is_not_called_the_best(folder):
+    first = first_screen(folder, "near")
+    assert "<b>age</b> of the nearest by <b>near</b> differs by 6 ± 4" in first
+    assert "least" not in first
+
+
+def test_a_distance_that_is_no_better_than_chance_keeps_nothing(folder):
+    """By `far` all nearest images have another hat, and no images at random differ more."""
+    assert "<b>hat</b> is not kept: the nearest by <b>far</b> differ by 100" in first_screen(folder, "far")
+
+
 def test_the_page_names_the_distance_that_keeps_most(folder):
     """By `near` the nearest differ by 6 years on average (as on the terminal); the page says so first."""
-    printed(*asked(folder, "--identity", "who", "--k", "1", "--report", str(folder / "page")))
-    text = (folder / "page" / "neighbours.html").read_text()
-    first = text[text.index('class="answer"') : text.index('id="errors"')]
+    first = first_screen(folder, "near", "far")
     assert "<b>age</b> differs least by <b>near</b>: 6 ± 4" in first
     assert "Images at random differ by" in first

@@ -321,6 +321,10 @@ def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
         "10 % (5 to 15) in b. The intervals do not overlap: these two groups differ."
     )
     assert "a difference is not shown" in compared([near, high], "fmr")
+    tied = compared([Rate("a", 5, 0, 20), Rate("b", 5, 1, 19)], "fnmr").striptags()
+    assert tied.endswith(
+        "5 % of comparisons of one person’s images do not match in each of 2 groups: no difference is shown."
+    )
     assert "it is open whether they differ" in compared([low, Rate("a", 80, np.nan, np.nan)], "fnmr")
     assert "the only group that can be measured" in compared([high], "fnmr")
     assert compared([], "fmr", matched=True).striptags() == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,8 @@ _LIMITS: Final = (
     "subjects and these raters."
 )
 
+_SIMULATED: Final = "answers of simulated raters"
+
 Pictures = Callable[[str, str], bytes]
 """The PNG of an image, by study and id."""
 
@@ -52,13 +54,22 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     return Page(
         f"What raters saw: {shown.title}",
         (
-            Part("summary", "Summary", (*agreement(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
+            Part("summary", "Summary", (*agreement(doc), *_simulated(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
             *section_parts(doc, sections(shown.sections), content),
             *(_gallery(doc, number, gallery, addresses) for number, gallery in enumerate(shown.galleries)),
         ),
         Markup("What raters saw: {}").format(doc.text("/title")),
         footer=footer.format(SIDE, _left_out(doc, shown.galleries_left_out)),
     )
+
+
+def _simulated(doc: WrittenDocument) -> Iterator[Paragraph]:
+    """A notice where answers are of no people."""
+    if doc.value("/facts").get(_SIMULATED):
+        count = doc.number(f"/facts{pointer(_SIMULATED)}", "count")
+        yield Paragraph(
+            Markup("Simulated raters gave {} of the answers: these say nothing about people.").format(count), "notice"
+        )
 
 
 def _left_out(doc: WrittenDocument, count: int) -> Markup:

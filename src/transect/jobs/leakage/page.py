@@ -92,10 +92,13 @@ def page_of(numbers: LeakageNumbers) -> Page:
 def _answers(doc: WrittenDocument) -> Iterator[Markup]:
     tree = doc.tree
     yield Markup(
-        "An attacker that sees only the labels guesses {} correctly {} % of the time, with all classes weighted "
-        "equally. Chance is {} %.{}"
+        "An attacker that sees only the labels guesses {} correctly in {} of cases, all classes weighted equally. "
+        "Chance is {} %.{}"
     ).format(
-        doc.text("/protected"), doc.interval("/dataset_leakage"), doc.number("/chance", "fixed"), _without_signal(doc)
+        doc.text("/protected"),
+        doc.interval("/dataset_leakage", unit=" %"),
+        doc.number("/chance", "fixed"),
+        _without_signal(doc),
     )
     if tree["amplification"]:
         from_chance = Markup("than from labels with as many random errors ({}; {})")
@@ -105,12 +108,12 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             )
         named = [doc.text("/amplification/format"), doc.text("/amplification/noise")]
         yield Markup(
-            "From the model's predictions (macro F₁ {} %{}) it guesses correctly {} % of the time: {} percentage "
-            "points more {}."
+            "From the model's predictions (macro F₁ {} %{}) it guesses correctly in {} of cases: {} percentage points "
+            "more {}."
         ).format(
             doc.number("/model_f1", "fixed"),
             _precision(doc),
-            doc.interval("/model_leakage"),
+            doc.interval("/model_leakage", unit=" %"),
             doc.interval("/amplification", signed=True),
             from_chance.format(*named),
         )

@@ -84,16 +84,16 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             doc.text(f"{at}/name"), _signed(doc, f"{at}/amplification"), doc.interval(f"{at}/f1_lost", signed=True)
         )
     if not by_verdict[True]:
-        yield Markup("No mitigation is shown to halve what leaks (Δ) at an accepted cost in F₁.")
+        yield Markup("No mitigation is shown to halve what leaks (Δ) at a cost of at most three points of F₁.")
     if by_verdict[None]:
         yield _undecided(doc, by_verdict[None])
     yield Markup(
-        "Without mitigation, an attacker guesses the class from the answers in {} % of cases, all classes weighted "
-        "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {} %."
+        "Without mitigation, an attacker guesses the class from the answers in {} of cases, all classes weighted "
+        "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {}."
     ).format(
-        doc.interval("/mitigations/0/model_leakage"),
+        doc.interval("/mitigations/0/model_leakage", unit=" %"),
         _signed(doc, "/mitigations/0/amplification"),
-        doc.interval("/mitigations/0/f1"),
+        doc.interval("/mitigations/0/f1", unit=" %"),
     )
 
 

@@ -55,12 +55,21 @@ def answers(result: NeighboursResult) -> list[Markup]:
             continue
         best = min(known, key=lambda number: errors[number])
         unit = " %" if attribute.unit == "proportion" else ""
-        words = Markup("<b>{}</b> differs least by <b>{}</b>: {}{}. {} differ by {}{}.")
         name, least, random = distances[best].distance, texts[best][place + 1], texts[-1][place + 1]
+        words = _words(len(distances), errors[best] < chance.attributes[place].error)
         others = chance.distance[0].upper() + chance.distance[1:]
         sentences.append(words.format(attribute.attribute, name, least, unit, others, random, unit))
     left = len(distances[0].attributes) - MOST
     return sentences + ([Markup("{} more in the table.").format(left)] if left > 0 else [])
+
+
+def _words(distances: int, nearer: bool) -> Markup:
+    """The sentence about one attribute. nearer: whether its nearest images differ less than images at random."""
+    if not nearer:
+        return Markup("<b>{}</b> is not kept: the nearest by <b>{}</b> differ by {}{}. {} differ by {}{}.")
+    if distances == 1:
+        return Markup("<b>{}</b> of the nearest by <b>{}</b> differs by {}{}. {} differ by {}{}.")
+    return Markup("<b>{}</b> differs least by <b>{}</b>: {}{}. {} differ by {}{}.")
 
 
 def _examples(result: NeighboursResult) -> Iterator[Block]:

@@ -111,7 +111,9 @@ def compared(known: Sequence[Rate], rate: RateName, *, matched: bool = False) ->
     if len(known) == 1:
         return head + Markup("{} {} in {}, the only group that can be measured.").format(most.words, words, most.group)
     if most.value == least.value:
-        return head + Markup("{} {} in each of {} groups.").format(most.words, words, len(known))
+        return head + Markup("<b>{} %</b> {} in each of {} groups: no difference is shown.").format(
+            significant(most.value), words, len(known)
+        )
     shown = Markup("Most often in <b>{}</b>: {} {}, against {} in {}. {}")
     return head + shown.format(most.group, most.words, words, least.words, least.group, _sure(most, least))
 

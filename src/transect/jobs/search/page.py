@@ -73,7 +73,7 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures:
 
 
 def _rate(doc: WrittenDocument, place: str, level: str = "") -> Markup:
-    return doc.interval(place, "rate", "percent", "%", level)
+    return doc.interval(place, "rate", "percent", " %", level)
 
 
 def _answer(doc: WrittenDocument, verb: str) -> Markup:
