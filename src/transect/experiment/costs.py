@@ -102,10 +102,14 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as sampled"
     names = ", ".join(target.name for target in targets)
     images = f"{counted(design.n_images, 'image')}, {counted(calls, 'call')} to {names}"
-    first = (
-        f"{name}: {counted(design.subjects, 'subject')}, {grid}: {images}; about "
-        f"{max(minutes, 0.1):.1f} minutes of rendering and prediction left"
+    metered = any(is_metered(target) for target in targets)
+    work = (
+        "rendering left; the time of the calls is told when the first are made"
+        if metered
+        else ("rendering and prediction left")
     )
+    subjects = counted(design.subjects, "subject")
+    first = f"{name}: {subjects}, {grid}: {images}; about {max(minutes, 0.1):.1f} minutes of {work}"
     return [first, *lines(targets, design.n_images)]
 
 

@@ -31,6 +31,7 @@ from transect.runs.parts import Background, resumable
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
+from transect.targets.capabilities import is_metered
 from transect.targets.limits import Limits
 from transect.texts import say
 
@@ -199,7 +200,10 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         progress.advance(images)
         folder.log("part", part=part, images=images, seconds=round(time.monotonic() - started, 3))
 
-    with Progress(study.name, study.design.n_images, quiet=quiet) as progress, Background() as storing:
+    # A metered target is not called for an estimate: the first part tells how long all will take.
+    quote = int(any(is_metered(target) for target in study.targets) and study.n_parts > 1)
+    counting = Progress(study.name, study.design.n_images, quiet=quiet, quote=quote)
+    with counting as progress, Background() as storing:
         for part in range(study.n_parts):
             stage(part)
 

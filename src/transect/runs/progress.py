@@ -61,7 +61,8 @@ class Progress:
         """Count `items` more as done."""
         self.done += items
         if self._quote and self.done - self._resumed >= self._quote and not self._quiet:
-            say(f"{self.label}: about {spoken(self._seconds_left())}, as timed on the first {self._quote}", error=True)
+            timed = self.done - self._resumed
+            say(f"{self.label}: about {spoken(self._seconds_left())}, as timed on the first {timed}", error=True)
             self._quote = 0
         if self._bar is not None:
             self._bar.advance(self._task, items)
