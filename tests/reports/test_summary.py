@@ -196,7 +196,7 @@ def test_what_cannot_be_told_says_what_it_would_take():
     assert plain_text(group.heading) == "Too few subjects to tell 2 points from none"
     assert plain_text(group.sentences[0]) == (
         "Skin tone, miss rate of frontalface_default: +1 points from 1 to 10 (Monk scale) "
-        "(95 % interval −4 to 6); needs about 1,200 subjects."
+        "(95 % interval −4 to 6); needs 1,200 subjects, had 150."
     )
     results["verdicts"][0] |= {"margin": None, "subjects_needed": None}
     (group,) = groups(document(results))
@@ -231,10 +231,10 @@ def test_an_interaction_is_told_by_the_rates_at_its_corners():
     assert plain_text(interaction_sentence(document(results), 0)) == (
         "Skin tone × light level, miss rate of frontalface_default: with skin tone 10, 4.3 % at light level −4 against "
         "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gaps differ by −4 points "
-        "(adjusted p 0.012; 99.2 % interval −9 to 1)."
+        "(adjusted p 0.012; its size is uncertain; 99.2 % interval −9 to 1)."
     )
     results["rates"] = [rate for rate in results["rates"] if rate["order"] < 2]
     assert plain_text(interaction_sentence(document(results), 0)) == (
         "Skin tone × light level, miss rate of frontalface_default: together they differ by −4 points "
-        "(adjusted p 0.012; 99.2 % interval −9 to 1) from the sum of their parts."
+        "(adjusted p 0.012; its size is uncertain; 99.2 % interval −9 to 1) from the sum of their parts."
     )

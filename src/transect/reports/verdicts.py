@@ -197,10 +197,13 @@ def _needs(document: Document, index: int, row: EffectEntry, alone: bool) -> Mar
         place = pointer("effects", entry.effect or 0, "reason")
         why = Markup(" ({})").format(document.text(place)) if row.reason else ""
         return Markup("how many subjects could tell is not known{}").format(why)
-    needed = document.counted(pointer("verdicts", index, "subjects_needed"), "subject")
+    needed = Markup("{}, had {}").format(
+        document.counted(pointer("verdicts", index, "subjects_needed"), "subject"),
+        document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count"),
+    )
     if not alone and _common_margin(document, "cannot tell"):
-        return Markup("needs about {}").format(needed)
-    return Markup("needs about {} to tell {} from none").format(needed, _margin(document, index))
+        return Markup("needs {}").format(needed)
+    return Markup("needs {}, to tell {} from none").format(needed, _margin(document, index))
 
 
 def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
@@ -289,8 +292,9 @@ def _amount(document: Document, index: int, found: FoundInteraction, row: Compar
         return Markup("{}{}").format(size, points)
     low, high = (document.number(f"{place}/{end}", style, decimals) for end in ("low", "high"))
     p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
-    return Markup("{}{} (adjusted p {}; {} % interval {} to {})").format(
-        size, points, p, document.level(f"{place}/confidence"), low, high
+    unsure = "; its size is uncertain" if found.low <= 0 <= found.high else ""
+    return Markup("{}{} (adjusted p {}{}; {} % interval {} to {})").format(
+        size, points, p, unsure, document.level(f"{place}/confidence"), low, high
     )
 
 
