@@ -58,6 +58,9 @@ PAGES = {
         slow=True,
     ),
     "docs/explanation/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
+    "docs/explanation/first-screens.md": Page(
+        {"python docs/first_screens.py": "writes this page, in minutes"}, compare=False
+    ),
     "docs/explanation/faceworld.md": Page({"transect verify world": HOUR}),
     "docs/explanation/proving-ground.md": Page(
         {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
