@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 
 from transect.reports.document import Document, Style, breakable, decimals_for, pointer, rounded
 from transect.reports.entries import EffectEntry
-from transect.reports.results import StudyEntry
+from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import effect_style, level, outcome_words, short_name, with_unit
 from transect.runs.wording import spaced
 
@@ -97,8 +97,16 @@ def interval_words(document: Document, index: int, *, negated: bool = False) -> 
     ends = ("high", "low") if negated else ("low", "high")
     low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
     interval = Markup("{} % interval {} to {}").format(level, low, high)
+    interval += _unsure(document, place, effect)
     likely = _likely(document, place, style, decimals, negated=negated)
     return Markup("likely {}; {}").format(likely, interval) if likely else interval
+
+
+def _unsure(document: Document, place: str, effect: EffectEntry) -> str:
+    """That a significant effect can have any size near zero, where its interval holds zero."""
+    holds_zero = document.value(f"{place}/low") <= 0 <= document.value(f"{place}/high")
+    sure = significant(effect, document.results.family.alpha)
+    return "; its size is uncertain" if holds_zero and sure else ""
 
 
 def _picked_at(document: Document, index: int) -> tuple[str, Markup]:

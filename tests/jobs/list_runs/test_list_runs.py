@@ -86,3 +86,19 @@ def test_links_are_not_followed_and_no_folder_is_an_error(folder, tmp_path):
     with pytest.raises(BadInput, match="expected a folder of runs, found none"):
         transect.list_runs(tmp_path / "none")
     refused_here("runs", str(tmp_path / "none"))
+
+
+def test_the_answers_that_another_job_keeps_are_no_audit(folder, tmp_path):
+    """A search and a recognition benchmark keep answers in folders with a run.json of their own."""
+    page = Page("Where it fails", (summary(Answer(["Dark skin in dim light. " * 20])),))
+    builder.write(page, tmp_path / "search" / "search.html")
+    (tmp_path / "search" / "run.json").write_text('{"spec_hash": "0", "kind": "search"}')
+    builder.write(page, tmp_path / "faces" / "recognition.html")
+    (tmp_path / "faces" / "answers").mkdir()
+    (tmp_path / "faces" / "answers" / "run.json").write_text('{"spec_hash": "0", "kind": "answers"}')
+    rows = transect.list_runs(tmp_path).numbers.runs
+    assert sorted(row.job for row in rows) == ["recognition", "search"]
+    assert all(len(row.verdict) <= 162 and row.verdict.endswith(" …") for row in rows)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "run.json").write_text("{}")
+    assert len(transect.list_runs(tmp_path).numbers.runs) == 3

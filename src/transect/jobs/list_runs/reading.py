@@ -40,19 +40,32 @@ class RunRow:
     date: str
 
 
-def runs_below(folder: Path, depth: int = DEEPEST) -> Iterator[RunRow]:
-    """The runs in a folder and in those below it, without looking into a run; links are not followed."""
+def runs_below(folder: Path, depth: int = DEEPEST, *, of_a_job: bool = False) -> Iterator[RunRow]:
+    """The runs in a folder and in those below it, without looking into a run; links are not followed.
+
+    of_a_job: whether the folder lies in one with a job's page, whose own runs are no runs of the user's.
+    """
     try:
+        pages = list(_pages(folder))
         if is_run(folder):
-            yield _audit(folder)
+            yield from _run(folder, pages, of_a_job)
             return
-        yield from _pages(folder)
+        yield from pages
         below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
         return
     for path in below if depth else ():
         if not path.name.startswith("."):
-            yield from runs_below(path, depth - 1)
+            yield from runs_below(path, depth - 1, of_a_job=of_a_job or bool(pages))
+
+
+def _run(folder: Path, pages: list[RunRow], of_a_job: bool) -> Iterator[RunRow]:
+    """An audit, or the page of another job that keeps its answers as a run does."""
+    row, others = _audit(folder), [page for page in pages if page.job != "report"]
+    if row.targets or not (others or of_a_job):
+        yield row
+    else:
+        yield from others
 
 
 def _audit(folder: Path) -> RunRow:
@@ -127,7 +140,16 @@ def _pages(folder: Path) -> Iterator[RunRow]:
             continue
         page = _FirstScreen()
         page.feed(text)
-        yield RunRow(str(folder), path.stem, (), page.title(), page.answer(), _date(path))
+        yield RunRow(str(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
+
+
+def shortened(text: str, most: int = 160) -> str:
+    """The text, or its beginning up to a word's end, with an ellipsis.
+
+    >>> shortened("one two three", 8)
+    'one two …'
+    """
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0]} …"
 
 
 def _date(path: Path) -> str:
