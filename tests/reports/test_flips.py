@@ -140,3 +140,37 @@ def test_flips_take_a_quarter_of_the_room_and_what_is_left_out_is_counted(tmp_pa
 def test_pairs_are_pairs():
     with pytest.raises(BadInput, match="expected pairs of examples, got 1"):
         Gallery(flips=(Strip("odd", (example(1, CELLS[0]),)),))
+
+
+def changing_strip(decisions):
+    """The last strip along glasses, for decisions [subjects, skin tones, glasses]."""
+    said = np.array(decisions, dtype=float).reshape(-1)
+    binary = Attribute("glasses", "binary", "glasses", levels=("off", "on"))
+    table = shown(
+        np.zeros((len(decisions), 4)),
+        design=Design({"skin_tone": (0.0, 1.0), "glasses": (0.0, 1.0)}, subjects=len(decisions)),
+        attributes={"glasses": binary, "skin_tone": binary},
+        subjects=np.repeat(np.arange(len(decisions)) + 100, 4),
+        decisions=said,
+        in_steps=False,
+    )
+    made = selection.choose(table, lambda rows: {row: noise_png(row, 8, 8) for row in rows})
+    strip = [strip for strip in made.strips if strip.title.startswith("glasses")][-1]
+    return strip.title, strip.examples[0].subject, strip.examples[0].cell["skin_tone"]
+
+
+def test_a_strip_shows_a_change_the_way_answers_change_on_average():
+    """Along glasses subject 100 turns from no to yes once, and subject 101 from yes to no twice."""
+    title, subject, tone = changing_strip([[[0, 1], [1, 1]], [[1, 0], [1, 0]]])
+    assert title == "glasses: the first subject and setting whose answer changes"
+    assert (subject, tone) == (101, 0.0)
+
+
+def test_where_answers_change_as_often_either_way_a_strip_shows_the_first_change():
+    assert changing_strip([[[1, 1], [0, 1]], [[1, 0], [1, 1]]])[1:] == (100, 1.0)
+
+
+def test_a_strip_without_a_change_shows_the_first_subject():
+    assert changing_strip([[[1, 1], [1, 1]], [[NAN, NAN], [1, 1]]]) == (
+        "glasses: the first subject; no subject's answer changes", 100, 0.0,
+    )  # fmt: skip

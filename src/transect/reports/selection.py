@@ -1,8 +1,8 @@
 """Which images of a run does the page show? Chosen by a stated rule, so that nobody picks what pleases.
 
-Per target and varied attribute: the first subject, and the first whose answer changes along the attribute. Where an
-attribute moves in steps: the first subjects whose answer flips either way, each beside its own image. Of the images
-that failed or were answered wrongly: evenly spaced ones in the order of the run.
+Per target and varied attribute: the first subject, and the first whose answer changes along the attribute, the way
+answers change on average. Where an attribute moves in steps: the first subjects whose answer flips either way, each
+beside its own image. Of the images that failed or were answered wrongly: evenly spaced ones in the order of the run.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     """Title and rows of the strips along one attribute."""
     rows = rows_along(shown.design, name)
     values = shown.decisions[rows]
-    changes = np.nanmax(values, axis=-1, initial=-np.inf) > np.nanmin(values, axis=-1, initial=np.inf)
+    changes = _changing(values)
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
     if not changes.any():
@@ -166,6 +166,26 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
         _strip(name, rows, (0, 0), "the first subject"),
         _strip(name, rows, where, "the first subject and setting whose answer changes"),
     ]
+
+
+def _changing(values: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:
+    """Where the answer changes as it does on average between the first level and the one that differs most from it;
+    where no answer does, or nothing changes on average, wherever it changes at all.
+    """
+    means = np.array(
+        [
+            level[np.isfinite(level)].mean() if np.isfinite(level).any() else np.nan
+            for level in np.moveaxis(values, -1, 0)
+        ]
+    )
+    differences = means - means[0]
+    if np.isfinite(differences).any() and np.nanmax(np.abs(differences)) > 0:
+        most = int(np.nanargmax(np.abs(differences)))
+        along = np.sign(values[..., most] - values[..., 0]) == np.sign(differences[most])
+        if along.any():
+            return np.asarray(along)
+    lowest, highest = np.nanmin(values, axis=-1, initial=np.inf), np.nanmax(values, axis=-1, initial=-np.inf)
+    return np.asarray(highest > lowest)
 
 
 def rows_along(design: Design, name: str) -> Int[np.ndarray, "s c k"]:
