@@ -165,6 +165,8 @@ def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
     """By the spread between subjects, and more than there were; by the interval where that is not known, or promises
     what these subjects did not keep. Averages of few subjects have intervals that allow for an unseen one.
     """
+    if not math.isfinite(effect.low):
+        return None
     by_interval = subjects_by_interval(
         evidence.margin, effect.n_subjects, effect.low, effect.high, alpha=ALPHA, family=evidence.family
     )
