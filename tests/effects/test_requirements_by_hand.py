@@ -33,9 +33,9 @@ def test_met_needs_every_quantity_below_and_violated_one_above():
 
 
 def test_the_subjects_needed_follow_the_root():
-    # the upper end is 3 above the estimate, and the limit 1: nine times the subjects
-    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10)], 1.0) == 90
-    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10), Bound(0.0, 0.0, 4.0, 10)], 1.0) == 160
+    # the upper end is 3 above the estimate; twice that has to fit into 1: six times nearer, 36 times the subjects
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10)], 1.0) == 360
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10), Bound(0.0, 0.0, 4.0, 10)], 1.0) == 640
     assert subjects_needed([Bound(1.0, 0.0, 3.0, 10)], 1.0) is None
     assert subjects_needed([Bound(0.0, 0.0, NAN, 10)], 1.0) is None
     assert subjects_needed([], 1.0) is None
@@ -116,3 +116,23 @@ def test_a_larger_gap_is_worse_and_a_smaller_one_is_not():
     assert 0.2 < worse.lower < worse.estimate < worse.upper < 0.36
     (better,) = sizes_beyond_baseline(small, large, 0, MISS)
     assert better.upper < -0.2
+
+
+def test_the_same_model_is_no_worse_than_itself_also_by_its_score():
+    rng = np.random.default_rng(8)
+    scores = rng.random((30, 2, 2))
+    measure = Measure("t", "score", "score", False)
+    for bounds in (sizes_beyond_baseline(scores, scores, 0, measure), increase(scores, scores, measure)):
+        assert [(bound.lower, bound.upper) for bound in bounds] == [(0.0, 0.0)]
+    few = sizes_beyond_baseline(scores[:19], scores[:19], 0, measure)
+    assert math.isnan(few[0].upper)
+
+
+def test_a_gap_is_compared_on_the_answers_of_both():
+    """The baseline has no answer in one cell, where the model's gap is: without that cell neither has one."""
+    now, then = np.zeros((200, 2, 2)), np.zeros((200, 2, 2))
+    now[:, 1, 1] = 1
+    then[:, 1, 1] = np.nan
+    (bound,) = sizes_beyond_baseline(now, then, 0, MISS)
+    assert bound.estimate == 0
+    assert bound.upper < 0.05

@@ -29,6 +29,8 @@ def test_rates_have_a_default_and_scores_have_none():
         (["small"], BadInput, "--margin 'small': expected a number or OUTCOME=NUMBER"),
         (["0"], BadInput, "expected a difference above 0, got 0"),
         (["-0.02"], BadInput, "expected a difference above 0, got -0.02"),
+        (["2"], BadInput, "expected a share below 1, got 2; two points are 0.02"),
+        (["miss=1"], BadInput, "expected a share below 1, got 1"),
         (["nan"], BadInput, "expected a difference above 0, got nan"),
         (["0.02", "0.03"], BadInput, "expected one margin for all rates, got two"),
         (["miss=0.02", "miss=0.03"], BadInput, "expected one margin for miss, got two"),

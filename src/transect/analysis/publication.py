@@ -45,6 +45,8 @@ TRANSECTS: Final = (
 COUNTERFACTUAL: Final = (
     "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439"
 )
+CHECKS: Final = "checks.json"
+"""The file of checked requirements, see `analysis.requirements.result`."""
 HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
 
 
@@ -87,6 +89,7 @@ def publish(
         "warnings": warnings_of(studies, verdicts),
     }
     stage("page")
+    (folder / CHECKS).unlink(missing_ok=True)  # they are of the results of before
     results = write_page(whole, merge([study.gallery for study in studies]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return AuditResult(AuditNumbers(effects), folder, results)

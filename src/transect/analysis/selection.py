@@ -10,6 +10,7 @@ import numpy as np
 
 from transect.analysis.findings import Findings, estimate
 from transect.analysis.finished_run import Run
+from transect.analysis.group_pairs import pairs_of_groups
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.analysis.verdicts import Again, truth_of
 from transect.effects.analysis import CONFIDENCE
@@ -74,6 +75,13 @@ class Estimates:
         if key not in self._known:
             self._known[key] = self._estimated(*key)
         return next(each for each in self._known[key] if each.name == effect.name)
+
+    def pairs(self, study: str, effect: Effect, confidence: float) -> tuple[Effect, ...]:
+        """The differences between every two groups of the effect's attribute, of observed images."""
+        run = self.runs[study]
+        entry = next(entry for entry in run.spec.targets if entry.name == effect.target)
+        answered = TargetOutcomes(run, entry).outcome(effect.outcome)
+        return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
         run = self.runs[study]

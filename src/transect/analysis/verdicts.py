@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, final
+from typing import Final, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -27,8 +27,18 @@ from transect.records import Effect
 from transect.runs.margins import margin_of
 
 ALPHA: Final = 0.05
-Again: TypeAlias = Callable[[str, Effect, float], Effect]
-"""From a study's name, one of its effects and a level to the effect with an interval of that level."""
+
+
+class Again(Protocol):
+    """Estimates effects of finished studies again, with intervals of another level."""
+
+    def __call__(self, study: str, effect: Effect, confidence: float, /) -> Effect:
+        """One of the study's effects with an interval of this level."""
+
+    def pairs(self, study: str, effect: Effect, confidence: float, /) -> tuple[Effect, ...]:
+        """The differences between every two groups of the effect's attribute, of observed images."""
+
+
 _Whose: TypeAlias = tuple[str, str, str, str]
 """Study, target, outcome, attribute."""
 
@@ -40,7 +50,7 @@ class AttributeVerdict:
 
     effect: index of the effect that the verdict rests on, the largest significant one where a difference was found;
     None where none is estimable. check: the target is meant to react to the attribute. low, high: the outermost ends of
-    the 90 % intervals of all pairs of levels (observed images: of all groups compared). margin: NaN where none was
+    the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
     stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable.
     """
 
@@ -152,7 +162,7 @@ def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Ag
         return outermost(pairs_of_levels(answered.values, axis, answered.measure, seed=study.design.seed))
     if again is None or not contrasts:
         return math.nan, math.nan
-    bounds = [again(name, effect, EQUIVALENCE) for effect in contrasts]
+    bounds = again.pairs(name, contrasts[0], EQUIVALENCE)
     return float(np.min([each.low for each in bounds])), float(np.max([each.high for each in bounds]))
 
 

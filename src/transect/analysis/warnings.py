@@ -30,10 +30,6 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            lines += [
-                f"{short_name(target.name)}: {line}"
-                for line in (*_about_answers(answers), *_unchanging(study, answers))
-            ]
             found = (*_about_answers(answers), *_unchanging(study, answers), *_assumed(target))
             lines += [f"{short_name(target.name)}: {line}" for line in found]
         lines += _unread(study)

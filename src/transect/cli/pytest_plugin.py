@@ -43,10 +43,10 @@ class BiasTests:
         outcome: str = "",
         margin: float | None = None,
         max_rate: float | None = None,
-        by: Sequence[str] = (),
+        by: str | Sequence[str] = (),
         no_worse_than: str | Path | None = None,
         truth: str | Sequence[str] = (),
-        subjects: int = 100,
+        subjects: int | None = None,
         not_shown: Literal["fail", "skip"] = "fail",
         request: AuditRequest | None = None,
     ) -> tuple[Checked, ...]:
@@ -54,8 +54,8 @@ class BiasTests:
 
         model: a spec string, a function of uint8 pixels [n, h, w, 3] or an object with `predict`. attribute: it is
         varied, and its levels are compared; by: these are varied, and every group's rate is limited. outcome, margin,
-        max_rate, no_worse_than: as in a table [[require]]. truth, subjects: as of an audit. not_shown: whether too few
-        subjects fail the test or skip it. request: all further settings of the audit.
+        max_rate, no_worse_than: as in a table [[require]]. truth, subjects: as of an audit, by default those of the
+        request. not_shown: whether too few subjects fail the test or skip it. request: all further settings.
 
         Returns what the run says about the requirement. Wrong settings fail the test with one line.
         """
@@ -63,12 +63,13 @@ class BiasTests:
         from transect.analysis.requirements.records import Requirement
         from transect.analysis.requirements.result import check_run
         from transect.errors import TransectError
+        from transect.runs.inputs import as_names
 
         baseline = None if no_worse_than is None else Path(no_worse_than)
         asked = Requirement(
             attribute=attribute,
             outcome=outcome,
-            by=tuple(by),
+            by=tuple(as_names(by)),
             margin=margin,
             max_rate=max_rate,
             no_worse_than=baseline,
@@ -87,7 +88,7 @@ class BiasTests:
         model: TargetLike,
         requirement: Requirement,
         truth: str | Sequence[str],
-        subjects: int,
+        subjects: int | None,
         request: AuditRequest | None,
     ) -> Path:
         """The folder of an audit that varies the requirement's attributes, unless the request says what to vary."""
@@ -101,7 +102,7 @@ class BiasTests:
             "vary": whole.vary or vary,
             "truth": truth or whole.truth,
             "outcomes": whole.outcomes or counted,
-            "subjects": subjects,
+            "subjects": whole.subjects if subjects is None else subjects,
         }
         place = self.folder / f"audit-{self._audits}"
         self._audits += 1

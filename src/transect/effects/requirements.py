@@ -18,11 +18,13 @@ from jaxtyping import Float
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import clopper_pearson_clustered, mean_difference_interval
 from transect.effects.samples import Measure
-from transect.effects.verdicts import by_level
+from transect.effects.verdicts import by_level, rounded_up
 
 Status = Literal["met", "violated", "not shown"]
 ERROR: Final = 0.05
 """The largest chance of a wrong "met", and of a wrong "violated"."""
+SAME_MODEL: Final = 20
+"""People from which a model that answers as the baseline on every image counts as the same."""
 SOURCES: Final = (
     "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
     "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
@@ -57,24 +59,22 @@ def status(bounds: Sequence[Bound], limit: float) -> Status:
 
 
 def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
-    """Subjects with which the requirement would be shown to be met if every estimate stays; None where none would do.
+    """Subjects with which the requirement would be met in nine of ten runs if every estimate were the truth.
 
-    The distance from an estimate to its upper end shrinks with the root of the subjects. Rounded up to two digits.
+    The distance from an estimate to its upper end, 1.645 standard errors, shrinks with the root of the subjects; two
+    such distances have to fit between the estimate and the limit (a power of 90 % on either side). Rounded up to two
+    digits; None where an estimate is at the limit or beyond, or has no upper end.
 
     >>> subjects_needed([Bound(0.0, -0.04, 0.04, 100)], 0.02), subjects_needed([Bound(0.03, 0.0, 0.06, 100)], 0.02)
-    (400, None)
+    (1600, None)
     """
     needed = []
     for bound in bounds:
         room, width = limit - bound.estimate, bound.upper - bound.estimate
         if not (room > 0 and math.isfinite(width)):
             return None
-        needed.append(bound.n_subjects * (width / room) ** 2)
-    if not needed:
-        return None
-    most = math.ceil(round(max(needed), 6))
-    step = int(10 ** max(len(str(most)) - 2, 0))
-    return -(-most // step) * step
+        needed.append(bound.n_subjects * (2 * width / room) ** 2)
+    return rounded_up(math.ceil(round(max(needed), 6))) if needed else None
 
 
 def sizes_of_differences(
@@ -114,6 +114,8 @@ def sizes_beyond_baseline(
     >>> status(sizes_beyond_baseline(y, y, 0, Measure("t", "miss")), 0.02)
     'met'
     """
+    shared = np.isfinite(values) & np.isfinite(baseline)
+    values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
     grids = by_level(values, axis), by_level(baseline, axis)
     how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed)
     now, then = map(_pairs, grids)
@@ -127,7 +129,11 @@ def sizes_beyond_baseline(
     n = np.isfinite(now + then).sum(axis=0)
     # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
     tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
-    return tuple(Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k])) for k in range(pairs))
+    same = _identical(values, baseline)
+    return tuple(
+        Bound(0.0, 0.0, 0.0, int(n[k])) if same else Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k]))
+        for k in range(pairs)
+    )
 
 
 def increase(
@@ -143,6 +149,8 @@ def increase(
     rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
     low, high = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed).ends(difference, ERROR)
     n = int(np.isfinite(difference).sum())
+    if _identical(values, baseline):
+        return (Bound(0.0, 0.0, 0.0, n),)
     return (Bound(float(_mean(difference)[0]), float(low[0]), float(high[0]), n),)
 
 
@@ -159,6 +167,13 @@ def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "
     lower = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR / groups)[0]
     people = (counts > 0).sum(axis=0)
     return tuple(Bound(float(rates[k]), float(lower[k]), float(upper[k]), int(people[k])) for k in range(groups))
+
+
+def _identical(values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."]) -> bool:
+    """Whether a model answers as the baseline does on every image of at least twenty people: it is the same model."""
+    shared = np.isfinite(values) & np.isfinite(baseline)
+    people = shared.reshape(len(values), -1).any(axis=1).sum()
+    return bool(people >= SAME_MODEL and (values[shared] == baseline[shared]).all())
 
 
 @final

@@ -168,6 +168,14 @@ def largest(found: Sequence[int | None]) -> int | None:
     known = [number for number in found if number is not None]
     if not known or len(known) < len(found):
         return None
-    most = max(known)
-    step = int(10 ** max(len(str(most)) - 2, 0))
-    return -(-most // step) * step
+    return rounded_up(max(known))
+
+
+def rounded_up(number: int) -> int:
+    """A number of subjects rounded up to two digits.
+
+    >>> rounded_up(99), rounded_up(101)
+    (99, 110)
+    """
+    step = int(10 ** max(len(str(number)) - 2, 0))
+    return -(-number // step) * step

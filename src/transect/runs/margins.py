@@ -18,6 +18,8 @@ FILE: Final = "margins.json"
 DEFAULT: Final = 0.02
 """The margin of a rate where the user states none: two percentage points."""
 _RATES: Final = ""
+_SHARES: Final = (_RATES, "answer", "miss", "false_alarm", "non_match")
+"""What is a share of images whatever the target answers."""
 _EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
 
 
@@ -38,6 +40,8 @@ def parse(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
         if name and name not in outcomes:
             raise UnknownName("outcome", name, sorted(outcomes), hint="--margin takes outcomes that are counted")
         margins[name] = _number(text, value)
+        if name in _SHARES and margins[name] >= 1:
+            raise BadInput(f"--margin {text}: expected a share below 1, got {margins[name]:g}; two points are 0.02")
     return margins
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import RunFolderError
-from transect.runs.folder import disk_errors
-from transect.runs.locks import STUDIES, lock_folder, refuse_links
+from transect.runs.folder import disk_errors, read_spec
+from transect.runs.locks import STUDIES, lock_folder, refuse_links, refuse_links_in
 
 _FOLDERS: Final = (
     *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
@@ -31,12 +31,16 @@ def is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Delete what a run wrote into a folder; other files stay.
 
-    Raises RunFolderError where the folder holds no run, people's ratings of its images, or a link; FolderInUse.
+    Raises RunFolderError where the folder holds no run, people's ratings of its images, or a link; BadInput where its
+    run.json is not an audit's; FolderInUse. Nothing is deleted then.
     """
     if not is_run(folder):
         raise RunFolderError(f"{folder}: expected a run to overwrite, found none; choose another --out")
     places = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
     for place in places:
+        refuse_links_in(folder, place)
+        if (place / "run.json").is_file():
+            read_spec(place)  # refuses what is no audit's
         if kept := [name for name in _OF_PEOPLE if (place / name).exists()]:
             raise RunFolderError(
                 f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"

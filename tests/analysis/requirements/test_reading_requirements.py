@@ -41,7 +41,7 @@ def test_a_file_may_hold_settings_beside_the_requirements(tmp_path):
     assert [requirement.kind for requirement in found] == ["difference", "rate", "baseline", "ratio", "leakage"]
     assert found[1].by == ["skin_tone"]
     assert found[2].no_worse_than == tmp_path / "baseline"
-    assert found[2].margin == 0.02
+    assert found[2].margin is None  # the default of rates, when the outcome is one
     assert names(found) == [
         "glasses: no difference in miss above 0.02",
         "no group is missed often",
@@ -64,6 +64,9 @@ def test_a_file_may_hold_settings_beside_the_requirements(tmp_path):
         ("max_rate = 0.1", BadInput, "max_rate: expected by = one to three attributes, got 0"),
         ('max_rate = 0.1\nby = ["a", "b", "c", "d"]', BadInput, "one to three attributes, got 4"),
         ('max_rate = 0.1\nby = ["a"]\nattribute = "a"', BadInput, "expected the groups in by"),
+        ("max_rate = 5\nby = ['a']", BadInput, "max_rate: expected a share below 1, got 5; 5 % is 0.05"),
+        ("max_fnmr_ratio = 2\nby = ['a']", BadInput, "by: expected it of audits alone"),
+        ("leakage_delta_max = 2\ntarget = 'a'", BadInput, "target: expected it of audits alone"),
         ('no_worse_than = "old"\noutcome = "answer"', BadInput, "an outcome of which more is worse.*got answer"),
     ],
 )

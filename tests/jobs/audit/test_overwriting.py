@@ -4,7 +4,7 @@ import auditing
 import pytest
 
 import transect
-from transect.errors import FolderOfAnotherSpec, RunFolderError
+from transect.errors import FolderOfAnotherSpec, RunFolderError, TransectError
 
 SMALL = {"vary": {"glasses": None}, "subjects": 4, "image_size": 32, "control": False}
 
@@ -69,3 +69,22 @@ def test_a_link_in_the_run_is_not_followed(tmp_path):
     with pytest.raises(RunFolderError, match="got a link"):
         audit(tmp_path / "run", seed=1, overwrite=True)
     assert (tmp_path / "mine" / "file").read_text() == "mine"
+
+
+def test_a_study_that_is_a_link_is_not_followed(tmp_path):
+    audit(tmp_path / "victim")
+    (tmp_path / "run" / "studies").mkdir(parents=True)
+    (tmp_path / "run" / "studies" / "v").symlink_to(tmp_path / "victim")
+    with pytest.raises(RunFolderError, match="got a link"):
+        audit(tmp_path / "run", overwrite=True)
+    assert (tmp_path / "victim" / "run.json").is_file()
+    assert any((tmp_path / "victim" / "images").iterdir())
+
+
+def test_a_folder_of_another_program_is_not_deleted(tmp_path):
+    (tmp_path / "run" / "images").mkdir(parents=True)
+    (tmp_path / "run" / "images" / "mine.jpg").write_bytes(b"mine")
+    (tmp_path / "run" / "run.json").write_text('{"lr": 0.1}')
+    with pytest.raises(TransectError):
+        audit(tmp_path / "run", observe=6, overwrite=True)
+    assert (tmp_path / "run" / "images" / "mine.jpg").is_file()

@@ -1,13 +1,17 @@
 """Requirements on whole runs: an audit, observed images, a recognition benchmark and a leakage analysis; and outputs."""
 
+import io
 import json
 import shutil
 from xml.etree import ElementTree
 
 import auditing
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from commands import refused_here, run_here
+from PIL import Image
 
 import transect
 from transect import Requirement
@@ -100,6 +104,7 @@ def test_no_worse_than_a_baseline_on_the_same_images(runs):
         (Requirement(max_fnmr_ratio=2.0), BadInput, "expected the folder of a recognition benchmark, got an audit"),
         (Requirement(leakage_delta_max=2.0), BadInput, "expected the folder of a leakage analysis, got an audit"),
         (Requirement(attribute="glasses", margin=-1.0), BadInput, "expected a number above 0"),
+        (Requirement(attribute="glasses", outcome="answer", margin=3.0), BadInput, "two points are 0.02"),
     ],
 )
 def test_a_requirement_that_does_not_fit_the_run_is_refused(runs, requirement, error, message):
@@ -134,12 +139,18 @@ def test_a_recognition_benchmark_is_judged_by_its_largest_ratio(tmp_path):
     row = only(transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0)))
     assert (row.status, row.target, row.n_subjects) == ("met", "faces.npy", 50)
     assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=1.5))).status == "not shown"
-    assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=0.7))).status == "violated"
+    # b is above .8 with 97.5 %: of two ratios together above 1.25 (.8 / 1.25)^(1.96 / 1.96) = .8
+    assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=0.79))).status == "violated"
+    assert only(transect.check(tmp_path, Requirement(max_fnmr_ratio=0.81))).status == "not shown"
     numbers["samples"]["all"]["differentials"][1] |= {"ratios": [], "reason": "a rate of 0"}
     (tmp_path / "recognition.json").write_text(json.dumps(numbers))
     unknown = only(transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0)))
     assert unknown.status == "not shown"
     assert "a rate of 0" in unknown.text
+    numbers["samples"]["all"]["differentials"][1] |= {"threshold": "x"}
+    (tmp_path / "recognition.json").write_text(json.dumps(numbers))
+    with pytest.raises(BadInput, match="expected the numbers of that job"):
+        transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0))
     (tmp_path / "recognition.json").write_text("{}")
     with pytest.raises(BadInput, match="expected the numbers of that job"):
         transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0))
@@ -155,6 +166,81 @@ def test_a_leakage_analysis_is_judged_by_its_amplification(tmp_path):
     (tmp_path / "leakage.json").write_text(json.dumps({"amplification": None, "model": ""}))
     with pytest.raises(BadInput, match="expected an analysis with predictions, got one without"):
         transect.check(tmp_path, Requirement(leakage_delta_max=3.0))
+
+
+def observed(tmp_path, target, **settings):
+    """A run of 300 images observed, in a folder."""
+    settings = {"images": 300, "image_size": 32, "truth": "face", "outcomes": ["miss"]} | settings
+    auditing.audit(target, out=tmp_path / "run", **settings)
+    return tmp_path / "run"
+
+
+def test_a_group_in_the_middle_counts_on_observed_images(tmp_path):
+    """Of three age groups the middle one is missed; first and last are found alike."""
+    run = observed(tmp_path, blind, compare=["age"])
+    images = pa.concat_tables([pq.read_table(part) for part in sorted((run / "images").iterdir())])
+    ages = np.array(images["true.age"].to_pylist())
+    low, high = np.quantile(ages, [1 / 3, 2 / 3])
+    pixels = [np.asarray(Image.open(io.BytesIO(png))).tobytes() for png in images["image"].to_pylist()]
+    missed = {raw for raw, age in zip(pixels, ages, strict=True) if low <= age < high}
+
+    class Middle:
+        name, task = "middle", "binary"
+
+        def predict(self, images):
+            return np.array([0.1 if each.tobytes() in missed else 0.9 for each in images.pixels])
+
+    run = observed(tmp_path / "middle", Middle(), compare=["age"])
+    requirement = Requirement(attribute="age", outcome="miss", margin=0.1)
+    assert only(transect.check(run, requirement)).status == "violated"
+    result = transect.report(run, settings=transect.ReportSettings(margin="0.1"), quiet=True)
+    (verdict,) = [row for row in result.results["verdicts"] if row["attribute"] == "age"]
+    assert verdict["verdict"] != "no difference"
+    assert verdict["high"] > 0.8
+
+
+class Silent:
+    """Right on every image, but without an answer on some of those with glasses."""
+
+    name, task = "silent", "binary"
+
+    def __init__(self, share):
+        self.share = share
+
+    def predict(self, images):
+        pixels = images.pixels.reshape(len(images), -1).astype(np.int64).sum(axis=1)
+        failing = np.mod(pixels * 0.6180339887, 1.0) < self.share
+        return np.where(failing, np.nan, 0.9)
+
+
+def test_images_without_an_answer_are_counted_against_the_model(tmp_path):
+    settings = {"vary": {"glasses": None}, "subjects": 150, "image_size": 32, "truth": "face", "control": False}
+    auditing.audit(Silent(0.1), out=tmp_path / "run", max_failures=1.0, outcomes=["miss"], **settings)
+    for limit in (
+        Requirement(attribute="glasses", outcome="miss", margin=0.05),
+        Requirement(by=["glasses"], outcome="miss", max_rate=0.05),
+    ):
+        row = only(transect.check(tmp_path / "run", limit))
+        assert row.status == "not shown"
+        assert "of 300 images had no answer, which could exceed the limit" in row.text
+    row = only(transect.check(tmp_path / "run", Requirement(by=["glasses"], outcome="miss", max_rate=0.3)))
+    assert row.status == "met"
+    assert "of 300 images had no answer" in row.text
+
+
+def test_a_target_that_does_not_count_the_outcome_is_not_skipped(tmp_path):
+    settings = {"vary": {"glasses": None}, "subjects": 12, "image_size": 32, "control": False}
+    auditing.audit([blind, bright], truth="blind=glasses", out=tmp_path / "run", **settings)
+    with pytest.raises(BadInput, match="expected every target to count error, bright does not; name the target"):
+        transect.check(tmp_path / "run", Requirement(attribute="glasses", outcome="error", margin=0.5))
+
+
+def test_a_baseline_of_another_truth_is_refused(tmp_path):
+    settings = {"vary": {"glasses": None}, "subjects": 12, "image_size": 32, "control": False, "outcomes": ["error"]}
+    for name, truth in (("a", "smile>0.5"), ("b", "age>30")):
+        auditing.audit(blind, truth=truth, out=tmp_path / name, **settings)
+    with pytest.raises(BadInput, match="expected a baseline of the same task and truth"):
+        transect.check(tmp_path / "a", Requirement(outcome="error", margin=0.1, no_worse_than=tmp_path / "b"))
 
 
 REQUIRE = """

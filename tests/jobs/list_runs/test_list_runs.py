@@ -102,3 +102,13 @@ def test_the_answers_that_another_job_keeps_are_no_audit(folder, tmp_path):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "run.json").write_text("{}")
     assert len(transect.list_runs(tmp_path).numbers.runs) == 3
+
+
+def test_a_page_that_no_parser_reads_is_a_row_that_says_so(tmp_path):
+    (tmp_path / "odd").mkdir()
+    head = '<meta name="generator" content="Transect 1"><title>x</title>'
+    (tmp_path / "odd" / "leakage.html").write_text(f"{head}<![foo[")
+    builder.write(Page("Sound", (summary(Answer(["Fine."])),)), tmp_path / "odd" / "match.html")
+    rows = transect.list_runs(tmp_path).numbers.runs
+    assert {row.job for row in rows} == {"leakage", "match"}
+    assert all("\n" not in row.verdict for row in rows)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from transect.analysis.findings import estimate
 from transect.analysis.finished_run import Run
+from transect.analysis.group_pairs import pairs_of_groups
 from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.same_images import runs_in, same_images
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.observational import cut
-from transect.effects.outcomes import Outcome, offered
+from transect.effects.outcomes import FAILED, UNTRUE, Outcome, category, offered
 from transect.effects.requirements import (
     ERROR,
     Bound,
@@ -34,6 +34,7 @@ from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
 from transect.runs import bins
+from transect.runs.margins import DEFAULT
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted
 
@@ -71,6 +72,10 @@ def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list
     if not named:
         raise UnknownName(f"target in {name!r}:", requirement.target, [target.name for _, target in targets])
     able = [(run, target) for run, target in named if _outcome_name(requirement, run, target)]
+    if able and len(able) < len(named):
+        lacking = next(target.name for run, target in named if not _outcome_name(requirement, run, target))
+        wanted_of_all = f"expected every target to count {requirement.outcome}, {lacking} does not"
+        raise BadInput(f"{name}: {wanted_of_all}; name the target, or give it a --truth")
     if not able:
         counts = sorted({each for run, target in named for each in run.outcomes(target)})
         raise UnknownName(f"outcome in {name!r}:", requirement.outcome, counts, hint="give --truth to count errors")
@@ -88,14 +93,35 @@ def _outcome_name(requirement: Requirement, run: Run, target: TargetEntry) -> st
 def _checked(name: str, requirement: Requirement, run: Run, target: TargetEntry) -> Checked:
     outcome = TargetOutcomes(run, target).outcome(_outcome_name(requirement, run, target))
     about = _About(name, requirement, run, target, outcome)
-    match requirement.kind:
-        case "rate":
-            groups, bounds, limit = *about.rates(), requirement.max_rate
-        case "baseline":
-            groups, bounds, limit = *about.beyond_baseline(), requirement.margin
-        case _:
-            groups, bounds, limit = *about.differences(), requirement.margin
-    return conclude(name, target.name, groups, bounds, limit or math.nan, points=outcome.unit == "proportion")
+    points, limit = outcome.unit == "proportion", _limit(name, requirement, outcome)
+    groups, bounds = about.quantities()
+    return _with_unanswered(conclude(name, target.name, groups, bounds, limit, points=points), about, limit)
+
+
+def _limit(name: str, requirement: Requirement, outcome: Outcome) -> float:
+    """The limit of an audit's requirement. Raises BadInput for a share of 1 or more, and for a score without one."""
+    points = outcome.unit == "proportion"
+    limit = requirement.max_rate if requirement.kind == "rate" else requirement.margin
+    if limit is None and not points:
+        raise BadInput(f"{name}: expected a margin in the unit of {outcome.name}, got none; state margin")
+    stated = DEFAULT if limit is None else limit
+    if points and stated >= 1:
+        raise BadInput(f"{name}: expected a share below 1, got {stated:g}; two points are 0.02")
+    return stated
+
+
+def _with_unanswered(row: Checked, about: _About, limit: float) -> Checked:
+    """The row with how many images have no answer. Not met where these could be against the model and exceed the limit:
+    all wrong at one level and all right at the other (Manski's bounds).
+    """
+    failed = about.failed
+    if not failed.any():
+        return row
+    text = f"{row.text}; {int(failed.sum()):,} of {counted(len(failed), 'image')} had no answer"
+    worst = about.worst_cases() if row.status == "met" and about.outcome.is_binary else ()
+    if all(status(each.quantities()[1], limit) == "met" for each in worst):
+        return replace(row, text=text)
+    return replace(row, status="not shown", text=f"{text}, which could exceed the limit")
 
 
 def conclude(
@@ -107,7 +133,8 @@ def conclude(
     """
     said = status(bounds, limit)
     distances = [bound.lower if said == "violated" else bound.upper for bound in bounds]
-    worst = int(np.nanargmax(distances)) if np.isfinite(distances).any() else 0
+    unknown = [place for place, distance in enumerate(distances) if math.isnan(distance)]
+    worst = unknown[0] if unknown and said == "not shown" else int(np.nanargmax(distances)) if bounds else 0
     bound = bounds[worst]
     needed = subjects_needed(bounds, limit) if said == "not shown" else None
     text = _sentence(said, groups[worst], bound, limit, needed, points)
@@ -145,6 +172,36 @@ class _About:
     outcome: Outcome
 
     @property
+    def failed(self) -> Bool[np.ndarray, " n"]:
+        """Images that the target gave no valid answer on."""
+        return np.array([category(str(reason)) == FAILED for reason in self.outcome.reasons], dtype=bool)
+
+    def quantities(self) -> tuple[list[str], Sequence[Bound]]:
+        """What the requirement limits, in words, with its bounds."""
+        match self.requirement.kind:
+            case "rate":
+                return self.rates()
+            case "baseline":
+                return self.beyond_baseline()
+            case _:
+                return self.differences()
+
+    def worst_cases(self) -> Iterator[_About]:
+        """The same with answers in place of those that failed: all yes, or yes in one group and no in another."""
+        failed, name = self.failed, self.requirement.attribute
+        if not name:
+            yield self._filled(np.where(failed, 1.0, self.outcome.values))
+            return
+        _, index = self._grouped(name)
+        for first, second in itertools.permutations(range(index.max() + 1), 2):
+            values = np.where(failed & (index == first), 1.0, self.outcome.values)
+            yield self._filled(np.where(failed & (index == second), 0.0, values))
+
+    def _filled(self, values: Float[np.ndarray, " n"]) -> _About:
+        reasons = np.where(np.isfinite(values), "", self.outcome.reasons)
+        return replace(self, outcome=replace(self.outcome, values=values, reasons=reasons))
+
+    @property
     def measure(self) -> Measure:
         return Measure(self.target.name, self.outcome.name, self.outcome.unit, self.outcome.is_binary)
 
@@ -168,9 +225,8 @@ class _About:
         """The size of the difference of every pair of levels; of observed images of the groups that are compared."""
         if self.run.design.levels:
             return self.pairs(), sizes_of_differences(self.values, self.axis, self.measure, seed=self.run.design.seed)
-        edges = bins.read(self.run.folder.path)
-        wide = self._contrasts(1 - 2 * ERROR, edges)
-        strict = self._contrasts(1 - ERROR / len(wide), edges)
+        wide = self._pairs_of_groups(1 - 2 * ERROR)
+        strict = self._pairs_of_groups(1 - ERROR / len(wide))
         return [effect.name for effect in wide], [
             Bound(
                 abs(effect.estimate),
@@ -181,20 +237,16 @@ class _About:
             for effect, tight in zip(wide, strict, strict=True)
         ]
 
-    def _contrasts(self, confidence: float, edges: bins.Bins) -> list[Effect]:
-        analysis = estimate(self.run, self.target.name, self.outcome, edges, confidence, max_order=0)
-        return [
-            effect
-            for effect in analysis.effects
-            if effect.kind == "contrast" and effect.attribute == self.requirement.attribute
-        ]
+    def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
+        edges = bins.read(self.run.folder.path)
+        name = self.requirement.attribute
+        return pairs_of_groups(self.run, self.target.name, self.outcome, name, edges, confidence)
 
     def beyond_baseline(self) -> tuple[list[str], Sequence[Bound]]:
         """What is compared with the baseline: differences of every pair of levels, or without an attribute the rate."""
         baseline = self._baseline()
         if not self.requirement.attribute:
-            before = baseline.reshape(len(self.values), -1)
-            return ["increase"], increase(self.values, before, self.measure, seed=self.run.design.seed)
+            return ["increase"], increase(self.values, baseline, self.measure, seed=self.run.design.seed)
         bounds = sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, seed=self.run.design.seed)
         return [f"{pair}, beyond the baseline" for pair in self.pairs()], bounds
 
@@ -213,8 +265,19 @@ class _About:
         targets = targets or list(same[0].spec.targets)
         if len(targets) != 1:
             raise UnknownName(f"target in {path}:", self.target.name, [target.name for target in targets])
+        self._check_alike(same[0], targets[0], path)
         outcomes = TargetOutcomes(same[0], targets[0])
         return outcomes.outcome(self.outcome.name).values.reshape(self.values.shape)
+
+    def _check_alike(self, baseline: Run, target: TargetEntry, path: Path) -> None:
+        """Raises BadInput where the baseline's outcome is another: of another task, or judged by another truth."""
+        ours, theirs = self.run.truth(self.target), baseline.truth(target)
+        judged = self.outcome.name not in UNTRUE
+        if target.task != self.target.task or (judged and (ours and ours.text) != (theirs and theirs.text)):
+            raise BadInput(
+                f"{self.name}: no_worse_than: expected a baseline of the same task and truth, got {target.name} in "
+                f"{path}; audit it again as this model"
+            )
 
     def rates(self) -> tuple[list[str], Sequence[Bound]]:
         """The rate of every group."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+
+from scipy.special import ndtri
 
 from transect.analysis.requirements.judging import conclude
 from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
-from transect.effects.requirements import Bound
+from transect.effects.requirements import ERROR, Bound
 from transect.errors import BadInput
 from transect.runs.json_records import read_json
 
@@ -40,7 +43,7 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
             raise BadInput(f"{name}: expected a requirement that {file} can show, got another; check it elsewhere")
         try:
             rows.append(_ratio(name, sound, numbers) if file == RECOGNITION else _leakage(name, sound, numbers))
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError):
             raise BadInput(f"{folder / file}: expected the numbers of that job, got other ones; {_ADVICE}") from None
     return tuple(rows)
 
@@ -56,7 +59,18 @@ def _ratio(name: str, requirement: Requirement, numbers: Mapping[str, Any]) -> C
             groups.append(f"{ratio['group']} at threshold {row['threshold']:.3g}")
             bounds.append(_bound(ratio, "ratio", people.get(ratio["group"], 0)))
     limit = requirement.max_fnmr_ratio or math.nan
-    return conclude(name, str(numbers["embeddings"]), groups, bounds, limit, points=False)
+    together = [_held_together(bound, len(bounds)) for bound in bounds]
+    return conclude(name, str(numbers["embeddings"]), groups, together, limit, points=False)
+
+
+def _held_together(bound: Bound, quantities: int) -> Bound:
+    """The bound with a lower end that holds for all ratios together: further below on the scale of logarithms, on which
+    the intervals of ratios are symmetric.
+    """
+    if not (bound.lower > 0 and bound.estimate > 0):
+        return bound
+    wider = float(ndtri(1 - ERROR / quantities) / ndtri(1 - 0.025))
+    return replace(bound, lower=bound.estimate * (bound.lower / bound.estimate) ** max(wider, 1.0))
 
 
 def _leakage(name: str, requirement: Requirement, numbers: Mapping[str, Any]) -> Checked:

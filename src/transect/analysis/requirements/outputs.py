@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from transect.runs.wording import counted
 from transect.texts import one_line
 
 MARKS: Final[dict[Status, str]] = {"met": "✓", "violated": "✗", "not shown": "?"}
+_NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLORS: Final[dict[Status, str]] = {"met": "#2a6f4e", "violated": "#a3300f", "not shown": "#6b6f76"}
 
 
@@ -59,7 +61,7 @@ def junit(rows: Sequence[Checked], suite: str) -> str:
 
 def _xml(text: str) -> str:
     """The text without what XML 1.0 cannot hold."""
-    return "".join(sign for sign in one_line(text) if sign in "\t\n\r" or sign >= " ")
+    return _NOT_XML.sub("", one_line(text))
 
 
 def markdown(rows: Sequence[Checked]) -> str:

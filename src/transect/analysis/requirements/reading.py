@@ -48,12 +48,16 @@ def checked(requirement: Requirement, place: str) -> Requirement:
         if name != "no_worse_than" and not (math.isfinite(value := getattr(requirement, name)) and value > 0):
             raise BadInput(f"{place}: {name}: expected a number above 0, got {value:g}")
     _check_fields(requirement, place)
-    if requirement.kind == "baseline" and requirement.margin is None:
-        return replace(requirement, margin=DEFAULT)
     return requirement
 
 
 def _check_fields(requirement: Requirement, place: str) -> None:
+    if requirement.kind in ("ratio", "leakage"):
+        unused = [each for each in ("attribute", "outcome", "target", "study", "by") if getattr(requirement, each)]
+        if unused:
+            raise BadInput(f"{place}: {unused[0]}: expected it of audits alone; the whole folder is judged, drop it")
+    if requirement.max_rate is not None and requirement.max_rate >= 1:
+        raise BadInput(f"{place}: max_rate: expected a share below 1, got {requirement.max_rate:g}; 5 % is 0.05")
     if requirement.kind == "difference" and not requirement.attribute:
         raise BadInput(f"{place}: margin: expected an attribute beside it, got none; add one, {_EXAMPLE}")
     if requirement.kind == "rate" and not 0 < len(requirement.by) <= MOST_ATTRIBUTES:
@@ -112,7 +116,8 @@ def _words(requirement: Requirement) -> str:
         case "baseline":
             what = f"{requirement.attribute}: difference{outcome}" if requirement.attribute else f"rate{of}"
             baseline = "" if requirement.no_worse_than is None else requirement.no_worse_than.name
-            return f"{what} no worse than in {baseline} by more than {requirement.margin:g}"
+            margin = DEFAULT if requirement.margin is None else requirement.margin
+            return f"{what} no worse than in {baseline} by more than {margin:g}"
         case "rate":
             return f"rate{of} at most {requirement.max_rate:g} by {' × '.join(requirement.by)}"
         case "ratio":

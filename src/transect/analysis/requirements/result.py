@@ -10,6 +10,7 @@ from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
+from transect.analysis.publication import CHECKS
 from transect.analysis.requirements import judging, other_jobs
 from transect.analysis.requirements.outputs import MARKS, badge, junit, markdown, overall, summary
 from transect.analysis.requirements.records import Checked, Requirement
@@ -19,7 +20,6 @@ from transect.runs.folder import write_atomically, write_json
 from transect.runs.plain_json import plain
 from transect.texts import say
 
-FILE: Final = "checks.json"
 EXIT_CODES: Final[dict[Status, int]] = {"met": 0, "violated": 1, "not shown": 4}
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -73,7 +73,7 @@ def check_run(folder: Path, requirements: Sequence[Requirement]) -> CheckResult:
     judge = other_jobs.judge if other_jobs.numbers_in(folder) else judging.judge
     rows = judge(folder, requirements)
     numbers = CheckNumbers(str(folder), overall(rows), rows)
-    write_json(folder / FILE, plain(numbers))
+    write_json(folder / CHECKS, plain(numbers))
     return CheckResult(numbers)
 
 

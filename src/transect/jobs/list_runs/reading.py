@@ -45,18 +45,23 @@ def runs_below(folder: Path, depth: int = DEEPEST, *, of_a_job: bool = False) ->
 
     of_a_job: whether the folder lies in one with a job's page, whose own runs are no runs of the user's.
     """
+    pages = list(_pages(folder))
+    if is_run(folder):
+        yield from _run(folder, pages, of_a_job)
+        return
+    yield from pages
     try:
-        pages = list(_pages(folder))
-        if is_run(folder):
-            yield from _run(folder, pages, of_a_job)
-            return
-        yield from pages
         below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    except OSError:
+    except OSError as error:
+        yield _unreadable(folder, "", error)
         return
     for path in below if depth else ():
         if not path.name.startswith("."):
             yield from runs_below(path, depth - 1, of_a_job=of_a_job or bool(pages))
+
+
+def _unreadable(folder: Path, job: str, error: Exception) -> RunRow:
+    return RunRow(str(folder), job, (), "", one_line(f"cannot be read: {words_of(error)}"), "")
 
 
 def _run(folder: Path, pages: list[RunRow], of_a_job: bool) -> Iterator[RunRow]:
@@ -74,7 +79,7 @@ def _audit(folder: Path) -> RunRow:
         runs = [FinishedRun(place) for place in places if (place / "run.json").is_file()]
         specs = [run.spec for run in runs]
     except TransectError as error:
-        return RunRow(str(folder), "audit", (), "", one_line(f"cannot be read: {words_of(error)}"), "")
+        return _unreadable(folder, "audit", error)
     targets = tuple(dict.fromkeys(target.name for spec in specs for target in spec.targets))
     question = "; ".join(dict.fromkeys(_question(spec) for spec in specs))
     results = folder / "results.json"
@@ -132,15 +137,23 @@ def _requirements(folder: Path) -> list[str]:
 def _pages(folder: Path) -> Iterator[RunRow]:
     """A row for each page of another job in a folder."""
     for path in sorted(folder.glob("*.html")):
-        if path.is_symlink() or not path.is_file():
-            continue
-        with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LARGEST_PAGE)
-        if not _OURS.search(text):
-            continue
-        page = _FirstScreen()
-        page.feed(text)
-        yield RunRow(str(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
+        try:
+            row = None if path.is_symlink() or not path.is_file() else _page(folder, path)
+        except (OSError, AssertionError, ValueError) as error:  # the parser's own check fails on some broken markup
+            row = _unreadable(folder, path.stem, error)
+        if row is not None:
+            yield row
+
+
+def _page(folder: Path, path: Path) -> RunRow | None:
+    """The row of a page of Transect; None for another page."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_LARGEST_PAGE)
+    if not _OURS.search(text):
+        return None
+    page = _FirstScreen()
+    page.feed(text)
+    return RunRow(str(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
 
 
 def shortened(text: str, most: int = 160) -> str:
