@@ -303,3 +303,6 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
     assert "1 requirement: 1 met" in done.stdout
     assert (tmp_path / "run" / "checks.json").is_file()
     refused_here("audit", "test_check:blind", "--vary", "glasses", "--check")
+    study.write_text(study.read_text().replace('attribute = "glasses"', 'attribute = "glases"').replace('run"', 'new"'))
+    assert "glases" in refused_here("audit", "--config", str(study), "--check")
+    assert not (tmp_path / "new").exists()

@@ -92,6 +92,14 @@ def _requirement(table: object, place: str, folder: Path) -> Requirement:
     return checked(made, place)
 
 
+def check_attributes(requirements: Sequence[Requirement], known: Sequence[str]) -> None:
+    """Raises UnknownName for a requirement of an attribute that is not among the known ones."""
+    for name, requirement in named(requirements):
+        for attribute in (*requirement.by, *([requirement.attribute] if requirement.attribute else [])):
+            if attribute not in known:
+                raise UnknownName(f"attribute in {name!r}:", attribute, known)
+
+
 def named(requirements: Sequence[Requirement]) -> list[tuple[str, Requirement]]:
     """Each requirement with its defaults, after what outputs call it. Raises BadInput as `checked`."""
     sound = [checked(each, each.name or f"requirement {number}") for number, each in enumerate(requirements, start=1)]

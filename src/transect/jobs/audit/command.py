@@ -40,9 +40,11 @@ from transect.console.target_options import (
     Timeout,
 )
 from transect.errors import BadInput
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.analysis.requirements.records import Requirement
+    from transect.jobs.audit.request import AuditRequest
 
 _experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "Observation", "Outcomes", "Limits"))
 
@@ -257,9 +259,10 @@ def audit(
     if isinstance(classes := settings.get("labels"), str):
         settings["labels"] = tuple(name.strip() for name in classes.split(","))
     stored = {} if config is None else read_settings(config)
-    required = _required(config) if settings.pop("check", False) else ()
+    checked = bool(settings.pop("check", False))
     stated = {**stored, **{name: value for name, value in settings.items() if name != "config"}}
     request = with_settings(AuditRequest(), with_preset(stated))
+    required = _required(config, request) if checked else ()
     if request.run.dry_run:
         costs.show(run.audit_cost(None, request).numbers, request.run.json)
         return
@@ -269,13 +272,17 @@ def audit(
         _check(result.folder, required, request.run.json)
 
 
-def _required(config: Path | None) -> Sequence[Requirement]:
-    """The requirements beside the settings. Raises BadInput before anything is rendered."""
+def _required(config: Path | None, request: AuditRequest) -> Sequence[Requirement]:
+    """The requirements beside the settings. Raises BadInput or UnknownName before anything is rendered."""
     from transect.analysis.requirements import reading
 
     if config is None:
         raise BadInput("--check: expected --config FILE with tables [[require]], got no file; give --config")
-    return reading.read(config)
+    required = reading.read(config)
+    if request.images is None and request.observe is None and request.dataset is None and not request.steps:
+        varied = [str(text).partition("=")[0].strip() for text in request.vary]
+        reading.check_attributes(required, varied)
+    return required
 
 
 def _check(folder: Path, required: Sequence[Requirement], as_json: bool) -> None:
@@ -283,6 +290,8 @@ def _check(folder: Path, required: Sequence[Requirement], as_json: bool) -> None
 
     result = check_run(folder, required)
     write_outputs(result)
-    if not as_json:
+    if as_json:
+        say(result.headline(), error=True)
+    else:
         show(result, False, result.headline(), result.rows())
     raise typer.Exit(result.exit_code)
