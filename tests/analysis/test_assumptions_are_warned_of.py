@@ -10,5 +10,5 @@ def test_preprocessing_that_a_model_does_not_state(tmp_path):
     page_files.onnx_model(str(tmp_path / "model.onnx"))
     result = auditing.audit(str(tmp_path / "model.onnx"), out=tmp_path / "run", **SMALL)
     (line,) = [line for line in result.results["warnings"] if "assumed" in line]
-    assert line.startswith("onnx:model.onnx: the ")
+    assert line.startswith("model.onnx: the ")
     assert line.endswith("with --preprocess.")

@@ -41,7 +41,7 @@ PAGES = {
         small={"--subjects": 8},
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
-    "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
+    "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/conditional-gan.md": Page(
         {

@@ -1,6 +1,7 @@
 """What the page's server answers: to whom, about which rows, with which pictures, and what it refuses."""
 
 import csv
+import functools
 import io
 import json
 import os
@@ -334,7 +335,9 @@ def test_python_serves_until_closed(tmp_path):
 def test_the_command_prints_where_the_page_is_and_ends_at_ctrl_c(tmp_path):
     make_viewed(tmp_path / "run", {"one": ONE}, image_parts=1)
     command = [sys.executable, "-m", "transect", "view", str(tmp_path / "run"), "--port", "0", "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell in the background ignores Ctrl-C, and what it starts does too.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     try:
         lines = [process.stdout.readline().strip() for _ in range(2)]
         process.send_signal(signal.SIGINT)
