@@ -124,11 +124,14 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     config.write_text(as_toml(kept))
     answer = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder), "--json"])
     assert answer.exit_code == 0, answer.output
-    printed = json.loads(answer.output[answer.output.index("{\n") :])
+    printed = json.loads(answer.stdout)
+    page = f"report: {folder / 'mitigate.html'}"
+    assert answer.stderr.splitlines()[-1] == page
     assert printed["mitigations"][0] == found["mitigations"][0]
     assert (folder / "mitigate.html").exists()
     shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
     assert "noise 1" in shown.output
+    assert shown.stdout.splitlines()[-1] == page
     assert "answers changed" in shown.output
     with_lock = FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
