@@ -143,6 +143,10 @@ def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_
     folder, found, _ = finished
     result = transect.mitigate(CONTENT, folder, quiet=True)
     assert capsys.readouterr() == ("", "")
+    transect.mitigate(CONTENT, folder)
+    stages = ["pictures, labels and transects …", "attacks on the labels …", "mitigations and seeds: 30 of 30"]
+    said = capsys.readouterr()
+    assert (said.out, said.err.splitlines()) == ("", stages)  # 15 rows of 2 seeds, all there already
     assert result.to_json() == found
     fits(result)
     with pytest.raises(jsonschema.ValidationError):
