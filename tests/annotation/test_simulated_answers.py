@@ -1,12 +1,13 @@
 """Simulated raters answer a run's questions from what its images were made with."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import printed, refused_here
+from commands import printed, refused_here, run_here
 
 pytest.importorskip("sqlalchemy", reason="needs the annotation service: pip install 'transect[annotate]'")
 
@@ -94,3 +95,19 @@ def test_pairs_are_answered_with_their_follow_up(tmp_path):
 def test_what_does_not_fit_is_refused(run, words, message):
     database = str(run.parent / "refused.sqlite")
     assert message in refused_here("annotate", "simulate", str(run), "--database", database, *words)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_questions_are_counted_unless_the_answer_is_json(run, form):
+    place = str(run.parent / f"told{len(form)}.sqlite")
+    done = run_here(
+        "annotate", "simulate", str(run), "--database", place, "--raters", "1", "--questions", "paper", *form
+    )
+    assert done.returncode == 0, done.stderr
+    stages = done.stderr.splitlines()
+    if form:
+        assert stages == []
+        return
+    counts = [re.search(r"question (\d+) of (\d+) …$", line) for line in stages[:-1]]
+    assert [int(count[1]) for count in counts] == list(range(1, int(counts[0][2]) + 1))
+    assert re.fullmatch(r"storing [\d,]+ answers …", stages[-1])

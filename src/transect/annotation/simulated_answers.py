@@ -22,6 +22,7 @@ from transect.annotation.reading import rows
 from transect.annotation.schema import items
 from transect.annotation.simulated import NAME, Psychometric, answers, seed_of
 from transect.errors import BadInput, UnknownName
+from transect.runs.progress import stage
 
 _APART: Final = 0.15
 """Standard deviation, between images, of the means of a question that images hold no truth of."""
@@ -68,7 +69,8 @@ def simulate(project: Project, settings: SimulatedRaters, now: float) -> Importe
     by_question = _items(project)
     given, left_out = [], {}
     there = {(row.study, row.first, row.second, row.question, row.rater) for row in rows(project.database)}
-    for name, question in questions.items():
+    for place, (name, question) in enumerate(questions.items(), 1):
+        stage(f"answers to {name}, question {place} of {len(questions)}")
         looks = _looks(project, question, by_question.get(name, []), settings)
         if looks is None:
             left_out[f"{name}: no truth in the images"] = len(by_question.get(name, []))
@@ -80,6 +82,7 @@ def simulate(project: Project, settings: SimulatedRaters, now: float) -> Importe
             f"expected a question that images hold a truth of, got {', '.join(questions)}; give --answer-mean NAME=0.5"
         )
     new = [answer for answer in given if (*answer[1:5], answer.rater) not in there]
+    stage(f"storing {len(new):,} answers")
     taken = incoming.take_in(project, new, now) if new else Imported(0, 0, 0, {})
     return Imported(taken.answers, len(given) - len(new), taken.raters, left_out)
 

@@ -66,10 +66,10 @@ def representation_rows(
 
     Raises BadInput where a layer has numbers for no item, or its items lack a class.
     """
+    each, total = [(layer, name) for layer in layers for name in attackers], len(layers) * len(attackers)
     return [
-        _measured(data, layer, name, settings, device, stage and f"{stage}, {layer.name}")
-        for layer in layers
-        for name in attackers
+        _measured(data, layer, name, settings, device, stage and f"{stage}, {layer.name} ({place} of {total})")
+        for place, (layer, name) in enumerate(each, 1)
     ]
 
 

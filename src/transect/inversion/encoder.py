@@ -20,6 +20,7 @@ from transect.generators.encoder import Encoder
 from transect.inversion.protocol import Invertible, InvertibleStyleGAN2, check_space
 from transect.perceptual.network import FeatureNetwork, resized
 from transect.runs import model_files
+from transect.runs.progress import Progress, announced, stage
 
 SAMPLES = 2_000
 FEWEST = 20
@@ -111,8 +112,8 @@ def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Ten
     """Inputs of the regression: features, stages averaged over a coarse grid, and the image in 16 x 16 pixels."""
     stages = network.stages(images)
     parts = [torch.relu(network.hidden(network.reduce(stages[-1]).flatten(1))), resized(images, 16).flatten(1)]
-    for stage, grid in zip(stages[1:], _GRIDS, strict=True):
-        parts.append(torch.nn.functional.adaptive_avg_pool2d(stage, grid).flatten(1))
+    for features, grid in zip(stages[1:], _GRIDS, strict=True):
+        parts.append(torch.nn.functional.adaptive_avg_pool2d(features, grid).flatten(1))
     return torch.cat(parts, dim=1)
 
 
@@ -121,7 +122,9 @@ def fit_encoder(
 ) -> RidgeEncoder:
     """An encoder for that space, from `samples` images of the generator; the penalty is chosen on a fifth of them.
 
-    In w+ all layers get the same w. Raises BadInput for too few samples or an unknown space.
+    In w+ all layers get the same w.
+
+    Shows its progress where stages are announced. Raises BadInput for too few samples or an unknown space.
     """
     check_space(generator, space)
     if samples < FEWEST:
@@ -129,10 +132,12 @@ def fit_encoder(
     single = "w" if space == "w+" else space
     codes = generator.sample(single, samples, seed)
     rows = []
-    with torch.no_grad():
+    with torch.no_grad(), Progress("images of the encoder", samples, quiet=not announced()) as progress:
         for start in range(0, samples, _AT_ONCE):
             images = generator.show(codes[start : start + _AT_ONCE], single)
             rows.append(seen(network, (images * 255).round().clamp(0, 255) / 255).double().cpu().numpy())
+            progress.advance(len(images))
+    stage("ridge regression of the encoder")
     held = samples // 5
     center, weights, mean, quality = _ridge(np.concatenate(rows), codes.double().numpy(), held)
     mean_code = torch.from_numpy(mean).float()

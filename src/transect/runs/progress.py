@@ -132,7 +132,12 @@ def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
         _announced.reset(token)
 
 
+def announced() -> bool:
+    """Whether stages are announced here: work that is told of nobody stays silent too."""
+    return _announced.get()
+
+
 def stage(text: str) -> None:
     """Print the stage that begins, where stages are announced."""
-    if _announced.get():
+    if announced():
         say(f"{text} …", error=True)

@@ -149,3 +149,19 @@ def test_a_target_without_embeddings_measures_no_faces(files):
             [0.0],
             face="opencv:haarcascade_frontalface_default",
         )
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_it_says_which_penalty_it_is_at_and_what_the_target_has_answered(files, tmp_path, capsys, quiet):
+    invert_sweep(
+        files / "images", files / "small.safetensors", tmp_path, [1.0, 0.0], face=embed, steps=1, quiet=quiet,
+        options=OPTIONS,
+    )  # fmt: skip
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    if quiet:
+        assert printed.err == ""
+        return
+    lines = [line.split(" (")[0] if "λ" not in line else line for line in printed.err.splitlines()]
+    assert [line for line in lines if "λ" in line] == ["λ = 0 (1 of 2)", "λ = 1 (2 of 2)"]
+    assert {"embed: images: 3 of 3", "embed: reconstructions: 3 of 3"} <= set(lines)

@@ -41,8 +41,8 @@ def run(*arguments):
 
 def test_json_has_every_key_of_the_contract(labels):
     command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--split", "split", "--json")
-    code, out, _ = run(*command, "--attacker", "bayes")
-    assert code == 0
+    code, out, err = run(*command, "--attacker", "bayes")
+    assert (code, err) == (0, "")
     value = json.loads(out)
     keys = {"dataset_leakage", "null", "at_accuracy", "model_leakage", "amplification", "attacker", "noise", "n"}
     assert keys <= value.keys()

@@ -1,5 +1,7 @@
 """`transect.leakage` from Python: the same numbers from any table, JSON that fits its schema, typed use."""
 
+import re
+
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -96,3 +98,30 @@ def test_several_labels_as_one_array(capsys):
 def test_leakage_refuses_labels_that_are_no_table():
     with pytest.raises(BadInput, match="labels: expected a path, an Arrow table, a data frame"):
         transect.leakage(7, "gender", "verb")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_stages_and_counts_are_said_unless_it_is_quiet(quiet, capsys):
+    """Two attackers on 2 problems each (no permutations): the second attacker and the two values of α are 3 further."""
+    data = planted(n=240)
+    table = {"verb": data.labels.category, "gender": data.protected}
+    options = LeakageOptions(permutations=0, rounds=1, alphas=(3.0, 2.0), curve=False)
+    transect.leakage(table, "gender", "verb", attacker="bayes,logistic", quiet=quiet, options=options)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    if quiet:
+        assert printed.err == ""
+        return
+    stages = [line for line in printed.err.splitlines() if line.endswith(" …")]
+    assert stages == [
+        "reading labels and predictions …",
+        "sizes of the balanced subsets …",
+        "attacks by bayes, gender …",
+        "rows of the balanced subsets …",
+        "further attacks, 1 of 3: logistic …",
+        "further attacks, 2 of 3: α = 3 …",
+        "further attacks, 3 of 3: α = 2 …",
+        "overview of the labels …",
+    ]
+    assert re.search(r"^leakage: bayes: (\d+) of \1 ", printed.err, re.MULTILINE)
+    assert re.search(r"^leakage, α = 2: bayes: (\d+) of \1 ", printed.err, re.MULTILINE)

@@ -12,6 +12,7 @@ import transect
 from transect.errors import BadInput, UnknownName
 from transect.jobs.match.difficulty import distance_name
 from transect.jobs.match.options import MatchOptions
+from transect.runs.progress import announcing_stages
 
 FEATURES = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
 TABLE = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}
@@ -116,3 +117,13 @@ def test_a_text_is_a_distance_or_a_file(tmp_path, monkeypatch):
     assert "distance 'pixel'" in refused_here(
         "match", "--features", "w.npy", "--treatment", "g", "--pictures", "p", "--difficulty", "pixel", "--references"
     )
+
+
+def test_pairs_are_counted_where_stages_are_announced(capsys):
+    pictures = [grey(value) for value in range(0, 60, 10)]
+    with announcing_stages():
+        pairs = len(references(pictures))
+    assert f"pairs with references: {pairs} of {pairs} (" in capsys.readouterr().err
+    with announcing_stages(quiet=True):
+        references(pictures)
+    assert capsys.readouterr().err == ""

@@ -124,11 +124,14 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     config.write_text(as_toml(kept))
     answer = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder), "--json"])
     assert answer.exit_code == 0, answer.output
-    printed = json.loads(answer.output[answer.output.index("{\n") :])
+    printed = json.loads(answer.stdout)
+    page = f"report: {folder / 'mitigate.html'}"
+    assert answer.stderr.splitlines()[-1] == page
     assert printed["mitigations"][0] == found["mitigations"][0]
     assert (folder / "mitigate.html").exists()
     shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
     assert "noise 1" in shown.output
+    assert shown.stdout.splitlines()[-1] == page
     assert "answers changed" in shown.output
     with_lock = FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
@@ -140,6 +143,10 @@ def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_
     folder, found, _ = finished
     result = transect.mitigate(CONTENT, folder, quiet=True)
     assert capsys.readouterr() == ("", "")
+    transect.mitigate(CONTENT, folder)
+    stages = ["pictures, labels and transects …", "attacks on the labels …", "mitigations and seeds: 30 of 30"]
+    said = capsys.readouterr()
+    assert (said.out, said.err.splitlines()) == ("", stages)  # 15 rows of 2 seeds, all there already
     assert result.to_json() == found
     fits(result)
     with pytest.raises(jsonschema.ValidationError):

@@ -14,6 +14,7 @@ from published import fits
 
 import transect
 from transect.errors import BadInput, UnknownName
+from transect.jobs.recognition.run import RecognitionOptions
 
 
 @pytest.fixture
@@ -73,3 +74,20 @@ def test_recognition_refuses_missing_targets_and_unknown_columns(folder):
         transect.recognition(folder / "t.parquet", "who", "tone")
     with pytest.raises(UnknownName, match="unknown identity column 'hwo': did you mean who"):
         transect.recognition(folder / "t.parquet", "hwo", "tone", embeddings=PLACES)
+
+
+def test_an_own_name_stands_in_the_numbers_and_on_the_page(tmp_path):
+    """Also for an array, which has none; a name that cannot be shown is refused."""
+    people = {"who": list("ppqq"), "tone": list("aaaa")}
+    places = np.array([[0.0], [1.0], [4.0], [4.5]])
+
+    def named(name):
+        options = RecognitionOptions(name=name)
+        return transect.recognition(people, "who", "tone", embeddings=places, thresholds=[0.75], options=options)
+
+    result = named(" ours <v2> ")
+    assert result.numbers.embeddings == "ours <v2>"
+    assert named(None).numbers.embeddings == "embeddings"
+    assert "ours &lt;v2&gt;" in result.report(tmp_path).read_text()
+    with pytest.raises(BadInput, match="--name: expected a name with a letter or a digit, got '!'; write another"):
+        named("!")

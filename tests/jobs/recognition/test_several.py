@@ -172,3 +172,33 @@ def test_a_recognizer_against_itself_has_no_difference(files):
     (paired,) = compare_recognizers(made).numbers.comparisons
     assert paired.estimate == 0
     assert "both have the same relative distances" in paired.reason
+
+
+def test_own_names_stand_in_the_comparison_and_on_the_page_of_each(files, tmp_path):
+    command = (
+        "recognition",
+        "--table",
+        files / "t.parquet",
+        "--identity",
+        "who",
+        "--group",
+        "tone",
+        "--threshold",
+        "4",
+    )
+    sources = (
+        "--embeddings",
+        files / "fair.npy",
+        "--embeddings",
+        files / "unfair.npy",
+        "--name",
+        "ours v2",
+        "--name",
+        "theirs",
+    )
+    numbers = json.loads(printed(*map(str, (*command, *sources, "--out", tmp_path, "--json"))))
+    assert numbers["recognizers"] == ["ours v2", "theirs"]
+    alone = json.loads((tmp_path / "ours-v2" / "recognition.json").read_text())
+    assert alone["embeddings"] == "ours v2"
+    with pytest.raises(BadInput, match=r"--name: expected one name per target \(2\), in their order, got 1"):
+        printed(*map(str, (*command, *sources[:4], "--name", "ours", "--out", tmp_path)))

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from commands import run_here
 from panes import Counting, Panes
 from published import fits
 
@@ -287,3 +288,14 @@ class TestThePythonFunction:
         assert result.numbers.target == "dark"
         assert result.numbers.estimate.low < 0.5 < result.numbers.estimate.high  # wrong at one of the two levels
         assert result.numbers.regions_reason.startswith("the goal rate confirms no regions")
+
+
+def test_an_own_name_stands_in_the_numbers_on_the_page_and_in_the_folders_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("--truth", "glasses", "--vary", "light_level", "--size", "32", "--budget", "20", "--name", "ours v2")
+    done = run_here("search", "audited:brightness", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "report: runs/search-ours-v2/search.html"
+    folder = tmp_path / "runs" / "search-ours-v2"
+    assert json.loads((folder / "search.json").read_text())["target"] == "ours v2"
+    assert "ours v2" in (folder / "search.html").read_text()

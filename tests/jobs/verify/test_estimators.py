@@ -12,6 +12,7 @@ from transect.errors import BadInput
 from transect.jobs.verify.claims import WORLDS
 from transect.jobs.verify.contenders import SimulatedEstimates
 from transect.jobs.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
+from transect.jobs.verify.run import verify
 from transect.runs.plain_json import plain
 
 PROVE = """
@@ -159,3 +160,18 @@ def test_rows_of_the_proving_ground_name_every_contender_and_no_other():
         named = {row["contender"] for row in csv.DictReader(file)}
     modules = ("adjusting", "contenders", "matched", "modelling", "rating")
     assert named == set().union(*map(contenders_of, modules))
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_worlds_and_claims_are_counted_unless_it_is_quiet(monkeypatch, capsys, quiet):
+    """The claims of one world are enough."""
+    first = [claim for claim in CLAIMS if claim.world == WORLDS[0].name][:2]
+    monkeypatch.setattr("transect.jobs.verify.estimators.CLAIMS", first)
+    verify("estimators", seeds=10, quiet=quiet)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    if quiet:
+        assert printed.err == ""
+        return
+    world, counted = printed.err.splitlines()
+    assert (world, counted.split(" (")[0]) == (f"estimators: {WORLDS[0].name}", "claims: 2 of 2")

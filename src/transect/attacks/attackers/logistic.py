@@ -9,7 +9,7 @@ Equal rows of bits or categories are merged beforehand, which changes nothing bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 import numpy as np
@@ -42,9 +42,9 @@ class Logistic:
         answers: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
         with Progress(f"{stage}: {self.name}", len(problems), quiet=not stage) as progress:
             for group in _sharing_rows(problems):
-                for number, answer in zip(group, _together([problems[i] for i in group]), strict=True):
+                together = _together([problems[i] for i in group], progress.advance)
+                for number, answer in zip(group, together, strict=True):
                     answers[number] = answer
-                progress.advance(len(group))
         return answers
 
 
@@ -93,7 +93,7 @@ def _sharing_rows(problems: Sequence[Problem]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _together(problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+def _together(problems: Sequence[Problem], advance: Callable[[int], None]) -> list[Float[np.ndarray, "_ _"]]:
     first = problems[0]
     rows, merged = distinct_rows(first.evidence, first.train)
     x = _design(first, rows, first.train)
@@ -104,6 +104,7 @@ def _together(problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
         targets = np.stack([_targets(problem, merged, len(rows)) for problem in some], axis=1)
         coefficients = fit(x, targets)
         answers += _scores(some, coefficients)
+        advance(len(some))
     return answers
 
 

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.designs.matching.sample import MISSING, NO_REFERENCE, Matching, Sample
 from transect.designs.matching.search import distances
+from transect.runs.progress import Progress, announced
 
 Measure: TypeAlias = Callable[[Int[np.ndarray, " m"], Int[np.ndarray, " m"]], Float[np.ndarray, " m"]]
 """From rows and columns of a sample, int64 [m] each, to the distance of each pair, float64 [m], 0 or more."""
@@ -94,12 +95,14 @@ def choose_references(
     measure = partial(distances, sample.features) if measure is None else measure
     members = _by_identity(sample, usable)
     chosen = []
-    for a, b in zip(pairs.a.tolist(), pairs.b.tolist(), strict=True):
-        near_a, near_b = (_difficulties(measure, row, members[int(sample.identity[row])]) for row in (a, b))
-        gap = np.abs(near_a[1][:, None] - near_b[1][None, :])
-        ease = near_a[1][:, None] + near_b[1][None, :]
-        i, j = np.unravel_index(np.lexsort((ease.ravel(), gap.ravel()))[0], gap.shape)
-        chosen.append((near_a[0][i], near_b[0][j], near_a[1][i], near_b[1][j]))
+    with Progress("pairs with references", len(pairs.a), quiet=not announced()) as progress:
+        for a, b in zip(pairs.a.tolist(), pairs.b.tolist(), strict=True):
+            near_a, near_b = (_difficulties(measure, row, members[int(sample.identity[row])]) for row in (a, b))
+            gap = np.abs(near_a[1][:, None] - near_b[1][None, :])
+            ease = near_a[1][:, None] + near_b[1][None, :]
+            i, j = np.unravel_index(np.lexsort((ease.ravel(), gap.ravel()))[0], gap.shape)
+            chosen.append((near_a[0][i], near_b[0][j], near_a[1][i], near_b[1][j]))
+            progress.advance(1)
     columns = [np.array([row[k] for row in chosen]) for k in range(4)]
     return References(
         columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2].astype(float), columns[3].astype(float)

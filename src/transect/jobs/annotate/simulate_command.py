@@ -42,9 +42,11 @@ def simulate(
     from transect.annotation.project import open_project
     from transect.annotation.simulated_answers import SimulatedRaters
     from transect.annotation.simulated_answers import simulate as answer
+    from transect.runs.progress import announcing_stages
 
     settings = SimulatedRaters(raters, noise, lapse, dict(map(_mean, answer_mean or ())), seed)
-    with closing((project := open_project(run, database, tuple(questions or ()), photographs=photographs)).database):
+    project = open_project(run, database, tuple(questions or ()), photographs=photographs)
+    with closing(project.database), announcing_stages(quiet=json):
         taken = answer(project, settings, time.time())
     counts = {"answers": taken.answers, "already_there": taken.duplicates, "simulated_raters": raters}
     print_fields({**counts, "left_out": dict(taken.left_out)}, json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -58,7 +59,7 @@ class FaceNetwork:
             raise BadInput(f"--face-distance {target.name}: expected a target with embeddings, got {target.task}")
         return cls(target, describe(target))
 
-    def distances(self, inversion: Inversion, table: pa.Table, out: Path) -> FaceDistances:
+    def distances(self, inversion: Inversion, table: pa.Table, out: Path, *, quiet: bool = False) -> FaceDistances:
         """The distances of one inversion. table: its rows; out: the sweep's folder, which keeps the embeddings.
 
         Raises FolderOfAnotherSpec for a folder of another target of that name, and Interrupted.
@@ -70,8 +71,9 @@ class FaceNetwork:
 
         name = f"predictions/penalty-{inversion.search.penalty:g}"
         with RunFolder(out / f"faces-{slug(self.target.name)}", self._spec(inversion)) as folder:
-            original = _answers(folder, "predictions/originals", inversion, self.target, inversion.pictures.pixels)
-            rendered = _answers(folder, name, inversion, self.target, reconstructions)
+            ask = partial(_answers, folder, inversion, self.target, quiet)
+            original = ask("predictions/originals", inversion.pictures.pixels, "images")
+            rendered = ask(name, reconstructions, "reconstructions")
         return _compared(original, rendered, [bool(why) for why in table["failure"].to_pylist()])
 
     def _spec(self, inversion: Inversion) -> dict[str, object]:
@@ -83,10 +85,12 @@ class FaceNetwork:
 
 def _answers(
     folder: RunFolder,
-    name: str,
     inversion: Inversion,
     target: Target,
+    quiet: bool,
+    name: str,
     pixels: Callable[[range], UInt8[np.ndarray, "m h w 3"]],
+    asked: str,
 ) -> Predictions:
     """The target's answers about all images, part by part; those that the folder has are read back."""
     from transect.targets.guard import guarded
@@ -98,7 +102,7 @@ def _answers(
         answers = guarded(target, Images(pixels(rows)), timeout=_TIMEOUT, batch=batch)
         return tables.predictions_table([inversion.pictures.ids[row] for row in rows], answers)
 
-    fill_table(folder, name, [len(rows) for rows in parts], ask, title=target.name, quiet=True)
+    fill_table(folder, name, [len(rows) for rows in parts], ask, title=f"{target.name}: {asked}", quiet=quiet)
     answers = [folder.read_part(name, part) for part in range(len(parts))]
     return tables.predictions_of(pa.concat_tables(answers), Task.EMBEDDING)
 

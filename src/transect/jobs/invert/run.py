@@ -26,7 +26,7 @@ from transect.reports.codes import ENCODER_R2, SHOWN, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.parts import fill_table
+from transect.runs.parts import fill_table, resumable
 from transect.runs.png import png
 from transect.runs.progress import Progress, announcing_stages, stage
 from transect.runs.provenance import versions
@@ -110,7 +110,7 @@ class Inversion:
 
     @cached_property
     def encoder(self) -> RidgeEncoder | TrainedEncoder | None:
-        """Where the search begins, read or fitted when the first part needs it; None for the mean code."""
+        """Where the search begins, read or fitted when a part needs it; None for the mean code."""
         if self.start != "encoder":
             return None
         from transect.inversion.encoder import fit_encoder, open_encoder
@@ -237,11 +237,15 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult
     with RunFolder(out, inversion.spec()) as folder:
         steps = [inversion.search.steps] * len(parts)
         title = f"inversion of {counted(count, 'image')}, steps"
-        progress = Progress(title, sum(steps), quiet=quiet, quote=_QUOTED)
         with announcing_stages(quiet=quiet):
+            if not all(folder.has_part(TABLE, part) for part in range(len(parts))):
+                with resumable(out):
+                    inversion.encoder  # noqa: B018  (before the clock of the steps starts)
+            progress = Progress(title, sum(steps), quiet=quiet, quote=_QUOTED)
             make = partial(_part, inversion, parts, progress.advance)
             fill_table(folder, TABLE, steps, make, title=title, progress=progress)
-        return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
+            stage(f"latents and sheet of {counted(count, 'image')}")
+            return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
 def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int], None], part: int) -> pa.Table:

@@ -166,9 +166,9 @@ def invert_sweep(
     network = None if face is None else FaceNetwork.of(face)
     rows = []
     try:
-        for value in chosen:
+        for place, value in enumerate(chosen, 1):
             if not quiet:
-                say(f"λ = {value:g}", error=True)
+                say(f"λ = {value:g} ({place} of {len(chosen)})", error=True)
             inversion = inversion.with_penalty(value)  # of the last one, which has the encoder fitted
             rows.append(_row(inversion, network, Path(out), quiet))
     finally:
@@ -186,7 +186,7 @@ def _row(inversion: Inversion, network: FaceNetwork | None, out: Path, quiet: bo
     table = run(inversion, out / f"penalty-{penalty:g}", quiet=quiet).table
     names = ("perceptual", "pixels", "restriction", "identity_distance")
     means = {name: SweepMean.of(table[name].to_numpy()) for name in names}
-    faces = None if network is None else network.distances(inversion, table, out)
+    faces = None if network is None else network.distances(inversion, table, out, quiet=quiet)
     return SweepRow(
         penalty=penalty,
         failed=sum(bool(why) for why in table["failure"].to_pylist()),

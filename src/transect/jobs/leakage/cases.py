@@ -23,6 +23,7 @@ from transect.errors import BadInput
 from transect.jobs.leakage.captions import Captions
 from transect.jobs.leakage.layers import attackers_on_numbers, layers_of
 from transect.jobs.leakage.request import LeakageOptions, ModelPredictions
+from transect.runs.progress import stage
 
 ACROSS = " × "
 PERMUTATIONS = 20
@@ -129,10 +130,13 @@ def further_rows(
     cases = [*_balanced(inputs, main, marked), *_attributes(inputs, protected, main)]
     if not cases and len(several.analyses) == 1 and len(attacks.attackers) == 1:
         return ()
-    rows = rows_of(main, several)
-    for name in attacks.attackers[1:]:
+    rows, total = rows_of(main, several), len(attacks.attackers) - 1 + len(cases)
+    for place, name in enumerate(attacks.attackers[1:], 1):
+        stage(f"further attacks, {place} of {total}: {name}")
         rows += attacks.rows(replace(main, part="attacker"), name)
-    for case in cases:
+    for place, case in enumerate(cases, len(attacks.attackers)):
+        if isinstance(case, Case):
+            stage(f"further attacks, {place} of {total}: {_words(case)}")
         rows += attacks.rows(case) if isinstance(case, Case) else [case]
     return tuple(rows)
 

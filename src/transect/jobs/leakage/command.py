@@ -171,6 +171,7 @@ def leakage(
         prediction=prediction or (),
         attacker=attacker,
         seed=seed,
+        quiet=json,
         options=options,
     )
     page = None if out is None else result.report(out)

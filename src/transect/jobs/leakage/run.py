@@ -22,6 +22,7 @@ from transect.jobs.leakage.request import LeakageOptions, ModelPredictions, atta
 from transect.jobs.leakage.sources import Source, opened
 from transect.runs.folder import write_table
 from transect.runs.inputs import TableLike, as_names
+from transect.runs.progress import announcing_stages, stage
 from transect.runs.result import JobResult
 
 MARKS = "balanced.parquet"
@@ -106,46 +107,68 @@ def leakage(
     """
     models = models_of(predictions)
     options = with_alphas_of(options or LeakageOptions(), models)
-    source = opened(table, protected, labels, split)
-    inputs = Inputs(
-        source.rows,
-        source.labels,
-        source.split,
-        ids,
-        where,
-        models,
-        as_names(prediction),
-        options,
-        _captions(options, ids),
-    )
-    main = main_case(inputs, source.protected[0])
-    names = attackers_of(attacker, main.data.labels.category is not None)
-    for name in names:
-        load(name, options.device)  # an unknown one is refused before hours of work
-    attacks = Attacks(names, seed, "" if quiet else "leakage", options)
-    # Before the attackers, which may take minutes: it may be refused.
-    balancing = costs(main.data, options.alphas, balance_sizes=options.balance_sizes)
-    several = attacks.on(main, curve=options.curve)
-    marked, warnings = None, list[str]()
-    if options.alphas:
-        marked, warnings = tables.balanced_table(
-            inputs.rows,
-            main.data,
-            options.alphas,
-            split=source.split,
-            where=where,
-            where_train_only=options.as_published,
-            seed=seed,
-            balance_sizes=options.balance_sizes,
+    with announcing_stages(quiet=quiet):
+        stage("reading labels and predictions")
+        source = opened(table, protected, labels, split)
+        inputs = Inputs(
+            source.rows,
+            source.labels,
+            source.split,
+            ids,
+            where,
+            models,
+            as_names(prediction),
+            options,
+            _captions(options, ids),
         )
+        main = main_case(inputs, source.protected[0])
+        names = attackers_of(attacker, main.data.labels.category is not None)
+        return _result(source, inputs, main, Attacks(names, seed, "" if quiet else "leakage", options))
+
+
+def _result(source: Source, inputs: Inputs, main: Case, attacks: Attacks) -> LeakageResult:
+    """All attacks, stage by stage."""
+    options = inputs.options
+    for name in attacks.attackers:
+        load(name, options.device)  # an unknown one is refused before hours of work
+    balancing = _balancing(main, options)
+    stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
+    several = attacks.on(main, curve=options.curve)
+    marked, warnings = _marked(inputs, main, attacks.seed)
     further = Further(
         further_rows(inputs, source.protected, main, several, attacks, marked),
         several.differences,
         representations(inputs, main, attacks),
     )
     cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
+    stage("overview of the labels")
     numbers = _numbers(several.analyses[0], balancing, source, cautions, further)
     return LeakageResult(numbers, marked, tuple(warnings))
+
+
+def _balancing(main: Case, options: LeakageOptions) -> tuple[Cost, ...]:
+    """What balancing costs. It comes before the attackers, which may take minutes: it may be refused."""
+    if options.alphas:
+        stage("sizes of the balanced subsets")
+    return costs(main.data, options.alphas, balance_sizes=options.balance_sizes)
+
+
+def _marked(inputs: Inputs, main: Case, seed: int) -> tuple[pa.Table | None, list[str]]:
+    """The table with a mark of each balanced subset, and searches that ran out of time; None without an α."""
+    options = inputs.options
+    if not options.alphas:
+        return None, []
+    stage("rows of the balanced subsets")
+    return tables.balanced_table(
+        inputs.rows,
+        main.data,
+        options.alphas,
+        split=inputs.split,
+        where=inputs.where,
+        where_train_only=options.as_published,
+        seed=seed,
+        balance_sizes=options.balance_sizes,
+    )
 
 
 def _captions(options: LeakageOptions, ids: str | None) -> tuple[Captions, ...]:

@@ -130,47 +130,49 @@ def match(
     from transect.jobs.match.text import lines
     from transect.runs.folder import write_table
     from transect.runs.inputs import choice
+    from transect.runs.progress import announcing_stages
 
     if pictures is not None and report is None and distance_name(difficulty) is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
     blocks = [parse_weighted(text) for text in features or ()]
     _writable(out, [*(path for path, _ in blocks), *filter(None, [table, second, pairs])])
-    result = run.match(
-        [path for path, _ in blocks],
-        treatment,
-        table,
-        method=choice("method", method, METHODS),
-        metric=choice("metric", metric, METRICS),
-        exact=exact or (),
-        caliper=caliper,
-        identity=identity,
-        covariates=covariate or (),
-        outcomes=outcome or (),
-        seed=seed,
-        options=MatchOptions(
-            weights=[weight for _, weight in blocks],
-            layers=choice("layers", layers, LAYERS),
-            columns=columns or (),
-            second=second,
-            second_threshold=second_threshold,
-            references=references,
-            defaults=dict(map(parse_default, default or ())),
-            experiment=experiment,
-            experiment_attribute=experiment_attribute,
-            ratio=ratio,
-            tolerance=tolerance,
-            bins=bins,
-            dose_gap=dose_gap,
-            base=base,
-            gate=gate,
-            approximate=approximate,
-            pictures=pictures,
-            pairs=pairs,
-            changes=[parse_change(text) for text in change or ()],
-            difficulty=difficulty,
-            difficulty_weights=difficulty_weights,
-        ),
-    )
+    with announcing_stages(quiet=json):
+        result = run.match(
+            [path for path, _ in blocks],
+            treatment,
+            table,
+            method=choice("method", method, METHODS),
+            metric=choice("metric", metric, METRICS),
+            exact=exact or (),
+            caliper=caliper,
+            identity=identity,
+            covariates=covariate or (),
+            outcomes=outcome or (),
+            seed=seed,
+            options=MatchOptions(
+                weights=[weight for _, weight in blocks],
+                layers=choice("layers", layers, LAYERS),
+                columns=columns or (),
+                second=second,
+                second_threshold=second_threshold,
+                references=references,
+                defaults=dict(map(parse_default, default or ())),
+                experiment=experiment,
+                experiment_attribute=experiment_attribute,
+                ratio=ratio,
+                tolerance=tolerance,
+                bins=bins,
+                dose_gap=dose_gap,
+                base=base,
+                gate=gate,
+                approximate=approximate,
+                pictures=pictures,
+                pairs=pairs,
+                changes=[parse_change(text) for text in change or ()],
+                difficulty=difficulty,
+                difficulty_weights=difficulty_weights,
+            ),
+        )
     write_table(out, result.table)
     page = None if report is None else result.report(report)
     show(result, json, *lines(result.numbers), f"wrote {out}", page=page)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
-from transect.runs.plain_json import dumps
-from transect.texts import say
+from transect.console.results import Block, show
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult
@@ -31,23 +30,16 @@ def mitigate(
     from transect.jobs.mitigate import run
 
     result = run.mitigate(chosen, out, device=device, quiet=json)
-    page = result.report(result.folder)
-    if json:
-        say(dumps(result.to_json()))
-        return
-    _show(result)
-    say(f"report: {page}")
+    show(result, json, *_blocks(result), page=result.report(result.folder))
 
 
-def _show(result: MitigateResult) -> None:
-    from transect.console.printing import table
-
-    table(*result.rows(), False)
+def _blocks(result: MitigateResult) -> list[Block]:
     numbers = result.numbers
-    if numbers.split:
-        say(f"split: {numbers.split}")
+    lines = [f"split: {numbers.split}"] if numbers.split else []
     if any(numbers.left_out.values()):
-        say("left out: " + "; ".join(f"{count} {reason}" for reason, count in numbers.left_out.items() if count))
+        lines.append(
+            "left out: " + "; ".join(f"{count} {reason}" for reason, count in numbers.left_out.items() if count)
+        )
     if numbers.protocol is None:
-        say("no audit by transects: it needs FaceWorld, which changes the appearance and nothing else")
-    say(numbers.caveat)
+        lines.append("no audit by transects: it needs FaceWorld, which changes the appearance and nothing else")
+    return [result.rows(), *lines, numbers.caveat]

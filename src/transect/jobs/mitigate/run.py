@@ -32,6 +32,7 @@ from transect.runs.folder import canonical_json, spec_hash, write_atomically, wr
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.plain_json import loads, plain
+from transect.runs.progress import Progress, announced, announcing_stages, stage
 from transect.runs.result import JobResult
 from transect.texts import say
 
@@ -150,7 +151,8 @@ def mitigate(
             say(line, error=True)
 
     folder = Path(out)
-    return MitigateResult(run(as_config(config), folder, report, device), folder)
+    with announcing_stages(quiet=quiet):
+        return MitigateResult(run(as_config(config), folder, report, device), folder)
 
 
 def run(config: Config, out: Path, say: Say, device: str = "cpu") -> MitigateNumbers:
@@ -167,6 +169,7 @@ class _Run:
     def __init__(self, config: Config, out: Path, say: Say, device: str) -> None:
         self.config, self.out, self.say, self.device = config, out, say, device
         data = config.data
+        stage("pictures, labels and transects")
         self.bench: Bench = open_bench(
             data.source,
             data.size,
@@ -187,15 +190,25 @@ class _Run:
 
     def all(self) -> MitigateNumbers:
         """Every unit, mitigation by mitigation; mitigate.json is rewritten after each mitigation."""
+        stage("attacks on the labels")
         leak = labels_leak(self.bench, self.config.attackers)
         protocol = None if self.protocol is None else self.protocol.spec
         figures: dict[str, list[SeedFigures]] = {}
-        for method in self.config.mitigations:
-            units = [Unit(method, seed, self._folder(method, seed)) for seed in self.config.seeds]
-            figures[method.name] = [self._figures(unit) for unit in units]
-            numbers = summary(self.config, self.bench, leak, figures, protocol)
-            _write_results(numbers, self.out)
+        total = len(self.config.mitigations) * len(self.config.seeds)
+        with Progress("mitigations and seeds", total, quiet=not announced()) as progress:
+            for method in self.config.mitigations:
+                units = [Unit(method, seed, self._folder(method, seed)) for seed in self.config.seeds]
+                figures[method.name] = [self._counted(unit, progress) for unit in units]
+                numbers = summary(self.config, self.bench, leak, figures, protocol)
+                _write_results(numbers, self.out)
         return numbers
+
+    def _counted(self, unit: Unit, progress: Progress) -> SeedFigures:
+        """The figures of a unit; one that was there already takes no time."""
+        there = (unit.folder / FIGURES).exists()
+        figures = self._figures(unit)
+        (progress.skip if there else progress.advance)(1)
+        return figures
 
     def _spec(self, method: Mitigation, seed: int) -> dict[str, Any]:
         """Everything that a model depends on."""

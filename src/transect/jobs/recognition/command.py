@@ -33,6 +33,10 @@ def recognition(
             "address, module:function. Several are compared on one page.",
         ),
     ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Your own name of the model or embeddings; of several, one each, in their order."),
+    ] = None,
     pictures: Annotated[
         str | None, typer.Option(help="Column of pictures for TARGET: bytes, or paths below the table's folder.")
     ] = None,
@@ -64,12 +68,17 @@ def recognition(
     json: Json = False,
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
+    from transect.experiment.target_names import check_names
     from transect.jobs.recognition import run
     from transect.jobs.recognition.several import compare_recognizers, measure
     from transect.runs.inputs import choice
     from transect.targets.limits import Limits
 
-    def measured(target: str | None, file: Path | None, folder: Path) -> RecognitionResult:
+    sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets or ()]
+    sources += [(None, file) for file in embeddings or ()]
+    own = check_names(name or (), max(1, len(sources)))
+
+    def measured(target: str | None, file: Path | None, folder: Path, own: str | None) -> RecognitionResult:
         return run.recognition(
             table,
             identity,
@@ -87,18 +96,21 @@ def recognition(
                 preprocess=preprocess,
                 limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
                 answers=folder / "answers",
+                name=own,
             ),
         )
 
-    sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets or ()]
-    sources += [(None, file) for file in embeddings or ()]
     if len(sources) < 2:
         target, file = sources[0] if sources else (None, None)
-        result = measured(target, file, out)
+        result = measured(target, file, out, own[0] if own else None)
         show(result, json, *_blocks(result.numbers), page=result.report(out))
         return
-    names = [target or (file.stem if file else "") for target, file in sources]
-    compared = compare_recognizers(measure(names, lambda place, folder: measured(*sources[place], folder), out))
+    names = own or [target or (file.stem if file else "") for target, file in sources]
+
+    def one(place: int, folder: Path) -> RecognitionResult:
+        return measured(*sources[place], folder, own[place] if own else None)
+
+    compared = compare_recognizers(measure(names, one, out))
     show(compared, json, compared.headline(), compared.rows(), page=compared.report(out))
 
 

@@ -21,15 +21,10 @@ from transect.effects.comparisons import Metric
 from transect.effects.dyadic import FEWEST_IDENTITIES
 from transect.effects.gap_changes import gap_changes
 from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
-from transect.effects.recognition import (
-    SOURCES,
-    GroupErrors,
-    comparable,
-    differentials,
-    verification,
-)
+from transect.effects.recognition import SOURCES, GroupErrors, comparable, differentials, verification
 from transect.errors import BadInput
 from transect.experiment.embedding import embedding_target
+from transect.experiment.target_names import check_names
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
 from transect.jobs.recognition.common import Benchmark, differences_of
 from transect.jobs.recognition.embeddings import embed
@@ -62,7 +57,8 @@ class RecognitionOptions:
     image_size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what
     `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a
     folder that keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder
-    where paths of pictures begin, by default the table's.
+    where paths of pictures begin, by default the table's. name: your own name of the embedding, for tables and the
+    page; by default the target's or the file's.
     """
 
     image_size: int | None = None
@@ -70,6 +66,7 @@ class RecognitionOptions:
     limits: Limits = field(default_factory=Limits)
     answers: str | Path | None = None
     root: str | Path | None = None
+    name: str | None = None
 
 
 @final
@@ -201,6 +198,8 @@ def recognition(
     values, rates = as_numbers(thresholds), as_numbers(false_match_rates)
     check_sources(target, embeddings, pictures, values)
     settings = options or RecognitionOptions()
+    if settings.name is not None:
+        settings = replace(settings, name=check_names([settings.name], 1)[0])
     if settings.root is None:
         settings = replace(settings, root=Path(table).parent if isinstance(table, str | Path) else Path())
     request = Request(
@@ -259,6 +258,8 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
 
 
 def _name(request: Request) -> str:
+    if request.options.name is not None:
+        return request.options.name
     if request.target is not None:
         return request.target.name
     return Path(request.embeddings).name if isinstance(request.embeddings, str | Path) else "embeddings"

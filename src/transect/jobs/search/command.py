@@ -162,7 +162,7 @@ def search(
         show(compared, json, compared.headline(), compared.rows(), page=compared.folder / "comparison.html")
         return
     result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
-    show(result, json, *lines(result.numbers))
+    show(result, json, *lines(result.numbers), page=result.folder / "search.html")
 
 
 def _check_weights(alpha: str | None, alpha_weighs: str, methods: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ def world(
         landmark_model=landmark_model,
         recognition_model=recognition_model,
     )
-    result = run("world", settings=settings, out=out)
+    result = run("world", settings=settings, out=out, quiet=json)
     if publish is not None and result.numbers.world is not None:
         from transect.jobs.verify.publication import publish_facts
 
@@ -81,7 +81,7 @@ def estimators(
     """Test every estimator in worlds of planted truth: bias, RMSE, coverage, type I error, power. Takes minutes."""
     from transect.jobs.verify.run import verify as run
 
-    _show(run("estimators", seeds=seeds), json)
+    _show(run("estimators", seeds=seeds, quiet=json), json)
 
 
 @verify.command()
@@ -99,7 +99,7 @@ def images(
     """
     from transect.jobs.verify.run import verify as run
 
-    _show(run("images", quick=quick, seed=seed, out=out), json)
+    _show(run("images", quick=quick, seed=seed, out=out, quiet=json), json)
 
 
 def _show(result: VerifyResult, as_json: bool) -> None:

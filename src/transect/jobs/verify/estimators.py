@@ -15,6 +15,7 @@ from transect.errors import BadInput
 from transect.jobs.verify.claims import CLAIMS, WORLDS, Claim
 from transect.jobs.verify.contenders import SimulatedEstimates
 from transect.jobs.verify.planted import PlantedWorld
+from transect.runs.progress import Progress, announced
 
 ALPHA: Final = 0.05
 HEADINGS: Final = ["method", "world", "bias", "RMSE", "covers %", "type I %", "power %", "expected", "shown"]
@@ -86,18 +87,19 @@ def prove(
     """
     if seeds < FEWEST_SEEDS:
         raise BadInput(f"seeds: expected at least {FEWEST_SEEDS}, got {seeds}; 500 distinguish 93 from 95 %")
-    chosen = CLAIMS if claims is None else claims
-    rows = []
-    for world in WORLDS:
-        of_world = [claim for claim in chosen if claim.world == world.name]
-        if not of_world:
-            continue
-        if progress is not None:
-            progress(world.name)
-        on, off = (world.tables(seeds, effect) if world.tested or not effect else None for effect in (1.0, 0.0))
-        for claim in of_world:
-            without = claim.contender(off) if off is not None else None
-            rows.append(_row(claim, world, None if on is None else claim.contender(on), without, seeds))
+    chosen, rows = CLAIMS if claims is None else claims, list[ProvenRow]()
+    with Progress("claims", len(chosen), quiet=not announced()) as counting:
+        for world in WORLDS:
+            of_world = [claim for claim in chosen if claim.world == world.name]
+            if not of_world:
+                continue
+            if progress is not None:
+                progress(world.name)
+            on, off = (world.tables(seeds, effect) if world.tested or not effect else None for effect in (1.0, 0.0))
+            for claim in of_world:
+                without = claim.contender(off) if off is not None else None
+                rows.append(_row(claim, world, None if on is None else claim.contender(on), without, seeds))
+                counting.advance(1)
     return rows
 
 

@@ -17,6 +17,7 @@ from transect.jobs.verify.settings import Settings
 from transect.reports.blocks import TextTable
 from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
+from transect.runs.progress import announcing_stages
 from transect.texts import say
 
 CHECKS: Final = ("world", "estimators", "images")
@@ -126,7 +127,8 @@ def verify(
         images = compare_methods(sizes, Path(out or "runs/verify-images"), quiet=quiet)
         return VerifyResult(VerifyNumbers(check, images=images))
     if check == "estimators":
-        rows = estimators.prove(seeds, progress=None if quiet else _print_world)
+        with announcing_stages(quiet=quiet):
+            rows = estimators.prove(seeds, progress=None if quiet else _print_world)
         return VerifyResult(VerifyNumbers(check, estimators=tuple(rows)))
     raise UnknownName("check", check, CHECKS)
 
