@@ -7,6 +7,7 @@ import auditing
 import numpy as np
 import pytest
 from commands import run_here
+from panes import Panes
 from report_reader import parse, text_of
 
 import transect
@@ -145,3 +146,18 @@ def test_an_always_right_answer_is_no_fault(tmp_path):
     )
     assert not [line for line in result.results["warnings"] if "the answer is yes" in line]
     assert math.isfinite(result.results["effects"][0]["estimate"])
+
+
+def test_attributes_whose_readability_was_not_measured_are_named(tmp_path):
+    """Panes states no readings at all; FaceWorld, in `run`, measured those of both attributes."""
+    measured = {"readings": {"tone": {"figure": "r2", "value": 0.9, "low": 0.8, "high": 0.95, "n": 50}}}
+    text = "How well {} can be read from the images of panes was not measured: an effect may be small because"
+    for name, validity, unread in (("none", {}, "tone, size"), ("one", measured, "size")):
+        world = Panes()
+        world.validity = lambda stated=validity: {"photometry_validated": False, "statement": "none", **stated}
+        lines = auditing.audit(
+            bright, generator=world, vary={"tone": (0.2, 0.8), "size": (0.2, 0.8)}, subjects=30, out=tmp_path / name
+        ).results["warnings"]
+        assert [line for line in lines if line.startswith("How well")] == [
+            next(line for line in lines if line.startswith(text.format(unread)))
+        ]

@@ -95,10 +95,13 @@ def _assumed(target: TargetEntry) -> Iterator[str]:
 
 
 def _unread(study: Findings) -> Iterator[str]:
+    """The varied attributes whose readability from the images was not measured."""
     generator = study.spec.generator
-    if generator.of_photographs or study.spec.readings or not study.design.levels:
+    if generator.of_photographs or not study.design.levels:
         return
-    yield (
-        f"How well the attributes can be read from the images of {generator.name} was not measured: an effect may be "
-        "small because a change is hard to see."
-    )
+    read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
+    if unread := [spaced(name) for name in study.design.levels if name not in read]:
+        yield (
+            f"How well {', '.join(unread)} can be read from the images of {generator.name} was not measured: an effect "
+            "may be small because a change is hard to see."
+        )

@@ -78,7 +78,8 @@ class MitigationFigures(AttackFigures):
     """One mitigation, means over seeds; leakages by `attacker`, the one that finds most.
 
     effect, changed: of the audit by transects, None without one. f1_lost: against the plain model of
-    the same seed, in points. amplification_lowered: the share of Δ that is gone, of means. noise_amplification: Δ that
+    the same seed, in points. amplification_lost: the same of Δ, above zero where the mitigation lowers Δ.
+    amplification_lowered: the share of Δ that is gone, of means. noise_amplification: Δ that
     noise leaves at this F1; beats_noise: whether Δ is below it. good_trade: Δ lowered by half or more at 3 points of F1
     or fewer. Both are decided by 95 % intervals over seeds: null where these hold both answers, or there is one seed.
     """
@@ -95,6 +96,7 @@ class MitigationFigures(AttackFigures):
     effect: Figure | None
     changed: Figure | None
     f1_lost: Figure | None = None
+    amplification_lost: Figure | None = None
     amplification_lowered: float | None = None
     noise_amplification: float | None = None
     beats_noise: bool | None = None

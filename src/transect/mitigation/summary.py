@@ -115,13 +115,14 @@ def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:
-    """Against the plain model: F1 lost, the share of Δ that is gone; and against noise of the same F1.
+    """Against the plain model: F1 and Δ lost, the share of Δ that is gone; and against noise of the same F1.
 
     Verdicts are those of intervals over the seeds, each with the plain model of the same seed.
     """
     plain = rows[0]
     pairs = list(zip(plain.seeds, row.seeds, strict=True))
     lost = over_seeds([_difference(before.f1, after.f1) for before, after in pairs])
+    fallen = over_seeds([_difference(_delta(plain, i), _delta(row, i)) for i in range(len(row.seeds))])
     delta, before = row.amplification.estimate, plain.amplification.estimate
     lowered = number(1 - delta / before) if delta is not None and before is not None and before > 0 else None
     curves = [noise_curve(rows, place) for place in range(len(row.seeds))]
@@ -131,6 +132,7 @@ def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> Miti
     return replace(
         row,
         f1_lost=lost,
+        amplification_lost=fallen,
         amplification_lowered=lowered,
         noise_amplification=noise_at(noise_curve(rows), row.f1.estimate),
         beats_noise=None if row.kind in ("plain", "noise") else _below(beyond, 0.0),
@@ -150,6 +152,29 @@ def _good_trade(row: MitigationFigures, plain: MitigationFigures, lost: Figure) 
     if False in verdicts or row is plain:
         return False
     return None if None in verdicts else True
+
+
+def by_direction(rows: Sequence[MitigationFigures]) -> dict[int, list[int]]:
+    """Places of the mitigations that are shown to lower Δ (1), to raise it (-1), and of which neither is shown (0).
+
+    rows: the plain model first. Shown is what the whole interval of `amplification_lost` says, over seeds. In each
+    list the largest fall of Δ comes first, and noise, which only costs F1, after all others.
+    """
+    places: dict[int, list[int]] = {1: [], -1: [], 0: []}
+    for place in sorted(range(1, len(rows)), key=lambda place: _order(rows[place])):
+        places[_direction(rows[place].amplification_lost)].append(place)
+    return places
+
+
+def _order(row: MitigationFigures) -> tuple[bool, float]:
+    fall = None if row.amplification_lost is None else row.amplification_lost.estimate
+    return row.kind == "noise", np.inf if fall is None else -fall
+
+
+def _direction(fall: Figure | None) -> int:
+    if fall is None or fall.low is None or fall.high is None:
+        return 0
+    return int(fall.low > 0) - int(fall.high < 0)
 
 
 def _delta(row: MitigationFigures, place: int) -> float | None:

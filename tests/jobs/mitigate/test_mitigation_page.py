@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_reader import loose_digits, number_faults, parse, text_faults
+from report_reader import loose_digits, number_faults, parse, text_faults, text_of
 
 from transect.jobs.mitigate.page import write
 from transect.jobs.mitigate.planes import covering_tightly, plane
+from transect.jobs.mitigate.run import MitigateResult
 from transect.mitigation.data import TaskData
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
-from transect.mitigation.summary import POINTS, summary
+from transect.mitigation.summary import POINTS, by_direction, summary
 from transect.mitigation.testbed import Bench
 from transect.runs.plain_json import plain
 
@@ -108,17 +109,54 @@ def test_verdicts_are_those_of_intervals_over_seeds(tmp_path):
     assert reweighed.beats_noise is False
     assert critic.f1_lost.high < 0  # F1 rises, and the page says by how much
     page = write(numbers, tmp_path).read_text()
-    first = page[page.index('class="answer"') :]
-    assert first.index("at least halves what leaks") < first.index("Without mitigation, an attacker")
+    assert "Shown to halve Δ at a cost of at most three points of F₁: <span" in page
     assert "Not decided" not in page
     one = results({name: seeds[:1] for name, seeds in found.items()})
     assert [row.good_trade for row in one.mitigations] == [False, None, None, None]
-    page = write(one, tmp_path).read_text()
-    assert "Not decided for" in page
-    assert "one seed gives no interval, so that any difference may be chance; give at least three seeds" in page
-    assert "No mitigation is shown to halve what leaks" in page
-    undecided = write(results(), tmp_path).read_text()
-    assert "the intervals over seeds hold both answers" in undecided
+    answer = answer_of(one, tmp_path)
+    assert "one seed gives no interval: give at least three seeds (had 1)" in answer
+    assert "No mitigation is shown to lower Δ." in answer
+    assert "Shown to halve Δ at a cost of at most three points of F₁: none." in answer
+    assert "Not decided whether it is halved at that cost: noise 2, <critic> 1, reweighed." in answer
+
+
+def answer_of(numbers, tmp_path):
+    tree = parse(write(numbers, tmp_path).read_text())
+    return text_of(next(element for element in tree.iter() if element.get("class") == "answer"))
+
+
+def test_the_answer_says_by_how_much_leakage_falls_paired_over_seeds(tmp_path):
+    """Seeds differ far more than the mitigations: only differences within a seed can show anything."""
+    plain_deltas = [10.0, 20.0, 30.0]
+
+    def falling(*falls):
+        return [seed(i, 79.0, plain_deltas[i] - fall, 4.0) for i, fall in enumerate(falls)]
+
+    found = {
+        "plain": [seed(i, 80.0, delta, 4.0) for i, delta in enumerate(plain_deltas)],
+        "noise 2": falling(9, 9, 9),
+        "<critic> 1": falling(3, 4, 5),  # 4 ± 4.303 / sqrt(3)
+        "reweighed": falling(0, 1, 2),  # 1 ± 2.484
+    }
+    numbers = results(found)
+    assert by_direction(numbers.mitigations) == {1: [2, 1], -1: [], 0: [3]}
+    answer = answer_of(numbers, tmp_path)
+    assert answer.strip().startswith(
+        "<critic> 1 lowers Δ by 4.0 points (1.5 to 6.5) at a cost of 1.0 points (1.0 to 1.0) of F₁."
+    )
+    assert "Also lower: noise 2, by 9.0 points (9.0 to 9.0) at" in answer
+    assert "Not decided: reweighed, by 1.0 points (−1.5 to 3.5) at a cost of 1.0 points (1.0 to 1.0) of F₁;" in answer
+    assert "; give more seeds (had 3)." in answer
+    assert "means over 3 seeds" in answer
+    line = MitigateResult(numbers, tmp_path).headline()
+    assert (
+        "; <critic> 1 lowers Δ by 4.0 (1.5 to 6.5) points at a cost of 1.0 (1.0 to 1.0) points of F1; noise 2 lowers"
+        in line
+    )
+    assert line.endswith("Not decided: reweighed; give more seeds (had 3).")
+    higher = results({**found, "reweighed": falling(-2, -2, -2)})
+    assert by_direction(higher.mitigations)[-1] == [3]
+    assert "These raise Δ, as a fall below zero says: reweighed, by −2.0 points" in answer_of(higher, tmp_path)
 
 
 @pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])

@@ -4,13 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from report_reader import parse, text_of
 
 from transect.designs.search import History, Random, eager
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
 from transect.jobs.search.numbers import FailurePicture
-from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, summary
+from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, lines, summary
 from transect.records import Attribute
 from transect.reports import builder
 from transect.runs.plain_json import dumps, plain
@@ -50,14 +51,41 @@ def test_a_map_counts_calls_and_failures_by_cell():
 
 def test_what_cannot_be_said_has_its_reason():
     nothing = history(np.random.default_rng(0).random((40, 2)), np.zeros(40))
-    assert summary(FakeSearch(ConfirmedSearch(0, 40)), nothing, (40, 0.0)).regions_reason == NO_REGION
     made = summary(FakeSearch(eager(0), goal="failures"), nothing, (40, 0.0))
     assert made.regions_reason == "the goal failures confirms no regions: search with --goal regions"
     assert made.estimate.reason == ""
+    assert made.goal == "failures"
+    assert not [line for line in lines(made) if line.startswith("no region")]
     silent = history(nothing.points, np.full(40, np.nan))
     estimate = summary(FakeSearch(eager(0)), silent, (40, 0.0)).estimate
     assert plain(estimate)["rate"] is None
     assert estimate.reason == "no call that was drawn for the overall rate was answered"
+
+
+@pytest.mark.parametrize(
+    ("failing", "reason"),
+    [
+        ((), "too few failures to find a region (0 in 29 calls); search further with a larger --budget"),
+        # of 40 calls the first 30 look for rules, and one has no answer; failures of the others count for none
+        (
+            (0, 7, 29, 30, 39),
+            "too few failures to find a region (3 in 29 calls); search further with a larger --budget",
+        ),
+        ((0, 7, 20, 29), NO_REGION),  # two for each half could be
+    ],
+)
+def test_too_few_failures_are_told_from_failures_that_lie_anywhere(failing, reason):
+    answers = np.zeros(40)
+    answers[list(failing)] = 1
+    answers[3] = np.nan
+    asked = history(np.random.default_rng(0).random((40, 2)), answers)
+    found = summary(FakeSearch(ConfirmedSearch(0, 40)), asked, (40, 0.0))
+    assert (found.regions, found.regions_reason) == ((), reason)
+    overall, none = lines(found)[1:]
+    assert overall.endswith(f"from the {found.estimate.n} of 40 calls that were drawn for the rate")
+    assert none == f"no region: {reason}"
+    page = text_of(parse(builder.build(search_page.page_of(found))))
+    assert f"(rate from the {found.estimate.n} of 40 calls that were drawn for it). No region: {reason}." in page
 
 
 def searched():
@@ -121,6 +149,6 @@ def test_a_page_without_failures_regions_or_pairs():
     page = builder.build(search_page.page_of(found))
     assert "there is no pair to draw" in page
     assert "No failure was found" in page
-    assert NO_REGION in page
+    assert "too few failures to find a region (0 in 30 calls)" in page
     assert NO_FRESH
     json.loads(dumps(found))

@@ -22,6 +22,8 @@ MOST_CONDITIONS: Final = 3
 MOST_RULES: Final = 3
 LEAST_FAILURES: Final = 2
 """Failures that each half must have inside a rule."""
+FEWEST_FAILURES: Final = 2 * LEAST_FAILURES
+"""Failures below which two halves never hold a rule."""
 LEAST_GAIN: Final = 3.0
 """Log likelihood, in nats, that the rule must gain on the half that it was not found on."""
 LEAST_GAIN_ALONE: Final = 8.0

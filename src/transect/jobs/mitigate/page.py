@@ -12,6 +12,7 @@ from markupsafe import Markup
 from transect.jobs.mitigate.planes import Plane, Point, Scatter, draw, draw_labels, letter_of, plane, scatter_of
 from transect.mitigation.found_faces import FACELESS
 from transect.mitigation.numbers import MitigateNumbers
+from transect.mitigation.summary import by_direction
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -61,7 +62,7 @@ def page_of(numbers: MitigateNumbers) -> Page:
     trade, causal = plane(rows, "f1", "amplification"), plane(rows, "amplification", "changed")
     scatters = [scatter_of(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"]
     parts = [
-        summary(Answer(tuple(_answers(doc))), *_cautions(doc)),
+        summary(_answer(doc, numbers), *_cautions(doc)),
         Part("table", "Leakage and performance", tuple(_tables(doc)), "Table"),
         Part("trade", "Trade-off", (_trade(doc, trade),)),
         Part("labels", "F₁ by label, before and after", tuple(_by_label(doc, scatters)), "Labels"),
@@ -73,21 +74,9 @@ def page_of(numbers: MitigateNumbers) -> Page:
     return Page(numbers.title, shown, doc.text("/title"), question.format(doc.text("/protected")))
 
 
-def _answers(doc: WrittenDocument) -> Iterator[Markup]:
-    """What is shown to work, what is not decided, and where the model starts; nothing is named without intervals."""
-    others = doc.places("/mitigations")[1:]
-    by_verdict = {
-        verdict: [at for at in others if doc.value(f"{at}/good_trade") is verdict] for verdict in (True, None)
-    }
-    for at in by_verdict[True]:
-        yield Markup("<b>{}</b> at least halves what leaks: Δ is {} points, F₁ falls by {} points.").format(
-            doc.text(f"{at}/name"), _signed(doc, f"{at}/amplification"), doc.interval(f"{at}/f1_lost", signed=True)
-        )
-    if not by_verdict[True]:
-        yield Markup("No mitigation is shown to halve what leaks (Δ) at a cost of at most three points of F₁.")
-    if by_verdict[None]:
-        yield _undecided(doc, by_verdict[None])
-    yield Markup(
+def _answer(doc: WrittenDocument, numbers: MitigateNumbers) -> Answer:
+    """By how much each mitigation lowers Δ, what is not decided, and where the model starts."""
+    start = Markup(
         "Without mitigation, an attacker guesses the class from the answers in {} of cases, all classes weighted "
         "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {}."
     ).format(
@@ -95,20 +84,62 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
         _signed(doc, "/mitigations/0/amplification"),
         doc.interval("/mitigations/0/f1", unit=" %"),
     )
+    how = Markup(
+        "Differences are means over {}, each with the plain model of the same seed. Their {} % intervals (Student's t) "
+        "stand each by itself: the best of several mitigations looks better than it is."
+    ).format(doc.counted("/mitigations/0/amplification_lost/n", "seed"), doc.number("/confidence", "name"))
+    return Answer([*_differences(doc, numbers), start], [*_halved(doc), how])
+
+
+def _differences(doc: WrittenDocument, numbers: MitigateNumbers) -> Iterator[Markup]:
+    """The best that is shown to lower Δ, the others, those that raise it, and those of which neither is shown."""
+    shown = by_direction(numbers.mitigations)
+    lower, higher, open_ = ([f"/mitigations/{place}" for place in shown[sign]] for sign in (1, -1, 0))
+    if lower:
+        yield Markup("<b>{}</b> lowers Δ by {}.").format(doc.text(f"{lower[0]}/name"), _lost(doc, lower[0]))
+    if lower[1:]:
+        yield Markup("Also lower: {}.").format(_listed(doc, lower[1:]))
+    if not lower and len(numbers.mitigations) > 1:
+        yield Markup("No mitigation is shown to lower Δ.")
+    if higher:
+        yield Markup("These raise Δ, as a fall below zero says: {}.").format(_listed(doc, higher))
+    if open_:
+        yield Markup("Not decided: {}; {}.").format(_listed(doc, open_), _advice(doc))
+
+
+def _listed(doc: WrittenDocument, places: Sequence[str]) -> Markup:
+    return Markup("; ").join(
+        Markup("<b>{}</b>, by {}").format(doc.text(f"{place}/name"), _lost(doc, place)) for place in places
+    )
+
+
+def _lost(doc: WrittenDocument, place: str) -> Markup:
+    """How much Δ and F1 fall, with both intervals."""
+    fall, cost = (doc.interval(f"{place}/{name}", unit=" points") for name in ("amplification_lost", "f1_lost"))
+    return Markup("{} at a cost of {} of F₁").format(fall, cost)
+
+
+def _advice(doc: WrittenDocument) -> Markup:
+    seeds = doc.number("/mitigations/0/amplification_lost/n", "count")
+    if doc.value("/mitigations/0/amplification_lost/n") < 2:
+        return Markup("one seed gives no interval: give at least three seeds (had {})").format(seeds)
+    return Markup("give more seeds (had {})").format(seeds)
+
+
+def _halved(doc: WrittenDocument) -> Iterator[Markup]:
+    """Which are shown to be a good trade, and of which this is not decided."""
+    others = doc.places("/mitigations")[1:]
+    good, open_ = ([at for at in others if doc.value(f"{at}/good_trade") is verdict] for verdict in (True, None))
+    names = Markup(", ").join(doc.text(f"{at}/name") for at in good)
+    yield Markup("Shown to halve Δ at a cost of at most three points of F₁: {}.").format(names or "none")
+    if open_:
+        yield Markup("Not decided whether it is halved at that cost: {}.").format(
+            Markup(", ").join(doc.text(f"{at}/name") for at in open_)
+        )
 
 
 def _signed(doc: WrittenDocument, place: str) -> Markup:
     return doc.interval(place, signed=True)
-
-
-def _undecided(doc: WrittenDocument, open_: Sequence[str]) -> Markup:
-    """Mitigations that may or may not be a good trade: for want of intervals, or because these hold both answers."""
-    names = Markup(", ").join(doc.text(f"{at}/name") for at in open_)
-    if len(doc.value("/mitigations/0/seeds")) < 2:
-        why = "one seed gives no interval, so that any difference may be chance; give at least three seeds"
-    else:
-        why = "the intervals over seeds hold both answers; more seeds make them narrower"
-    return Markup("Not decided for {}: {}.").format(names, why)
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:

@@ -25,7 +25,7 @@ from transect.mitigation.masks import SHOWN, as_png, sheet
 from transect.mitigation.measuring import labels_leak, measured
 from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
 from transect.mitigation.settings import Config, Mitigation, as_config
-from transect.mitigation.summary import summary
+from transect.mitigation.summary import by_direction, summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
 from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
@@ -100,15 +100,15 @@ class MitigateResult(JobResult[MitigateNumbers]):
         return write(self.numbers, Path(path))
 
     def headline(self) -> str:
-        """The plain model's amplification, and the mitigations that are a good trade."""
-        plain_model, *others = self.numbers.mitigations
-        good = [row.name for row in others if row.good_trade]
-        open_ = [row.name for row in others if row.good_trade is None]
-        names = ", ".join(good) if good else "no mitigation"
-        return (
-            f"Without mitigation Δ is {_text(plain_model.amplification)} points; halved at a cost of at most 3 points "
-            f"of F1 by: {names}." + (f" Undecided by the intervals over seeds: {', '.join(open_)}." if open_ else "")
-        )
+        """The plain model's amplification, by how much mitigations are shown to lower it, and what is not decided."""
+        rows = self.numbers.mitigations
+        places = by_direction(rows)
+        shown = "; ".join(_lost(rows[place]) for place in places[1]) or "no mitigation is shown to lower it"
+        text = f"Without mitigation Δ is {_text(rows[0].amplification)} points; {shown}."
+        if places[0]:
+            names = ", ".join(rows[place].name for place in places[0])
+            text += f" Not decided: {names}; give more seeds (had {len(rows[0].seeds)})."
+        return text
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The figures of each mitigation as texts."""
@@ -121,6 +121,12 @@ class MitigateResult(JobResult[MitigateNumbers]):
 
 def _cells(row: MitigationFigures, names: Sequence[str]) -> list[str]:
     return [row.name, *(_text(getattr(row, name)) for name in names)]
+
+
+def _lost(row: MitigationFigures) -> str:
+    return (
+        f"{row.name} lowers Δ by {_text(row.amplification_lost)} points at a cost of {_text(row.f1_lost)} points of F1"
+    )
 
 
 def _text(figure: Figure | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, final
@@ -24,7 +24,11 @@ from transect.jobs.search.comparison import (
     ComparisonNumbers,
     Repeated,
     SearchComparison,
+    best_two,
+    clear_of_zero,
     curve_of,
+    more_repeats,
+    paired,
     repeated,
 )
 from transect.jobs.search.gallery import failure_pictures
@@ -74,12 +78,10 @@ class ComparisonResult(JobResult[ComparisonNumbers]):
         return comparison_page.write(self.numbers, self.pictures, Path(path))
 
     def headline(self) -> str:
-        """The search that found most failures, and what was asked."""
-        best = max(self.numbers.arms, key=lambda arm: arm.failures.mean)
-        answers = f"{counted(self.numbers.answers, 'answer')} from {counted(self.numbers.pictures, 'picture')}"
-        each = f"{counted(self.numbers.budget, 'call')} each"
-        mean = f"{best.failures.mean:.4g} of {each} on average"
-        return f"{best.name} found most failures: {mean}; {answers}, each asked about once"
+        """Which searches find more or fewer failures than random points, of the best two which, and what was asked."""
+        pictures = f"{counted(self.numbers.pictures, 'picture')}, each asked about once"
+        answers = f"{counted(self.numbers.answers, 'answer')} from {pictures}"
+        return "; ".join([*_against_random(self.numbers), *_of_the_best(self.numbers), answers])
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Failures of each search: the mean over repeats, and the fewest and the most."""
@@ -220,6 +222,10 @@ def _numbers(
 ) -> ComparisonNumbers:
     everything = [trial for done in trials for trial in done]
     random = next((done for arm, done in zip(arms, trials, strict=True) if arm.method == "random"), None)
+    compared = tuple(
+        _arm(arm, [trial.history for trial in done], None if random is None else [t.history for t in random])
+        for arm, done in zip(arms, trials, strict=True)
+    )
     return ComparisonNumbers(
         target=search.target.name,
         outcome=search.outcome,
@@ -233,10 +239,8 @@ def _numbers(
         paid_calls=sum(trial.paid[0] for trial in everything),
         cost=round(sum(trial.paid[1] for trial in everything), 9),
         space=searched(search.space),
-        arms=tuple(
-            _arm(arm, [trial.history for trial in done], None if random is None else [t.history for t in random])
-            for arm, done in zip(arms, trials, strict=True)
-        ),
+        arms=compared,
+        best_two=best_two(compared),
         sections=(*calling.sections(out), *steady.sections(out)),
     )
 
@@ -246,7 +250,7 @@ def _arm(arm: Arm, histories: Sequence[History], random: Sequence[History] | Non
     more = None
     if random is not None and arm.method != "random":
         chance = [float(history.failed.sum()) for history in random]
-        more = repeated([count - other for count, other in zip(found, chance, strict=True)])
+        more = paired(found, chance)
     curve, fewest, most = curve_of(np.array([history.failed.cumsum() for history in histories], dtype=np.float64))
     return ArmNumbers(
         name=arm.name,
@@ -261,6 +265,35 @@ def _arm(arm: Arm, histories: Sequence[History], random: Sequence[History] | Non
         fewest=fewest,
         most=most,
     )
+
+
+def _against_random(numbers: ComparisonNumbers) -> Iterator[str]:
+    found = [(arm.name, arm.more_than_random) for arm in numbers.arms if arm.more_than_random is not None]
+    for sign, words in ((1, "more failures than random points"), (-1, "fewer failures than random points")):
+        if clear := [f"{name} {_median(more)}" for name, more in found if clear_of_zero(more) == sign]:
+            yield f"{words}: {', '.join(clear)}"
+    if open_ := [f"{name} {_median(more)}" for name, more in found if not clear_of_zero(more)]:
+        yield f"not decided against random points: {', '.join(open_)}; {_advice(numbers)}"
+
+
+def _of_the_best(numbers: ComparisonNumbers) -> Iterator[str]:
+    if (best := numbers.best_two) is None:
+        return
+    if clear_of_zero(best.more):
+        yield f"{best.first} finds more than {best.second}: {_median(best.more)}"
+    else:
+        between = f"not decided between the best two, {best.first} and {best.second}: {_median(best.more)}"
+        yield f"{between}; {_advice(numbers)}"
+
+
+def _advice(numbers: ComparisonNumbers) -> str:
+    return f"{more_repeats(numbers.repeats)} (had {numbers.repeats})"
+
+
+def _median(difference: Repeated) -> str:
+    """A median difference with its interval, where it has one."""
+    text = f"{difference.median:+.4g}"
+    return text if difference.reason else f"{text} ({difference.low:+g} to {difference.high:+g})"
 
 
 def _text(numbers: Repeated | None) -> str:

@@ -117,9 +117,23 @@ class ArmNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
+class BestTwo:
+    """The two searches beside random points with the highest mean failures: `more` is of `first` over `second`.
+
+    more: paired by seed; its median is zero or above. The pair is chosen by the same repeats.
+    """
+
+    first: str
+    second: str
+    more: Repeated
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ComparisonNumbers:
     """Searches of one target compared. budget: calls of each search; repeats: of each search.
 
+    best_two: null where fewer than two searches beside random points are compared.
     answers: calls of all searches together; pictures: different pictures among them, each of which the target was asked
     about once; paid_calls, cost: what a metered target was paid. alpha_weighs: what alpha is the weight of.
     """
@@ -137,6 +151,7 @@ class ComparisonNumbers:
     cost: float
     space: tuple[SearchedAttribute, ...]
     arms: tuple[ArmNumbers, ...]
+    best_two: BestTwo | None
     sections: tuple[Section, ...]
 
 
@@ -155,6 +170,49 @@ def repeated(values: Sequence[float]) -> Repeated:
     low, high = (float(end[0]) for end in median_interval(column[:, None], CONFIDENCE))
     reason = "" if np.isfinite(low) else FEW
     return Repeated(float(column.mean()), float(np.median(column)), low, high, reason, tuple(column.tolist()))
+
+
+def paired(counts: Sequence[float], others: Sequence[float]) -> Repeated:
+    """The differences of two searches with the same seeds, `counts` minus `others`, as `repeated` has them.
+
+    >>> paired([4.0, 60.0, 5.0], [3.0, 4.0, 7.0]).repeats
+    (1.0, 56.0, -2.0)
+    """
+    return repeated([count - other for count, other in zip(counts, others, strict=True)])
+
+
+def best_two(arms: Sequence[ArmNumbers]) -> BestTwo | None:
+    """The two searches beside random points with the highest mean failures, paired by seed (`paired`).
+
+    The pair is chosen by the repeats that it is compared on. Where all searches are equally good, the interval still
+    lies clear of zero in at most 5 % of all cases, by simulation (`tests/jobs/search/test_search_differences.py`).
+    None where there are fewer than two.
+    """
+    ranked = sorted((arm for arm in arms if arm.method != "random"), key=lambda arm: -arm.failures.mean)[:2]
+    if len(ranked) < 2:
+        return None
+    first, second = ranked
+    if paired(first.failures.repeats, second.failures.repeats).median < 0:
+        first, second = second, first
+    return BestTwo(first.name, second.name, paired(first.failures.repeats, second.failures.repeats))
+
+
+def clear_of_zero(difference: Repeated) -> int:
+    """1 where the whole interval lies above zero, -1 where it lies below, 0 where it holds zero or there is none.
+
+    >>> clear_of_zero(repeated([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])), clear_of_zero(repeated([1.0, 2.0]))
+    (1, 0)
+    """
+    return int(difference.low > 0) - int(difference.high < 0)
+
+
+def more_repeats(repeats: int) -> str:
+    """What to do where an interval holds zero, or there is none.
+
+    >>> more_repeats(5), more_repeats(6)
+    ('no interval, give six repeats or more', 'give more repeats')
+    """
+    return "no interval, give six repeats or more" if repeats < FEWEST_REPEATS else "give more repeats"
 
 
 def curve_of(curves: Float[np.ndarray, "r n"]) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:

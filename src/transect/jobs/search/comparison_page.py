@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.jobs.search.comparison import ComparisonNumbers
+from transect.jobs.search.comparison import ComparisonNumbers, clear_of_zero, more_repeats
 from transect.jobs.search.gallery import gallery
 from transect.jobs.search.numbers import FailurePicture
 from transect.reports import builder
@@ -59,7 +59,7 @@ def page_of(numbers: ComparisonNumbers, pictures: Sequence[Sequence[FailurePictu
     """What the page shows. pictures: failures of the first repeat of each search."""
     doc = WrittenDocument(plain(numbers))
     parts = [
-        summary(Answer((_answer(doc),)), *_cautions(doc)),
+        summary(_answer(doc, numbers), *_cautions(doc)),
         Part("calls", "Failures by calls", tuple(_curves(doc))),
         Part("failures", "Failures after all calls", tuple(_totals(doc))),
         Part("pictures", "Pictures of failures", tuple(_pictures(doc, pictures))),
@@ -72,15 +72,65 @@ def page_of(numbers: ComparisonNumbers, pictures: Sequence[Sequence[FailurePictu
     return Page(title, tuple(part for part in parts if part.blocks), title, question)
 
 
-def _answer(doc: WrittenDocument) -> Markup:
-    means = [doc.value(f"{at}/failures/mean") for at in doc.places("/arms")]
-    best = f"/arms/{means.index(max(means))}"
-    return Markup("<strong>{}</strong> found most: {} of {} were failures, in the mean over {}.").format(
-        doc.text(f"{best}/name"),
-        doc.number(f"{best}/failures/mean"),
-        doc.counted("/budget", "call"),
-        doc.counted("/repeats", "repeat"),
+def _answer(doc: WrittenDocument, numbers: ComparisonNumbers) -> Answer:
+    """Which searches differ from random points, and which of the best two is better: nothing without an interval."""
+    sentences = [*_against_random(doc, numbers), *_of_the_best(doc, numbers)]
+    if not sentences:
+        alone = Markup("<strong>{}</strong> found {} failures, in the mean over {}; nothing is compared with it.")
+        mean = doc.number("/arms/0/failures/mean")
+        return Answer([alone.format(doc.text("/arms/0/name"), mean, doc.counted("/repeats", "repeat"))])
+    how = Markup(
+        "Median differences of failures over {} with the same seeds. Intervals of {} %, from six on, are of what "
+        "half of all seeds find. A search is called better only where its whole interval is above zero."
+    ).format(doc.counted("/repeats", "repeat"), f"{100 * numbers.confidence:g}")
+    return Answer(sentences, [how, *_chosen(numbers)])
+
+
+def _chosen(numbers: ComparisonNumbers) -> Iterator[str]:
+    if numbers.best_two is not None:
+        yield "The best two are those with the highest means of these repeats."
+    if all(arm.more_than_random is None for arm in numbers.arms):
+        yield "Random points were not compared: add random to --compare."
+
+
+def _against_random(doc: WrittenDocument, numbers: ComparisonNumbers) -> Iterator[Markup]:
+    found = [
+        (f"/arms/{number}", arm.more_than_random)
+        for number, arm in enumerate(numbers.arms)
+        if arm.more_than_random is not None
+    ]
+    for sign, words in ((1, "More"), (-1, "Fewer")):
+        if clear := [at for at, more in found if clear_of_zero(more) == sign]:
+            yield Markup("{} failures than random points: {}.").format(words, _differences(doc, clear))
+    if open_ := [at for at, more in found if not clear_of_zero(more)]:
+        yield Markup("Not decided against random points: {}; {}.").format(_differences(doc, open_), _advice(doc))
+
+
+def _differences(doc: WrittenDocument, arms: Sequence[str]) -> Markup:
+    return Markup("; ").join(
+        Markup("<strong>{}</strong> {}").format(doc.text(f"{at}/name"), _median(doc, f"{at}/more_than_random"))
+        for at in arms
     )
+
+
+def _of_the_best(doc: WrittenDocument, numbers: ComparisonNumbers) -> Iterator[Markup]:
+    if numbers.best_two is None:
+        return
+    both = [Markup("<strong>{}</strong>").format(doc.text(f"/best_two/{place}")) for place in ("first", "second")]
+    difference = _median(doc, "/best_two/more")
+    if clear_of_zero(numbers.best_two.more):
+        yield Markup("Of the best two, {} finds more failures than {}: {}.").format(*both, difference)
+    else:
+        yield Markup("Not decided between the best two, {} and {}: {}; {}.").format(*both, difference, _advice(doc))
+
+
+def _median(doc: WrittenDocument, place: str) -> Markup:
+    return doc.interval(place, "median", "plain", signed=True)
+
+
+def _advice(doc: WrittenDocument) -> Markup:
+    words = more_repeats(doc.value("/repeats"))
+    return Markup("{} (had {})").format(words, doc.number("/repeats", "count"))
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Block]:
@@ -100,21 +150,8 @@ def _cautions(doc: WrittenDocument) -> Iterator[Block]:
         'together count each in "failures" and once in "far apart".',
         "note",
     )
-    if behind := [at for at in doc.places("/arms") if _worse(doc.value(f"{at}/more_than_random"))]:
-        names = Markup("; ").join(doc.text(f"{at}/name") for at in behind)
-        yield Paragraph(
-            Markup(
-                "Fewer failures than random points with the same seed, in most searches of this target with as many "
-                "calls (95% interval of the median difference below 0, each by itself): {}."
-            ).format(names),
-            "notice",
-        )
     if any(doc.value(f"{at}/alpha") is not None for at in doc.places("/arms")):
         yield Paragraph(f"{READINGS[doc.value('/alpha_weighs')]} {BOTH}", "note")
-
-
-def _worse(more: dict[str, Any] | None) -> bool:
-    return more is not None and more["high"] is not None and more["high"] < 0
 
 
 def _each(doc: WrittenDocument, place: str, *, signed: bool = False) -> Markup:

@@ -78,13 +78,16 @@ def _rate(doc: WrittenDocument, place: str, level: str = "") -> Markup:
 
 def _answer(doc: WrittenDocument, verb: str) -> Markup:
     overall = _rate(doc, "/estimate", "95 %")
+    basis = Markup("rate from the {} of {} that were drawn for it").format(
+        doc.number("/estimate/n", "count"), doc.counted("/calls", "call")
+    )
     if doc.value("/regions"):
         fresh = doc.counted("/regions/0/n", "fresh image")
-        return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {}.").format(
-            doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97 %"), fresh, verb, overall
+        return Markup("In <strong>{}</strong> it {} {} of {}; over the whole searched space it {} {} ({}).").format(
+            doc.text("/regions/0/rule"), verb, _rate(doc, "/regions/0", "97 %"), fresh, verb, overall, basis
         )
-    return Markup("Over the searched space it {} {}, from {}. No region stands out: {}.").format(
-        verb, overall, doc.counted("/estimate/n", "call"), doc.text("/regions_reason")
+    return Markup("Over the searched space it {} {} ({}). No region: {}.").format(
+        verb, overall, basis, doc.text("/regions_reason")
     )
 
 

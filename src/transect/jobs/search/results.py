@@ -23,7 +23,7 @@ from transect.designs.search import (
 )
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.interrogation import FIRST
-from transect.designs.search.rules import Rule, find_rules
+from transect.designs.search.rules import FEWEST_FAILURES, Rule, find_rules
 from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import METHOD, weighted_sum
@@ -47,6 +47,7 @@ CELLS: Final = 6
 NO_FRESH: Final = "no fresh image inside it was answered"
 NO_CALLS: Final = "no call that was drawn for the overall rate was answered"
 NO_REGION: Final = "no rule separates failures on both halves of the calls: nothing was confirmed"
+TOO_FEW: Final = "too few failures to find a region ({failures} in {calls}); search further with a larger --budget"
 OTHER_GOAL: Final = "the goal {goal} confirms no regions: search with --goal regions"
 
 
@@ -102,7 +103,7 @@ def summary(
         failures=int(history.failed.sum()),
         failed=int(np.isnan(history.failures).sum()),
         regions=tuple(region for region, _ in regions),
-        regions_reason=_no_regions(search, regions),
+        regions_reason=_no_regions(search, history, regions),
         estimate=_estimate(search, history),
         space=searched(search.space),
         curve=_curve(history),
@@ -123,10 +124,16 @@ def best_rule(space: Space, history: History) -> str:
     return f"{space.words(rules[0])} ({int(history.failed[inside].sum())} of {int(inside.sum())})"
 
 
-def _no_regions(search: SearchSetup, regions: Sequence[object]) -> str:
+def _no_regions(search: SearchSetup, history: History, regions: Sequence[object]) -> str:
     if regions:
         return ""
-    return NO_REGION if isinstance(search.strategy, ConfirmedSearch) else OTHER_GOAL.format(goal=search.goal)
+    if not isinstance(search.strategy, ConfirmedSearch):
+        return OTHER_GOAL.format(goal=search.goal)
+    searching = slice(search.strategy.searching)  # rules come from these calls alone
+    failures = int(history.failed[searching].sum())
+    answered = int(np.isfinite(history.failures[searching]).sum())
+    few = failures < FEWEST_FAILURES
+    return TOO_FEW.format(failures=failures, calls=counted(answered, "call")) if few else NO_REGION
 
 
 def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]:
@@ -253,7 +260,7 @@ def _edges(space: Space, attribute: int) -> tuple[float, ...]:
 
 
 def lines(numbers: SearchNumbers) -> list[str]:
-    """The result in words: calls and failures, a line per region, the overall rate."""
+    """The result in words: calls and failures, a line per region, the overall rate, why a search has no region."""
     verb = verb_of(numbers.outcome)
     failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} of them far apart"
     overall = f"{counted(numbers.calls, 'call')}, {failures}"
@@ -262,7 +269,9 @@ def lines(numbers: SearchNumbers) -> list[str]:
         f"{region.rule}: {verb} {percent(region)} of {counted(region.n, 'fresh image')}" for region in numbers.regions
     ]
     estimate = numbers.estimate
-    return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, from {counted(estimate.n, 'call')}"]
+    basis = f"from the {estimate.n:,} of {counted(numbers.calls, 'call')} that were drawn for the rate"
+    none = [f"no region: {numbers.regions_reason}"] if numbers.goal == "regions" and not regions else []
+    return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, {basis}", *none]
 
 
 def verb_of(outcome: str) -> str:
