@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from transect.effects.intervals import paired_score_interval
+from transect.effects.intervals import mean_difference_interval, paired_score_interval
 from transect.effects.samples import Measure
 from transect.effects.verdicts import judge, largest, outermost, pairs_of_levels, subjects_by_interval, subjects_to_tell
 
@@ -52,7 +52,7 @@ def test_a_level_between_the_ends_counts():
 def test_the_other_attributes_cells_are_averaged():
     """Two attributes: along the second, the subject's difference is the mean over the first."""
     rng = np.random.default_rng(2)
-    y = rng.normal(size=(50, 2, 2))
+    y = rng.random((50, 2, 2))
     mean = y.mean(axis=1)
     assert outermost(pairs_of_levels(y, 1, SCORE)) == pytest.approx(outermost(pairs_of_levels(mean, 0, SCORE)))
 
@@ -86,3 +86,13 @@ def test_subjects_by_interval_scale_with_the_square_of_the_width():
 def test_the_largest_number_is_rounded_up_to_two_digits():
     assert [largest([n]) for n in (7, 99, 101, 1999, 20_001)] == [7, 99, 110, 2000, 21_000]
     assert largest([]) is None
+
+
+def test_intervals_of_scores_allow_for_three_in_n_people():
+    """Scores in [0, 1] of 100 people: 3 / 100 of the range on either side of the bootstrap's interval."""
+    rng = np.random.default_rng(4)
+    y = rng.random((100, 2))
+    (pair,) = pairs_of_levels(y, 0, SCORE)
+    plain = mean_difference_interval(y[:, 1:] - y[:, :1], binary=False, confidence=0.9)
+    assert pair.low == pytest.approx(plain.low[0] + math.log(0.05) / 100)
+    assert pair.high == pytest.approx(plain.high[0] - math.log(0.05) / 100)

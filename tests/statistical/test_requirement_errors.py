@@ -88,3 +88,18 @@ def test_the_planned_subjects_pass_where_nothing_differs(base, cells, margin):
         return status(sizes_of_differences(y.astype(float), 0, MISS), margin)
 
     assert share("met", judge) >= 0.9 - 2 * np.sqrt(0.09 / TABLES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("subjects", "share", "cells"), [(40, 0.05, 1), (100, 0.02, 1), (300, 0.02, 2), (100, 0.3, 2)])
+def test_a_score_that_few_people_lose_passes_at_the_margin_in_at_most_five_per_cent(subjects, share, cells):
+    """A share of people lose half of their score at the second level: the mean drops by exactly the margin."""
+    rng = np.random.default_rng([subjects, cells, 5])
+    measure = Measure("t", "score", "score", False)
+
+    def judge():
+        scores = 0.8 + 0.02 * rng.standard_normal((subjects, 2, cells))
+        scores[:, 1] -= 0.5 * (rng.random((subjects, 1)) < share)
+        return status(sizes_of_differences(np.clip(scores, 0, 1), 0, measure), 0.5 * share)
+
+    assert np.mean([judge() == "met" for _ in range(TABLES)]) <= ALLOWED

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import clopper_pearson_clustered, mean_difference_interval
 from transect.effects.samples import Measure
-from transect.effects.verdicts import by_level, rounded_up
+from transect.effects.verdicts import by_level, rounded_up, unseen_people
 
 Status = Literal["met", "violated", "not shown"]
 ERROR: Final = 0.05
@@ -88,10 +88,10 @@ def sizes_of_differences(
     'met'
     """
     grid = by_level(values, axis)
-    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed)
+    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid)
     differences = _pairs(grid)
     pairs = differences.shape[1]
-    low, high = how.ends(differences, ERROR)
+    low, high = how.ends(differences, ERROR, unseen=True)
     strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
     sizes, n = np.abs(_mean(differences)), np.isfinite(differences).sum(axis=0)
     lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
@@ -117,13 +117,14 @@ def sizes_beyond_baseline(
     shared = np.isfinite(values) & np.isfinite(baseline)
     values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
     grids = by_level(values, axis), by_level(baseline, axis)
-    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed)
+    both = np.concatenate(grids)
+    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed, both)
     now, then = map(_pairs, grids)
     signed = [sign * now - against * then for sign in (1, -1) for against in (1, -1)]
     pairs = now.shape[1]
     stacked = np.concatenate(signed, axis=1)
     how = replace(how, base=np.tile(how.base, 4))
-    upper = how.ends(stacked, ERROR / 2)[1].reshape(2, 2, pairs)
+    upper = how.ends(stacked, ERROR / 2, unseen=True)[1].reshape(2, 2, pairs)
     lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
     size = np.abs(_mean(now)) - np.abs(_mean(then))
     n = np.isfinite(now + then).sum(axis=0)
@@ -147,7 +148,8 @@ def increase(
     flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
     difference = level_differences(before, flat)[:, None]
     rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
-    low, high = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed).ends(difference, ERROR)
+    how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat)
+    low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
     n = int(np.isfinite(difference).sum())
     if _identical(values, baseline):
         return (Bound(0.0, 0.0, 0.0, n),)
@@ -179,18 +181,24 @@ def _identical(values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "
 @final
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one."""
+    """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one, and the
+    outcomes themselves.
+    """
 
     measure: Measure
     cells: int
     base: Float[np.ndarray, " k"]
     reach: float
     seed: int
+    values: Float[np.ndarray, " ..."]
 
     def ends(
-        self, differences: Float[np.ndarray, "n k"], error: float
+        self, differences: Float[np.ndarray, "n k"], error: float, *, unseen: bool = False
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-        """The ends of intervals, each of which is beyond the mean with a chance of `error`."""
+        """The ends of intervals, each of which is beyond the mean with a chance of `error`.
+
+        unseen: those of scores also allow for people whom nobody is like, as what is to be shown to be small must.
+        """
         columns = differences.shape[1]
         bounds = mean_difference_interval(
             differences,
@@ -201,7 +209,10 @@ class _How:
             confidence=1 - 2 * error,
             seed=self.seed,
         )
-        return bounds.low, bounds.high
+        if self.measure.is_binary or not unseen:
+            return bounds.low, bounds.high
+        more = self.reach * unseen_people(self.values, np.isfinite(differences).sum(axis=0))
+        return bounds.low - more, bounds.high + more
 
 
 def _pairs(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, "n k"]:

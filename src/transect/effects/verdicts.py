@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from transect.effects.contrasts import level_differences
@@ -67,7 +67,8 @@ def pairs_of_levels(
     """The difference of every pair of levels along an axis of a transect, with its interval.
 
     values: outcomes [n, *shape], NaN without a valid answer. axis: of the shape, 0 for the first attribute. Of a pair,
-    each subject's difference is the mean over the other attributes' cells. NaN where a pair has no interval.
+    each subject's difference is the mean over the other attributes' cells. Intervals of scores allow for people whom
+    nobody is like (`unseen_people`). NaN where a pair has no interval.
 
     >>> pairs_of_levels(np.zeros((100, 3)), 0, Measure("t", "miss"))[0].high.__round__(4)  # z² / (100 + z²), z = 1.645
     0.0263
@@ -85,11 +86,31 @@ def pairs_of_levels(
         confidence=confidence,
         seed=seed,
     )
-    known = np.isfinite(differences)
+    people = np.isfinite(differences).sum(axis=0)
+    unseen = np.zeros(len(chosen)) if measure.is_binary else unseen_people(values, people)
+    low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
-        Pair(*pair, _mean(differences[:, k]), float(bounds.low[k]), float(bounds.high[k]), int(known[:, k].sum()))
+        Pair(*pair, _mean(differences[:, k]), float(low[k]), float(high[k]), int(people[k]))
         for k, pair in enumerate(chosen)
     )
+
+
+def unseen_people(values: Float[np.ndarray, " ..."], people: Int[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+    """How far people whom nobody of n is like could move the mean difference of scores, with 95 % confidence.
+
+    Where none of n people shows something, at most a share of -log(.05) / n does ("rule of three"). Each could move by
+    the range of the scores: 1 where all lie in [0, 1], else from the smallest to the largest. Yes-or-no outcomes need
+    none of this: their score intervals allow for it.
+
+    >>> unseen_people(np.array([0.2, 0.9]), np.array([100])).round(3)
+    array([0.03])
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return np.full(len(people), np.nan)
+    low, high = float(known.min()), float(known.max())
+    reach = 1.0 if low >= 0 and high <= 1 else high - low
+    return np.asarray(reach * np.minimum(-math.log(0.05) / np.maximum(people, 1), 1.0))
 
 
 def by_level(values: Float[np.ndarray, "n ..."], axis: int) -> Float[np.ndarray, "n levels cells"]:
