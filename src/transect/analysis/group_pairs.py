@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from transect.analysis.finished_run import Run
 from transect.effects.analysis import analyse_population
-from transect.effects.observational import Groups, cut
+from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import Outcome
 from transect.effects.samples import Measure
-from transect.records import Attribute, Effect
+from transect.records import Effect
 from transect.runs.bins import Bins
 
 
@@ -22,26 +20,18 @@ def pairs_of_groups(
 
     bins: cut points of ranges; without, a range is cut at its terciles.
     """
-    observed = run.attributes[attribute]
-    groups = cut(observed, run.true[attribute], bins.get(attribute))
+    groups = cut(run.attributes[attribute], run.true[attribute], bins.get(attribute))
     measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
-    pairs = itertools.combinations(range(len(groups.centers)), 2)
-    return tuple(_pair(run, outcome, measure, groups, pair, confidence) for pair in pairs)
+    return tuple(_pair(run, outcome, measure, two, confidence) for two in pairs(groups))
 
 
-def _pair(
-    run: Run, outcome: Outcome, measure: Measure, groups: Groups, pair: tuple[int, int], confidence: float
-) -> Effect:
-    observed, index = groups.attribute, groups.index
-    labels = groups.label(pair[0]), groups.label(pair[1])
-    column = np.where(index == pair[0], 0.0, np.where(index == pair[1], 1.0, np.nan))
-    two = Attribute(observed.name, "binary", observed.meaning, levels=labels)
-    chosen = np.isfinite(column)
+def _pair(run: Run, outcome: Outcome, measure: Measure, two: Groups, confidence: float) -> Effect:
+    name, chosen = two.attribute.name, two.index >= 0
     analysis = analyse_population(
         outcome.values[chosen],
         outcome.reasons[chosen],
-        {observed.name: column[chosen]},
-        {observed.name: two},
+        {name: two.index[chosen].astype(np.float64)},
+        {name: two.attribute},
         measure,
         subjects=run.people[chosen],
         confidence=confidence,

@@ -43,6 +43,21 @@ class Groups:
         return f"[{low}, {high}]" if group == len(self.bounds) - 1 else f"[{low}, {high})"
 
 
+def pairs(groups: Groups) -> Iterator[Groups]:
+    """Every two groups by themselves, as the two levels of a binary attribute; other images are in neither.
+
+    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
+    >>> [two.index.tolist() for two in pairs(cut(age, np.array([20.0, 50.0, 70.0]), [40.0, 60.0]))]
+    [[0, 1, -1], [0, -1, 1], [-1, 0, 1]]
+    """
+    observed = groups.attribute
+    for first, second in itertools.combinations(range(len(groups.centers)), 2):
+        index = np.where(groups.index == first, 0, np.where(groups.index == second, 1, -1)).astype(np.int64)
+        labels = groups.label(first), groups.label(second)
+        two = Attribute(observed.name, "binary", observed.meaning, levels=labels)
+        yield Groups(two, index, (0.0, 1.0))
+
+
 def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
     """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
 

@@ -30,6 +30,8 @@ CLIP: Final = 1e-15
 _CLASSIFICATION = (Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
 UNTRUE = ("answer", "score", "distance", "non_match")
 """Outcomes that no truth enters."""
+WORSE_WHEN_LARGER: Final = ("miss", "false_alarm", "error", "loss", "non_match", "distance")
+"""Outcomes of which more is worse, so that an increase can be limited."""
 OUTCOMES = (*UNTRUE, "miss", "false_alarm", "error", "loss")
 """Every outcome by name."""
 _BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error", "non_match")

@@ -11,7 +11,7 @@ from report_reader import parse, text_of
 
 import transect
 from transect.analysis.compared import measuring, words
-from transect.analysis.requirements.records import WORSE_WHEN_LARGER
+from transect.effects.outcomes import WORSE_WHEN_LARGER
 
 VARIED = {"skin_tone": (1, 10), "glasses": None}
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
 
 
 def test_errors_are_those_that_requirements_limit():
-    assert set(measuring.WORSE_WHEN_LARGER) < set(WORSE_WHEN_LARGER)
+    assert set(WORSE_WHEN_LARGER) - set(measuring.RATED) == {"distance"}
 
 
 def test_a_report_of_several_targets_says_how_many_images_they_answer_otherwise(tmp_path):

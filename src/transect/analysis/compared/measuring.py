@@ -14,16 +14,16 @@ from jaxtyping import Float
 from transect.analysis.compared.pairing import PairedOutcome
 from transect.analysis.compared.records import Kind, Row
 from transect.effects.contrasts import contrasts
-from transect.effects.observational import cut
-from transect.effects.outcomes import UNTRUE
+from transect.effects.observational import Groups, cut, pairs
+from transect.effects.outcomes import UNTRUE, WORSE_WHEN_LARGER
 from transect.effects.paired_groups import gaps_between_groups
 from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
 from transect.effects.verdicts import by_level
 from transect.runs import bins
 
 CONFIDENCE: Final = 0.95
-WORSE_WHEN_LARGER: Final = ("miss", "false_alarm", "error", "loss", "non_match")
-"""Outcomes of which more is worse, so that the model with the lower rate is better."""
+RATED: Final = tuple(name for name in WORSE_WHEN_LARGER if name != "distance")
+"""Outcomes of which the model with less is better; distances of two models are in spaces of their own."""
 NONE_SHARED: Final = "fewer than two subjects whom both models answered"
 
 
@@ -42,7 +42,7 @@ def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
     first, second = _people_and_cells(pair)
     rate = rate_difference(first, second, pair.is_binary, seed=_seed(pair))
-    rows = [_measured(pair, "rate", "", "all images", rate, (rate,), directed=pair.outcome in WORSE_WHEN_LARGER)]
+    rows = [_measured(pair, "rate", "", "all images", rate, (rate,), directed=pair.outcome in RATED)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
     return [*rows, *found]
 
@@ -111,7 +111,20 @@ def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))
         found = gaps_between_groups(pair.first, pair.second, groups, column, run.people, seed=_seed(pair))
-        yield from _gaps(pair, name, found, [gap for _, gap in found])
+        yield from _gaps(pair, name, found, _of_all_groups(pair, groups, [gap for _, gap in found]))
+
+
+def _of_all_groups(pair: PairedOutcome, groups: Groups, found: Sequence[Gap]) -> list[Gap]:
+    """The gaps of every two groups, since "no worse" is said of all; those found where there are but two."""
+    if len(groups.centers) <= 2:
+        return list(found)
+    gaps = []
+    for two in pairs(groups):
+        column = np.where(two.index >= 0, two.index, np.nan)
+        first, second = (np.where(two.index >= 0, side, np.nan) for side in (pair.first, pair.second))
+        found_here = gaps_between_groups(first, second, two, column, pair.run.people, seed=_seed(pair))
+        gaps += [gap for _, gap in found_here]
+    return gaps
 
 
 def _gaps(

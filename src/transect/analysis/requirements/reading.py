@@ -12,7 +12,8 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from transect.analysis.requirements.records import WORSE_WHEN_LARGER, Requirement
+from transect.analysis.requirements.records import Requirement
+from transect.effects.outcomes import WORSE_WHEN_LARGER
 from transect.errors import BadInput, UnknownName
 from transect.runs import toml_files
 from transect.runs.margins import DEFAULT

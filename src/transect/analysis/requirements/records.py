@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import final
 
 from transect.effects.requirements import Status
-
-WORSE_WHEN_LARGER: Final = ("miss", "false_alarm", "error", "loss", "non_match", "distance")
-"""Outcomes of which more is worse, so that an increase can be limited."""
 
 
 @final
