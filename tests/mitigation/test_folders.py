@@ -8,10 +8,11 @@ import pytest
 import replicas
 from drawn_face import pictures
 
+from transect.console.results import show
 from transect.datasets import open_dataset
 from transect.errors import BadInput, UnknownName
 from transect.jobs.mitigate import run
-from transect.jobs.mitigate.command import _show
+from transect.jobs.mitigate.command import _blocks
 from transect.jobs.mitigate.page import page_of
 from transect.mitigation.found_faces import FACELESS, FoundFaces, hidden_by
 from transect.mitigation.photographs import NO_PART, SPARE, UNANSWERED, chosen_rows
@@ -183,7 +184,8 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
     page = build(page_of(numbers))
     assert "pictures without an answer to a question" in page
     assert "none: it needs a generator" in page
-    _show(run.MitigateResult(numbers, tmp_path / "out"))
+    result = run.MitigateResult(numbers, tmp_path / "out")
+    show(result, False, *_blocks(result))
     said = capsys.readouterr().out
     assert "left out: 12 pictures without an answer to a question" in said
     assert "no audit by transects" in said

@@ -202,4 +202,5 @@ def test_bad_input_is_one_line(labels, arguments, message):
 def test_the_installed_command_refuses_in_one_line(labels):
     code, out, err = run("--labels", labels, "--label", "verbs", "--protected", "gender")
     assert (code, out) == (2, "")
-    assert err.splitlines() == ["transect: unknown column 'verbs': did you mean verb?"]
+    stages = ["reading labels and predictions …"]
+    assert err.splitlines() == [*stages, "transect: unknown column 'verbs': did you mean verb?"]
