@@ -1,12 +1,10 @@
 """The pages in headless Chromium: keyboard, taking back, phones, accessibility by axe, speed, a lost connection."""
 
-import shutil
-import subprocess
 import time
 
 import pytest
 import sqlalchemy as sa
-from browsers import CHROMIUM, FLAGS
+from browsers import CHROMIUM, FLAGS, axe_core
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
@@ -49,17 +47,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory):
     """The text of axe-core, from npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("needs axe-core from npm: apt-get install npm")
-    folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run(
-        [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4"],
-        capture_output=True, check=False, timeout=120,
-    )  # fmt: skip
-    if done.returncode:
-        pytest.skip("needs axe-core from npm, which could not be reached")
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    return axe_core(tmp_path_factory.mktemp("axe"))
 
 
 def wait(page, expression):

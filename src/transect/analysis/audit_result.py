@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
+from transect.reports.verdict_entries import MARKS, MOST, kind_of
 from transect.runs import bounds
 from transect.runs.locks import refuse_links
 from transect.runs.plain_json import plain
@@ -21,8 +22,6 @@ from transect.runs.wording import signed
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
 """The page outside its run folder, where pages of other jobs may lie beside it."""
-MOST = 10
-_MARKS = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
 HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
 
 
@@ -101,13 +100,12 @@ class FolderResult(Result):
     def verdict_lines(self) -> list[str]:
         """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
         results = self.results
-        passed = [row["check"] and row["verdict"] == "found" for row in results["verdicts"]]
-        kinds = ["check" if check else row["verdict"] for check, row in zip(passed, results["verdicts"], strict=True)]
-        rows = [(_MARKS[kind], row["text"]) for kind, row in zip(kinds, results["verdicts"], strict=True)]
-        found = [("▲", row["text"]) for row in results["found_interactions"]]
-        differences = sum(mark == "▲" for mark, _ in rows)
-        rows[differences:differences] = found
-        lines = [f"{mark} {text}" for mark, text in rows[:MOST]]
+        texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
+        for row in results["verdicts"]:
+            texts[kind_of(row["verdict"], check=row["check"])].append(row["text"])
+        texts["found"] += [row["text"] for row in results["found_interactions"]]
+        rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
+        lines = rows[:MOST]
         return lines + ([f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else [])
 
     def warning_lines(self) -> Sequence[str]:

@@ -224,7 +224,7 @@ def estimate(
 ) -> Analysis:
     """Effects and rates of one outcome, by the study's design.
 
-    bins: cut points of observed attributes. max_order: rates are by up to so many attributes at once.
+    bins: cut points of observed attributes. max_order: rates are by at most this many attributes at once.
     """
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -98,10 +99,7 @@ def plan_next(
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
-    study = findings.analyse(finished_run.read(folder))
-    known = pilot_contrasts(study)
-    if not known:
-        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    study, known = _estimated(folder)
     tested = sum(bool(np.isfinite(effect.p)) for effect in study.effects)
     size = max(tested, len(known)) if family is None else family
     targets = len({contrast.target for contrast in known})
@@ -119,15 +117,12 @@ def plan_next(
         )
         for contrast in known
     ]
-    most = max(range(len(plans)), key=lambda place: plans[place].subjects)
-    return plans[most], known[most]
+    return _largest(plans, known)
 
 
 def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
     """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
-    known = pilot_contrasts(findings.analyse(finished_run.read(folder)))
-    if not known:
-        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    _, known = _estimated(folder)
     targets = len({contrast.target for contrast in known})
     plans = [
         plan_equivalence_from_pilot(
@@ -141,6 +136,19 @@ def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple
         )
         for contrast in known
     ]
+    return _largest(plans, known)
+
+
+def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
+    """The pilot's analysis, and its contrasts on at least two subjects, of which there is one or more."""
+    study = findings.analyse(finished_run.read(folder))
+    known = pilot_contrasts(study)
+    if not known:
+        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    return study, known
+
+
+def _largest(plans: Sequence[Plan], known: Sequence[PilotContrast]) -> tuple[Plan, PilotContrast]:
     most = max(range(len(plans)), key=lambda place: plans[place].subjects)
     return plans[most], known[most]
 

@@ -21,7 +21,7 @@ Isolate = Annotated[
     bool | None,
     model_option(
         "--isolate/--no-isolate",
-        help="Run the model in a process of its own: a crash or an endless call then costs an image and not the run. "
+        help="Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. "
         "Default for Python, PyTorch and ONNX models and plug-ins.",
     ),
 ]

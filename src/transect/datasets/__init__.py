@@ -66,7 +66,7 @@ def open_dataset(
     image_size: side of the square that images are fitted into where they have several sizes (default 128). crop: what
     is cut out of each before: center, SIDE or SIDE@X,Y in pixels. split: a part, by the data set's own name. limit: at
     most this many rows, drawn by a fixed seed. labelled: refuse a data set without an attribute. max_unreadable: decode
-    every image first, leave out those that cannot be read, and refuse more than so many. Options after `?` in
+    every image first, leave out those that cannot be read, and refuse more than this. Options after `?` in
     the text take precedence. See the how-to on auditing photographs and on data sets.
 
     Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.

@@ -33,7 +33,7 @@ class Request:
     image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
     set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order
     (many data sets are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode
-    every image first, leave out those that cannot be read, and refuse more than so many; None: only headers are looked
+    every image first, leave out those that cannot be read, and refuse more than this; None: only headers are looked
     at. Raises BadInput for a number out of range.
     """
 
@@ -334,7 +334,7 @@ def _some(names: Sequence[str]) -> str:
 
 @contextmanager
 def _advice() -> Iterator[None]:
-    """Adds to a photograph that cannot be read how an audit goes on without it."""
+    """Adds to the error about an unreadable photograph the option that leaves it out."""
     try:
         yield
     except BadInput as error:

@@ -104,7 +104,7 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     images = f"{counted(design.n_images, 'image')}, {counted(calls, 'call')} to {names}"
     metered = any(is_metered(target) for target in targets)
     work = (
-        "rendering left; the time of the calls is told when the first are made"
+        "rendering left; the time of the calls is estimated from the first ones"
         if metered
         else ("rendering and prediction left")
     )

@@ -14,7 +14,7 @@ LONGEST: Final = 60
 
 
 def check_names(names: Sequence[str], targets: int) -> tuple[str, ...]:
-    """The names of so many targets, in their order, without spaces at the ends; () where none was given.
+    """The names, one per target in their order, without spaces at the ends; () where none was given.
 
     Raises BadInput for another number of names than of targets, and for a name that is empty, too long, of several
     lines, without a letter or digit, or given twice (also where only punctuation differs, since folders are named

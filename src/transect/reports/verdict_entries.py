@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from transect.reports.entries import OfOutcome
 from transect.reports.models import Count, Estimate, Model, Number
+
+MOST: Final = 10
+"""Verdicts on a first screen or in a terminal; the page has the rest folded below it."""
+MARKS: Final = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
+"""The mark of each kind of verdict, in the order of the page; each has a shape of its own, so color is never needed."""
+
+
+def kind_of(verdict: str, *, check: bool) -> str:
+    """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts.
+
+    >>> kind_of("found", check=True), kind_of("cannot tell", check=True)
+    ('check', 'cannot tell')
+    """
+    return "check" if check and verdict == "found" else verdict
 
 
 class VerdictEntry(OfOutcome):

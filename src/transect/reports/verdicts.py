@@ -15,22 +15,17 @@ from transect.reports.document import Document, decimals_for, pointer
 from transect.reports.effect_words import finding, interval_words, measured, size_words
 from transect.reports.entries import ComparedEntry, EffectEntry
 from transect.reports.results import Results, StudyEntry
-from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
+from transect.reports.verdict_entries import MARKS, MOST, FoundInteraction, VerdictEntry, kind_of
 from transect.reports.wording import effect_style, level, rate_style, with_unit
 from transect.runs.wording import spaced
 
-MOST: Final = 10
-"""Verdicts on the first screen; the page has the rest folded below it."""
-
-
 _HEADINGS: Final = {
-    "found": ("▲", "Differences found"),
-    "cannot tell": ("?", "Cannot tell"),
-    "no difference": ("=", "No difference larger than"),
-    "not estimable": ("–", "Not estimable"),
-    "check": ("✓", "Checks that the target works"),
+    "found": "Differences found",
+    "cannot tell": "Cannot tell",
+    "no difference": "No difference larger than",
+    "not estimable": "Not estimable",
+    "check": "Checks that the target works",
 }
-"""For each kind of verdict its mark and its heading, in the order of the page."""
 
 
 @final
@@ -47,20 +42,15 @@ class Group:
 def groups(document: Document) -> tuple[Group, ...]:
     """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
     results = document.results
-    rows: dict[str, list[Markup]] = {kind: [] for kind in _HEADINGS}
+    rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
     for index, entry in enumerate(results.verdicts):
-        rows[kind_of(entry)].append(sentence(document, index))
+        rows[kind_of(entry.verdict, check=entry.check)].append(sentence(document, index))
     rows["found"] += [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
     return tuple(
-        Group(kind, mark, _heading(document, kind, words), tuple(rows[kind]))
-        for kind, (mark, words) in _HEADINGS.items()
+        Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
+        for kind, mark in MARKS.items()
         if rows[kind]
     )
-
-
-def kind_of(entry: VerdictEntry) -> str:
-    """The group of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
-    return "check" if entry.check and entry.verdict == "found" else entry.verdict
 
 
 def _heading(document: Document, kind: str, words: str) -> Markup:
@@ -85,7 +75,7 @@ def cut(all_groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...
 def _common_margin(document: Document, verdict: str) -> Markup:
     """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
     results = document.results
-    places = [i for i, entry in enumerate(results.verdicts) if kind_of(entry) == verdict]
+    places = [i for i, entry in enumerate(results.verdicts) if kind_of(entry.verdict, check=entry.check) == verdict]
     units = {_unit(results, results.verdicts[i]) for i in places}
     margins = {results.verdicts[i].margin for i in places}
     if units != {"proportion"} or len(margins) != 1 or None in margins:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_UNITS = 120.0
-"""From here on time is told in minutes, and from as many minutes on in hours."""
+"""Times from here on are printed in minutes, and from this many minutes on in hours."""
 _announced: ContextVar[bool] = ContextVar("announced", default=False)
 
 
@@ -25,7 +25,7 @@ _announced: ContextVar[bool] = ContextVar("announced", default=False)
 class Progress:
     """Counts finished items of `label`; writes to standard error only; silent when `quiet`.
 
-    quote: after so many items, one line says how long all of them will take; 0 for none.
+    quote: after this many items, one line estimates the time that all of them take; 0 for none.
     """
 
     def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False, quote: int = 0) -> None:
@@ -133,7 +133,7 @@ def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
 
 
 def announced() -> bool:
-    """Whether stages are announced here: work that is told of nobody stays silent too."""
+    """Whether stages are announced here: work whose progress is not shown stays silent too."""
     return _announced.get()
 
 

@@ -1,6 +1,6 @@
 """A target that fails on an image fails on that image alone: the run continues, and the failure is counted.
 
-A call that outlasts its time is abandoned. A target in a process of its own is stopped, and started again for the next
+A call that outlasts its time is abandoned. A target in a separate process is stopped, and started again for the next
 call. In this process a thread cannot be killed: it continues in the background as a daemon, with a copy of the images,
 until it ends or the program does, and the next call gets a fresh thread.
 """
@@ -209,7 +209,7 @@ class FailureBudget:
         )
 
     def tell_once(self, text: str) -> None:
-        """Print a line about this target, the first time that it is told."""
+        """Print a line about this target, the first time only."""
         with self._lock:
             new, self._told = not self._told, True
         if new:
@@ -238,7 +238,7 @@ def _rows(
 ) -> list[_Row]:
     """One row per image, counted as soon as it is there; image by image if the call fails as a whole.
 
-    tell: is told of a target that answers each image, and not several at once.
+    tell: called with a message about a target that fails on a batch but answers single images.
     """
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()

@@ -77,7 +77,7 @@ def _of_processor(
 ) -> ModelInput:
     """A saved processor of another library, which a target of this process can be asked to apply."""
     if not isinstance(target, ModelTarget):
-        return ModelInput(None, "its processor runs in a process of its own; leave out --isolate", "", text, assumed)
+        return ModelInput(None, "its processor runs in a separate process; leave out --isolate", "", text, assumed)
     ready = target.inputs(pixels[None])
     values = ready[0].transpose(1, 2, 0).astype(np.float64)
     if settings.get("do_normalize"):

@@ -38,7 +38,7 @@ _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
 def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Target:
-    """The target that `spec` names, in a process of its own where that runs the code of others.
+    """The target that `spec` names, in a separate process where that runs the code of others.
 
     | spec | target |
     | --- | --- |
@@ -57,7 +57,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
     "logit"), threshold, positive, and the options of that kind (torch, huggingface, classifier: device; onnx:
     output_name, threads); for detectors their settings (scale_factor ...). None stands for the default. isolate:
-    whether the target runs in a process of its own, where a crash or an endless call costs an image and not the run;
+    whether the target runs in a separate process, where a crash or a call that hangs fails one image and not the run;
     by default functions, PyTorch modules, TorchScript and ONNX files and plug-ins do, unless they count their calls.
 
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
@@ -74,7 +74,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
 
 
 def _apart(spec: str, isolate: bool | None, settings: _Options) -> Target | None:
-    """The target in a process of its own; None where it is to run in this one."""
+    """The target in a separate process; None where it is to run in this one."""
     if not (ISOLATE and _runs_code_of_others(spec) if isolate is None else isolate):
         return None
     target = IsolatedTarget(spec, settings)

@@ -2,13 +2,11 @@
 
 import csv
 import io
-import shutil
-import subprocess
 import time
 
 import numpy as np
 import pytest
-from browsers import CHROMIUM, FLAGS
+from browsers import CHROMIUM, FLAGS, axe_core
 from viewed_run import NAN, color_of, make_viewed
 
 import transect
@@ -44,17 +42,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory):
     """The text of axe-core, from npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("needs axe-core from npm: apt-get install npm")
-    folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run(
-        [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4"],
-        capture_output=True, check=False, timeout=120,
-    )  # fmt: skip
-    if done.returncode:
-        pytest.skip("needs axe-core from npm, which could not be reached")
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    return axe_core(tmp_path_factory.mktemp("axe"))
 
 
 class Visit:

@@ -33,7 +33,7 @@ class ModelSettings:
     task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
     positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
     distance from which two images do not match. output: "probability" or "logit". isolate: whether a target given by
-    name runs in a process of its own; by default those that run the code of others do.
+    name runs in a separate process; by default those that run the code of others do.
     """
 
     task: str | None = None

@@ -18,7 +18,7 @@ def check(
     summary: str | Path | None = None,
     badge: str | Path | None = None,
 ) -> CheckResult:
-    """Judge a finished run by requirements: each is met, violated, or not shown by so many subjects.
+    """Judge a finished run by requirements: each is met, violated, or not shown because there are too few subjects.
 
     folder: a run folder of an audit (or one of several studies), of a recognition benchmark or of a leakage analysis.
     requirements: a TOML file with tables [[require]], or records. junit, summary, badge: files for JUnit XML, a

@@ -56,8 +56,8 @@ class ListResult(ShortPageResult[ListNumbers]):
 def list_runs(folder: str | Path = "runs") -> ListResult:
     """The runs in a folder and in those below it, with the model, the question, the verdict and the date of each.
 
-    An audit is told by its verdicts, another job by the answer of its page. A run that is not finished says how far it
-    is. Raises BadInput where there is no such folder.
+    An audit is summarized by its verdicts, another job by the answer of its page. A run that is not finished says how
+    far it is. Raises BadInput where there is no such folder.
     """
     path = Path(folder)
     if not path.is_dir():

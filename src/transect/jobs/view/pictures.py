@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 
 @final
 class Kept(Generic[Value]):
-    """Values by key, at most so many bytes of them, the least used forgotten first; safe between threads.
+    """Values by key, up to a total of `most` bytes; the least recently used go first; safe between threads.
 
     >>> kept = Kept(most=10, size=len)
     >>> [kept.get(key, lambda key=key: key * 6) for key in "aba"], sorted(kept.keys())

@@ -1,4 +1,4 @@
-"""What the page is told, as JSON values: the runs, lines of a selection, one subject, one image with all its columns.
+"""What the page receives as JSON: the runs, lines of a selection, one subject, one image with all its columns.
 
 Identifiers and subjects are texts: a subject's number may have more digits than a number of JavaScript.
 """

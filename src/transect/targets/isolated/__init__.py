@@ -8,5 +8,5 @@ __all__ = ["IsolatedTarget", "is_model"]
 
 
 def is_model(target: Target) -> bool:
-    """Whether the target is a plain model, here or in a process of its own, whose task is set by options."""
+    """Whether the target is a plain model, here or in a separate process, whose task is set by options."""
     return isinstance(target, ModelTarget) or (isinstance(target, IsolatedTarget) and target.model)

@@ -1,4 +1,4 @@
-"""A target whose code runs in a process of its own, and is ended with it where it hangs."""
+"""A target whose code runs in a separate process, which is ended where it hangs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PASSED_ON: Final = (
 )
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
-"""Seconds for a process that is told to end."""
+"""Seconds that a process gets to end."""
 _LOADING: Final = 600.0
 """Seconds that opening a target may take, each time that its process is started."""
 
@@ -107,7 +107,7 @@ class _Process:
 
 @final
 class IsolatedTarget:
-    """The target that a spec names, in a process of its own that is started again where it ended.
+    """The target that a spec names, in a separate process that is started again where it ended.
 
     spec, options: as `transect.targets.resolve` takes them. What crashes, ends the process or is stopped by the guard
     is a failure on the images asked about, with the reason; the next call gets a new process. The process ends with
