@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from transect.runs.margins import margin_of
 ALPHA: Final = 0.05
 
 
+@runtime_checkable
 class Again(Protocol):
     """Estimates effects of finished studies again, with intervals of another level."""
 

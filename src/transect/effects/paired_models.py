@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, final
+from typing import Final, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -34,6 +34,7 @@ SOURCES: Final = (
 )
 
 
+@runtime_checkable
 class Quantity(Protocol):
     """A number of two models: of the first, of the second, and the second minus the first with its interval and p.
 

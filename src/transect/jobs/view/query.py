@@ -22,13 +22,12 @@ Parameters = Sequence[tuple[str, str]]
 """Names and values, in the order of the address; a name may come several times."""
 
 
-def wanted_of(parameters: Parameters, index: Index) -> Wanted:
+def wanted_of(parameters: Parameters, targets: Sequence[str]) -> Wanted:
     """What is looked for. Names that the page uses for something else are passed over; the first target is the default.
 
     Raises BadInput for a number that is none.
 
-    >>> from types import SimpleNamespace
-    >>> wanted_of([("where.smile", "1"), ("where.smile", "0"), ("down", "1")], SimpleNamespace(answers={"a": 0}))
+    >>> wanted_of([("where.smile", "1"), ("where.smile", "0"), ("down", "1")], ["a", "b"])
     Wanted(runs=(), levels={'smile': (1.0, 0.0)}, ranges={}, target='a', ..., sort='order', descending=True)
     """
     several = {name: tuple(value for key, value in parameters if key == name) for name in _LISTS}
@@ -37,7 +36,7 @@ def wanted_of(parameters: Parameters, index: Index) -> Wanted:
         runs=several["run"],
         levels=_levels(parameters),
         ranges=_ranges(parameters),
-        target=one["target"] or next(iter(index.answers), ""),
+        target=one["target"] or next(iter(targets), ""),
         answers=several["answer"],
         verdicts=several["verdict"],
         subject=whole("subject", one["subject"]) if one["subject"] else None,

@@ -152,7 +152,7 @@ def _add_answers(app: FastAPI) -> None:
     @app.get("/api/pairs")
     def side_by_side(request: Request, held: Seen, start: Start = 0) -> Response:
         index, given = held.index, request.query_params.multi_items()
-        wanted = query.wanted_of(given, index)
+        wanted = query.wanted_of(given, tuple(index.answers))
         found = _kept(held, "pairs", given, lambda: pairs.pair(index, query.sides_of(given, index), wanted))
         shown = replies.pair_lines(index, found, start, start + MOST_LINES)
         counts = {"count": len(found.left), "alone": found.alone, "targets": found.targets, "start": start}
@@ -210,7 +210,7 @@ def _add_exports(app: FastAPI) -> None:
 
 def _selected(request: Request, held: Held) -> tuple[Wanted, np.ndarray]:
     given = request.query_params.multi_items()
-    wanted = query.wanted_of(given, held.index)
+    wanted = query.wanted_of(given, tuple(held.index.answers))
     return wanted, _kept(held, "images", given, lambda: select(held.index, wanted))
 
 

@@ -51,7 +51,7 @@ def load(path: str | Path) -> HttpTarget:
 
     >>> load("nowhere.toml")
     Traceback (most recent call last):
-    transect.errors.BadInput: nowhere.toml: cannot be read (No such file or directory): expected a target's TOML file...
+    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
     """
     path = Path(path)
     settings = read_settings(path)
