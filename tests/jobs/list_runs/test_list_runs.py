@@ -79,6 +79,20 @@ def test_damaged_results_are_a_row_that_says_so(folder, tmp_path, text):
     assert row.verdict.startswith("cannot be read")
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"), [("found", "all checks passed"), ("cannot tell", "1 cannot tell"), ([], "nothing estimable")]
+)
+def test_an_audit_of_checks_alone_says_whether_they_passed(folder, tmp_path, verdict, said):
+    """A smile that moves a smile detector is no finding; where it does not, that is one."""
+    shutil.copytree(folder / "old", tmp_path / "run")
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    rows = [{**results["verdicts"][0], "check": True, "verdict": verdict}]
+    changed = {**results, "verdicts": rows, "found_interactions": []}
+    (tmp_path / "run" / "results.json").write_text(json.dumps(changed))
+    (row,) = transect.list_runs(tmp_path).numbers.runs
+    assert row.verdict.partition(".")[0] == said
+
+
 def test_links_are_not_followed_and_no_folder_is_an_error(folder, tmp_path):
     (tmp_path / "link").symlink_to(folder)
     assert transect.list_runs(tmp_path).numbers.runs == ()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect.errors import TransectError
+from transect.reports.verdict_entries import kind_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.json_records import read_json
 from transect.runs.locks import STUDIES
@@ -109,15 +110,16 @@ def _progress(runs: list[FinishedRun]) -> str:
 def _verdict(folder: Path) -> str:
     try:
         results = read_json(folder / "results.json", "the results of an audit", _ADVICE)
-        verdicts = [row["verdict"] for row in results["verdicts"] if not row["check"]]
-        found = [str(row["text"]) for row in results["verdicts"] if row["verdict"] == "found" and not row["check"]]
-        interactions = [str(row["text"]) for row in results["found_interactions"]]
+        kinds = [kind_of(row["verdict"], check=row["check"]) for row in results["verdicts"]]
+        texts = [str(row["text"]) for row, kind in zip(results["verdicts"], kinds, strict=True) if kind == "found"]
+        texts += [str(row["text"]) for row in results["found_interactions"]]
         warnings = len(results["warnings"])
     except (TransectError, KeyError, TypeError) as error:
         return one_line(f"results cannot be read: {words_of(error)}")
-    counts = [len(found) + len(interactions), verdicts.count("cannot tell"), verdicts.count("no difference")]
+    counts = [len(texts), kinds.count("cannot tell"), kinds.count("no difference")]
     words = [f"{n} {word}" for n, word in zip(counts, ("found", "cannot tell", "no difference"), strict=True) if n]
-    told = [", ".join(words) or "nothing estimable", *(text.rstrip(".") for text in (found or interactions)[:1])]
+    passed = "all checks passed" if kinds and all(kind == "check" for kind in kinds) else "nothing estimable"
+    told = [", ".join(words) or passed, *(text.rstrip(".") for text in texts[:1])]
     told += [counted(warnings, "warning")] if warnings else []
     return one_line(". ".join([*told, *_requirements(folder)]))
 
