@@ -118,15 +118,57 @@ def test_groups_of_observed_images_are_compared_by_image_wise_differences():
     first[:20], first[200:260] = 1, 1
     second[:20], second[200:224] = 1, 1
     groups, people = cut(tone, column), np.arange(400)
-    ((name, gap),) = gaps_between_groups(first, second, groups, column, people)
+    ((name, gap),) = gaps_between_groups(first, second, groups, column, people, True)
     assert name == "tone: light to dark"
     assert (gap.first, gap.second, gap.estimate) == pytest.approx((0.2, 0.02, -0.18))
     assert gap.difference.estimate == pytest.approx(-0.18)
     assert gap.p < 0.005
     low, high = gap.interval(0.95)
     assert low < -0.18 < high < 0
-    ((_, back),) = gaps_between_groups(second, first, groups, column, people)
+    ((_, back),) = gaps_between_groups(second, first, groups, column, people, True)
     assert back.interval(0.95) == tuple(-end for end in reversed((low, high)))
+
+
+def test_a_group_in_which_no_image_differs_is_not_known_exactly():
+    """None of 30 light and 3 of 1,000 dark images: limits z² / (30 + z²) on the light side, joined by MOVER."""
+    tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
+    column = np.repeat([0.0, 1.0], (30, 1000))
+    first, second = np.zeros((2, 1030))
+    second[30:33] = 1
+    ((_, gap),) = gaps_between_groups(first, second, cut(tone, column), column, np.arange(1030), True)
+    z2 = 1.6448536**2
+    unknown = z2 / (30 + z2)
+    low, high = (float(end) for end in paired_score_interval(3, 0, 1000, confidence=0.9))
+    by_hand = 0.003 - math.hypot(0.003 - low, unknown), 0.003 + math.hypot(high - 0.003, unknown)
+    assert gap.difference.interval(0.9) == pytest.approx(by_hand, abs=1e-6)
+    assert gap.interval(0.9)[0] < -0.08
+    assert gap.difference.p > 0.5
+
+
+def test_p_of_groups_is_where_their_interval_ends_at_nothing():
+    tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
+    column = np.repeat([0.0, 1.0], 60)
+    first, second = np.zeros((2, 120))
+    second[[3, 60, 61, 62, 63, 64, 65]] = 1
+    ((_, gap),) = gaps_between_groups(first, second, cut(tone, column), column, np.arange(120), True)
+    assert 0.01 < gap.difference.p < 0.2
+    assert gap.difference.interval(1 - gap.difference.p)[0] == pytest.approx(0, abs=1e-5)
+
+
+def test_images_of_one_person_are_not_counted_as_people():
+    """Forty people with five alike images each are forty images."""
+    tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
+    person, column = np.arange(40), np.repeat([0.0, 1.0], 20)
+    second = np.isin(person, (0, 1, 2, 3, 20, 21)).astype(float)
+
+    def gap_of(times):
+        more = np.repeat(column, times)
+        found = gaps_between_groups(
+            np.zeros(40 * times), np.repeat(second, times), cut(tone, more), more, np.repeat(person, times), True
+        )
+        return found[0][1].difference.interval(0.95)
+
+    assert gap_of(5)[1] - gap_of(5)[0] >= gap_of(1)[1] - gap_of(1)[0]
 
 
 def test_standings():

@@ -11,7 +11,6 @@ import numpy as np
 
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
-from transect.effects.intervals import FEW_AVERAGED
 from transect.effects.outcomes import UNTRUE
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -20,8 +19,7 @@ from transect.effects.verdicts import (
     largest,
     outermost,
     pairs_of_levels,
-    subjects_by_interval,
-    subjects_to_tell,
+    subjects_for,
 )
 from transect.records import Effect
 from transect.runs.margins import margin_of
@@ -173,24 +171,20 @@ def _needed(contrasts: Sequence[Effect], evidence: _Evidence) -> int | None:
 
 
 def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
-    """By the spread between subjects, and more than there were; by the interval where that is not known, or promises
-    what these subjects did not keep. Averages of few subjects have intervals that allow for an unseen one.
-    """
-    if not math.isfinite(effect.low):
-        return None
-    by_interval = subjects_by_interval(
-        evidence.margin, effect.n_subjects, effect.low, effect.high, alpha=ALPHA, family=evidence.family
-    )
+    """By the spread between subjects; by the interval where that is not known (`subjects_for`)."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-    if pilot is None:
-        return by_interval
-    spread, share = pilot.planned_deviation, pilot.planned_discordant
-    planned = subjects_to_tell(evidence.margin, spread, alpha=ALPHA, family=evidence.family, discordant=share)
-    if planned is None:
-        return None
-    averaged = effect.unit == "proportion" and share is None
-    planned = max(planned, FEW_AVERAGED) if averaged else planned
-    return planned if planned > effect.n_subjects else by_interval
+    share = None if pilot is None else pilot.planned_discordant
+    return subjects_for(
+        evidence.margin,
+        effect.n_subjects,
+        effect.low,
+        effect.high,
+        spread=math.nan if pilot is None else pilot.planned_deviation,
+        discordant=share,
+        averaged=effect.unit == "proportion" and share is None,
+        alpha=ALPHA,
+        family=evidence.family,
+    )
 
 
 def _unit(effect: Effect) -> str:

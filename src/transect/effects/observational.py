@@ -43,6 +43,22 @@ class Groups:
         return f"[{low}, {high}]" if group == len(self.bounds) - 1 else f"[{low}, {high})"
 
 
+def compared_with_first(groups: Groups) -> list[int]:
+    """The groups that are compared with the first one: every other level, or the last range.
+
+    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
+    >>> compared_with_first(cut(age, np.array([20.0, 50.0, 70.0]), [40.0, 60.0]))
+    [2]
+    """
+    last = len(groups.centers) - 1
+    return list(range(1, last + 1)) if groups.attribute.discrete else [last] * (last > 0)
+
+
+def contrast_name(groups: Groups, to: int) -> str:
+    """The comparison of a group with the first one in words."""
+    return f"{groups.attribute.name}: {groups.label(0)} to {groups.label(to)}"
+
+
 def pairs(groups: Groups) -> Iterator[Groups]:
     """Every two groups by themselves, as the two levels of a binary attribute; other images are in neither.
 
@@ -226,13 +242,13 @@ def _plans(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
 ) -> Iterator[_Plan]:
-    attribute, last = groups.attribute, len(groups.centers) - 1
-    for to in range(1, last + 1) if attribute.discrete else [last] * (last > 0):
+    attribute = groups.attribute
+    for to in compared_with_first(groups):
         masks = groups.index == 0, groups.index == to
         names = groups.label(0), groups.label(to)
         result = difference(values, masks, names, is_binary, clusters=clusters, confidence=confidence)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
-        name = f"{attribute.name}: {names[0]} to {names[1]}"
+        name = contrast_name(groups, to)
         yield _Plan(name, attribute, ends, result, masks[0] | masks[1], masks[1].astype(np.float64))
     if not attribute.discrete:
         known = np.isfinite(column)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from transect.effects.observational import Association, Groups, associations
+from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
+from transect.effects.paired_group_rates import PairedShares, RateDifference
 from transect.effects.paired_models import Gap, back_to, side_of
 from transect.records import Effect
 
@@ -56,10 +57,19 @@ class GroupDifference:
         """NaN: groups are different people, who have no differences of their own."""
         return math.nan
 
+    @property
+    def averaged(self) -> bool:
+        """False: each group has a rate of its own."""
+        return False
+
     def interval(self, confidence: float) -> tuple[float, float]:
         """The interval of `associations`; mirrored to the last bit where the models are exchanged."""
         found = self.at(confidence)
         return back_to(self.side, found.low, found.high)
+
+    def cautious(self, confidence: float) -> tuple[float, float]:
+        """The interval, as audits of observed images have it."""
+        return self.interval(confidence)
 
 
 def gaps_between_groups(
@@ -68,24 +78,65 @@ def gaps_between_groups(
     groups: Groups,
     column: Float[np.ndarray, " n"],
     people: Int[np.ndarray, " n"],
+    is_binary: bool,
     *,
     seed: int = 0,
 ) -> list[tuple[str, Gap]]:
     """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum.
 
     first, second: outcomes [n], NaN on the same images. column: values of the attribute. people: who is on each image.
+    is_binary: the outcomes are 0 and 1, and intervals are made of each group's score limits; those of scores are as
+    `associations` makes them.
 
     >>> from transect.records import Attribute
     >>> tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
     >>> column = np.repeat([0.0, 1.0], 20)
     >>> errs = np.tile([0.0, 1.0], 20) * column  # dark: half are wrong
     >>> [(name, gap)] = gaps_between_groups(
-    ...     errs, 0 * errs, Groups(tone, column.astype(int), (0.0, 1.0)), column, np.arange(40)
+    ...     errs, 0 * errs, Groups(tone, column.astype(int), (0.0, 1.0)), column, np.arange(40), True
     ... )
     >>> name, gap.first, gap.second, gap.estimate
     ('tone: light to dark', 0.5, 0.0, -0.5)
     """
+    if is_binary:
+        return [
+            (contrast_name(groups, to), _rate_gap(first, second, (groups.index == 0, groups.index == to), people))
+            for to in compared_with_first(groups)
+        ]
+    return _score_gaps(first, second, groups, column, people, seed)
 
+
+def _rate_gap(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
+    people: Int[np.ndarray, " n"],
+) -> Gap:
+    """The sum less 1 compares the first outcome with the second one turned round: again -1, 0 or 1 on each image."""
+    either = masks[0] | masks[1]
+    own = [_mean(values[masks[1]]) - _mean(values[masks[0]]) for values in (first, second)]
+    n_subjects = len(np.unique(people[either & np.isfinite(first)]))
+
+    def of(moved: Float[np.ndarray, " n"], side: float) -> RateDifference:
+        origin, to = (PairedShares.of((side or 1.0) * moved[mask], people[mask]) for mask in masks)
+        return RateDifference(origin, to, side, own[0], own[1], n_subjects)
+
+    return Gap(of(second - first, side_of((second - first)[either])), of(second + first - 1, 1.0))
+
+
+def _mean(values: Float[np.ndarray, " n"]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _score_gaps(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    groups: Groups,
+    column: Float[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    seed: int,
+) -> list[tuple[str, Gap]]:
     def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Association]]:
         reasons = np.where(np.isfinite(values), "", "not answered by both").astype(object)
 

@@ -20,7 +20,7 @@ from transect.effects.contrasts import level_differences
 from transect.effects.intervals import mean_difference_interval, wilson
 from transect.effects.pilot_spread import upper_deviation
 from transect.effects.randomization import sign_flip
-from transect.effects.verdicts import by_level
+from transect.effects.verdicts import by_level, unseen_people
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]
 """What is concluded of the second model against the first."""
@@ -38,7 +38,9 @@ SOURCES: Final = (
 class Quantity(Protocol):
     """A number of two models: of the first, of the second, and the second minus the first with its interval and p.
 
-    spread: upper limit of the standard deviation of subjects' differences, NaN where subjects have none.
+    spread: upper limit of the standard deviation of subjects' differences, NaN where subjects have none. averaged:
+    whether it is the average of several yes-or-no outcomes of a subject. cautious: the interval by which a difference
+    is shown to be small.
     """
 
     @property
@@ -53,7 +55,10 @@ class Quantity(Protocol):
     def p(self) -> float: ...  # noqa: D102
     @property
     def spread(self) -> float: ...  # noqa: D102
+    @property
+    def averaged(self) -> bool: ...  # noqa: D102
     def interval(self, confidence: float) -> tuple[float, float]: ...  # noqa: D102
+    def cautious(self, confidence: float) -> tuple[float, float]: ...  # noqa: D102
 
 
 @final
@@ -62,7 +67,8 @@ class Difference:
     """A number of the second model minus that of the first.
 
     differences: each subject's, NaN where a subject has none. first, second: the numbers themselves, on the same
-    images. base, reach, pairs: as `mean_difference_interval` takes them. binary: the outcome is 0 or 1.
+    images. base, reach, pairs: as `mean_difference_interval` takes them. binary: the outcome is 0 or 1. unseen: how far
+    people whom nobody is like could move it (`unseen_people`), 0 of yes-or-no outcomes.
     """
 
     differences: Float[np.ndarray, " n"]
@@ -73,6 +79,7 @@ class Difference:
     pairs: float
     binary: bool
     seed: int = 0
+    unseen: float = 0.0
 
     @property
     def estimate(self) -> float:
@@ -118,6 +125,16 @@ class Difference:
             seed=self.seed,
         )
         return back_to(side, float(bounds.low[0]), float(bounds.high[0]))
+
+    @property
+    def averaged(self) -> bool:
+        """Whether a subject's difference is the average of several yes-or-no outcomes."""
+        return self.binary and self.pairs > 1
+
+    def cautious(self, confidence: float) -> tuple[float, float]:
+        """The interval, that of scores wider by what people whom nobody is like could add, as audits have it."""
+        low, high = self.interval(confidence)
+        return low - self.unseen, high + self.unseen
 
 
 @final
@@ -166,6 +183,16 @@ class Gap:
         each = (1 + confidence) / 2
         return box_of_gap(*self.difference.interval(each), *self.total.interval(each))
 
+    @property
+    def averaged(self) -> bool:
+        """As of the difference."""
+        return self.difference.averaged
+
+    def cautious(self, confidence: float) -> tuple[float, float]:
+        """The same of the cautious intervals."""
+        each = (1 + confidence) / 2
+        return box_of_gap(*self.difference.cautious(each), *self.total.cautious(each))
+
 
 def box_of_gap(low: float, high: float, total_low: float, total_high: float) -> tuple[float, float]:
     """The range of |b| - |a| where b - a lies within low and high, and a + b within the others.
@@ -202,8 +229,9 @@ def rate_difference(
     >>> result.first, result.second, result.estimate, result.differences
     (0.75, 0.25, -0.5, array([-0.5, -0.5]))
     """
+    differences = level_differences(first, second)
     return Difference(
-        level_differences(first, second),
+        differences,
         _mean(_by_subject(first)),
         _mean(_by_subject(second)),
         min(_rarest(first), _rarest(second)),
@@ -211,6 +239,7 @@ def rate_difference(
         pairs=float(first.shape[1]),
         binary=binary,
         seed=seed,
+        unseen=_unseen((first, second), differences, binary, 1.0),
     )
 
 
@@ -237,7 +266,8 @@ def gap_between_levels(
     cells = float(ends[0].shape[2])
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
-        return Difference(values, _mean(before), _mean(after), base, 2.0, cells, binary, seed)
+        unseen = _unseen((first, second), values, binary, 2.0)
+        return Difference(values, _mean(before), _mean(after), base, 2.0, cells, binary, seed, unseen)
 
     return Gap(of(after - before), of(after + before))
 
@@ -280,6 +310,18 @@ def stand(
     if significant:
         return ("better" if estimate < 0 else "worse") if smaller_is_better else "differs"
     return "no difference" if -margin < low and high < margin else "cannot tell"
+
+
+def _unseen(
+    outcomes: tuple[Float[np.ndarray, "n ..."], Float[np.ndarray, "n ..."]],
+    differences: Float[np.ndarray, " n"],
+    binary: bool,
+    reach: float,
+) -> float:
+    """How far people whom nobody is like could move the mean; reach: their largest difference in ranges."""
+    if binary:
+        return 0.0
+    return reach * float(unseen_people(np.stack(outcomes), np.array([np.isfinite(differences).sum()]))[0])
 
 
 def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from transect.effects.contrasts import level_differences
-from transect.effects.intervals import mean_difference_interval
+from transect.effects.intervals import FEW_AVERAGED, mean_difference_interval
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
@@ -160,6 +160,39 @@ def subjects_to_tell(
         return None
     z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
     return max(found, math.ceil((z * deviation / margin) ** 2))
+
+
+def subjects_for(
+    margin: float,
+    n: int,
+    low: float,
+    high: float,
+    *,
+    spread: float,
+    discordant: float | None = None,
+    averaged: bool = False,
+    alpha: float = 0.05,
+    family: int = 1,
+) -> int | None:
+    """As `subjects_to_tell`, and never fewer than n, which could not tell.
+
+    low, high: the 95 % interval of n subjects. By the spread between subjects where that is known and asks for more
+    than n; else by the interval. averaged: yes-or-no outcomes are averaged over a subject's images, and fewer than 150
+    subjects have intervals that allow for an unseen one.
+
+    >>> subjects_for(0.02, 400, -0.02, 0.02, spread=0.2), subjects_for(0.02, 400, -0.03, 0.03, spread=0.01)
+    (1083, 2536)
+    """
+    if not math.isfinite(low):
+        return None
+    by_interval = subjects_by_interval(margin, n, low, high, alpha=alpha, family=family)
+    if not spread > 0:
+        return by_interval
+    planned = subjects_to_tell(margin, spread, alpha=alpha, family=family, discordant=discordant)
+    if planned is None:
+        return None
+    planned = max(planned, FEW_AVERAGED) if averaged else planned
+    return planned if planned > n else by_interval
 
 
 def subjects_by_interval(

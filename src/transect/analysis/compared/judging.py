@@ -14,7 +14,7 @@ from transect.analysis.compared.records import Conclusion, Row
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Quantity, Standing, stand
 from transect.effects.selection import confidence_of
-from transect.effects.verdicts import EQUIVALENCE, largest, subjects_by_interval, subjects_to_tell
+from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
 from transect.runs.margins import margin_of
 
 ALPHA: Final = 0.05
@@ -110,15 +110,16 @@ def _verdict(
 
 
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:
-    ends = [other.interval(EQUIVALENCE) for other in others] or [(math.nan, math.nan)]
+    ends = [other.cautious(EQUIVALENCE) for other in others] or [(math.nan, math.nan)]
     return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
 
 
 def _needed(others: Sequence[Quantity], margin: float, family: int) -> int | None:
-    """Subjects for the pair of levels that needs the most; by its interval where subjects have no differences."""
+    """Subjects for the pair of levels that needs the most."""
     return largest([
-        subjects_to_tell(margin, other.spread, alpha=ALPHA, family=family)
-        if other.spread > 0
-        else subjects_by_interval(margin, other.n_subjects, *other.interval(CONFIDENCE), alpha=ALPHA, family=family)
+        subjects_for(
+            margin, other.n_subjects, *other.interval(CONFIDENCE), spread=other.spread, averaged=other.averaged,
+            alpha=ALPHA, family=family,
+        )
         for other in others
     ])  # fmt: skip
