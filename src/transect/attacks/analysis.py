@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
@@ -107,7 +108,8 @@ class ModelDifference:
     """λ_M of `model` minus λ_M of `reference` on the items that both predict, in percentage points.
 
     format: "scores" or "hard", the same for both; "" where they have none in common. confidence: of the interval, so
-    high that those of all models hold together with 95 % (Bonferroni).
+    high that those of all models hold together with 95 % (Bonferroni); NaN in the published protocol, whose ends are
+    the spread between rounds.
     """
 
     model: str
@@ -346,7 +348,7 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
         reason = "the two models have predictions for different items; give both predictions for the same items"
         return ModelDifference(other_name, first_name, "", unmeasured(reason))
     ours, theirs = (measured[model, place[name], 0][1] for model, place in zip((0, number), places, strict=True))
-    level = 0.95 if first.plan.settings.published else 1 - 0.05 / (len(drafts) - 1)
+    level = math.nan if first.plan.settings.published else 1 - 0.05 / (len(drafts) - 1)
     _, _, apart = difference(other.plan, theirs, first.plan, ours, level)
     return ModelDifference(other_name, first_name, name, apart, level)
 

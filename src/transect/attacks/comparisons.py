@@ -100,7 +100,7 @@ def difference(
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Two leakages and the first minus the second, paired over the items that both score.
 
-    confidence: of the interval of the difference; that of the published protocol has 95 % always.
+    confidence: of the interval of the difference; the published protocol has none, its ends are the spread of rounds.
     """
     data = plan.data
     if plan.settings.published:

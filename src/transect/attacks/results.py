@@ -38,16 +38,23 @@ _TABLE: Final = (
     "note",
 )
 _SAME: Final = ("items", "attribute", "model", "attacker", "training items")
-REPRESENTATION_HEADINGS: Final = (
-    "representation",
-    "attacker",
-    "numbers",
-    "λ, %",
-    "95 % interval",
-    "beyond the label",
-    "left out",
-)
-DIFFERENCE_HEADINGS: Final = ("difference of λ_M", "points", "95 % interval", "predictions")
+SPREAD: Final = "spread between rounds"
+NO_INTERVAL: Final = "The published protocol has no interval"
+
+
+def ends_heading(published: bool) -> str:
+    """What the two ends beside an estimate are: of an interval, or in the published protocol the rounds' spread."""
+    return SPREAD if published else "95 % interval"
+
+
+def representation_headings(published: bool) -> tuple[str, ...]:
+    """Headings of `representation_rows`."""
+    return ("representation", "attacker", "numbers", "λ, %", ends_heading(published), "beyond the label", "left out")
+
+
+def difference_headings(published: bool) -> tuple[str, ...]:
+    """Headings of `difference_rows`."""
+    return ("difference of λ_M", "points", ends_heading(published), "predictions")
 
 
 def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
@@ -176,6 +183,8 @@ def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
 def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
     """Which models give away less than the first, and of which the items cannot tell, a sentence each.
 
+    The published protocol has no intervals, so that there every sentence leaves it open.
+
     >>> apart = Estimate(-3.1, -4.9, -1.2, 500)
     >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])
     ('fair gives away less than plain: its λ_M is 3.1 percentage points lower (95 % interval 1.2 to 4.9).',)
@@ -187,6 +196,11 @@ def _model_answer(apart: ModelDifference) -> str:
     found, model, reference = apart.difference, apart.model, apart.reference
     if not math.isfinite(found.estimate):
         return f"{model} and {reference} cannot be compared: {found.reason}."
+    if math.isnan(apart.confidence):
+        return (
+            f"λ_M of {model} minus that of {reference}: {found.estimate:+.1f} percentage points ({found.low:+.1f} to "
+            f"{found.high:+.1f}: {SPREAD}). {NO_INTERVAL}, so which of them gives away more is open."
+        )
     if not found.low * found.high > 0:
         sized = f"λ_M differs by {_range(found, signed=True)} percentage points"
         return f"Whether {model} gives away more or less than {reference} is open: {sized}."
@@ -208,7 +222,9 @@ def headline(numbers: LeakageNumbers) -> str:
         return f"{sentence}."
     gain = _range(numbers.amplification, signed=True)
     model = _percent(numbers.model_leakage)
-    return f"{sentence}, from the model's predictions {model} of the time: amplification {gain} percentage points."
+    brackets = f" In brackets: {SPREAD}, no interval." if numbers.published_protocol else ""
+    sentence += f", from the model's predictions {model} of the time: amplification {gain} percentage points."
+    return sentence + brackets
 
 
 def _null(numbers: LeakageNumbers) -> Estimate:

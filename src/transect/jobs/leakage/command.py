@@ -184,18 +184,20 @@ def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
     from transect.attacks import results
 
     numbers = result.numbers
+    published = numbers.published_protocol
     blocks: list[Block] = [*results.model_answers(numbers.differences), result.rows()]
     if numbers.table:
         blocks.append(results.table_of_rows(numbers.table))
     if numbers.differences:
-        blocks.append((results.DIFFERENCE_HEADINGS, results.difference_rows(numbers.differences)))
+        blocks.append((results.difference_headings(published), results.difference_rows(numbers.differences)))
     if numbers.representations:
         rows = results.representation_rows(numbers.representations)
-        blocks.append((results.REPRESENTATION_HEADINGS, rows))
+        blocks.append((results.representation_headings(published), rows))
     if numbers.learning_curve:
         curves = results.curve_rows(numbers.learning_curve, numbers.model_learning_curve)
         drawn = "training rows" if numbers.subjects is None else "subjects to learn from"
-        blocks.append(([drawn, "λ_D, %", "95 % interval", "λ_M, %", "95 % interval"], curves))
+        ends = results.ends_heading(published)
+        blocks.append(([drawn, "λ_D, %", ends, "λ_M, %", ends], curves))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
         headings = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]

@@ -13,7 +13,7 @@ from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
 from transect.attacks.results import model_answers
 from transect.jobs.leakage.adding import adds
-from transect.jobs.leakage.side_by_side_page import side_by_side
+from transect.jobs.leakage.side_by_side_page import ends_in_words, side_by_side
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -117,7 +117,9 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             doc.interval("/amplification", signed=True),
             from_chance.format(*named),
         )
-        yield escape(adds(doc.value("/amplification/low"), doc.value("/amplification/high")))
+        yield escape(
+            adds(*(doc.value(f"/amplification/{end}") for end in ("low", "high")), doc.value("/published_protocol"))
+        )
 
 
 def _precision(doc: WrittenDocument) -> Markup:
@@ -159,9 +161,9 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
         row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
         (first if place.rsplit("/", 1)[0] == _headline(doc.tree) or kind == "dataset" else rest).append(row)
     caption = Markup(
-        '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {} % intervals; the band shows '
-        "where estimates lie if labels carry no information; hollow marks are for comparison</span>"
-    ).format(doc.number("/confidence", "name"))
+        '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {}; the band shows where '
+        "estimates lie if labels carry no information; hollow marks are for comparison</span>"
+    ).format(ends_in_words(doc))
     yield DotPlot(caption, ticks, first)
     if rest:
         of_models = ", other formats of predictions" if doc.value("/comparisons") else ""

@@ -44,7 +44,7 @@ class LeakageResult(JobResult[LeakageNumbers]):
 
     @property
     def table(self) -> pa.Table:
-        """Every figure: name, estimate, 95 % interval, items, how it was measured."""
+        """Every figure: name, estimate, 95 % interval (as published: the spread between rounds), items, how."""
         return results.table_of(self.numbers)
 
     def report(self, path: str | Path) -> Path:
@@ -61,7 +61,9 @@ class LeakageResult(JobResult[LeakageNumbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The figures as texts."""
-        return ["figure", "%", "95 % interval", "how"], results.rows_of(self.numbers)
+        return ["figure", "%", results.ends_heading(self.numbers.published_protocol), "how"], results.rows_of(
+            self.numbers
+        )
 
 
 def leakage(

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from transect.attacks.results import NO_INTERVAL, SPREAD
 from transect.reports.blocks import Block, Cell, Paragraph, Plot, TextTable, tabulated
 from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
@@ -40,6 +41,14 @@ _REPRESENTATIONS: Final[dict[str, tuple[str, Cell]]] = {
     "Items": ("n", "count"),
     "Left out": ("left_out", "count"),
 }
+_PAIRED_ITEMS: Final = (
+    "Paired over the items that both models predict; the intervals of all models hold together with 95 % (Bonferroni), "
+    "save where several sets of items or attackers are compared"
+)
+_PAIRED_ROUNDS: Final = (
+    f"Paired by round. In brackets: {SPREAD}, as published. {NO_INTERVAL}, so it does not tell which model gives away "
+    "more."
+)
 
 _Column = Callable[[WrittenDocument, str], Markup]
 
@@ -53,10 +62,7 @@ def side_by_side(doc: WrittenDocument) -> Iterator[Block]:
     if doc.value("/table"):
         yield from _notes(doc)
     if doc.value("/differences"):
-        caption = (
-            "Paired over the items that both models predict; the intervals of all models hold together with 95 % "
-            "(Bonferroni), save where several sets of items or attackers are compared"
-        )
+        caption = _PAIRED_ROUNDS if doc.value("/published_protocol") else _PAIRED_ITEMS
         yield tabulated(doc, "Differences between models", "/differences", _DIFFERENCES, caption)
     if doc.value("/representations"):
         caption = (
@@ -67,13 +73,20 @@ def side_by_side(doc: WrittenDocument) -> Iterator[Block]:
     yield from _by_f1(doc)
 
 
+def ends_in_words(doc: WrittenDocument) -> Markup:
+    """What the two ends beside every figure are."""
+    if doc.value("/published_protocol"):
+        return escape(f"{SPREAD}, as published: no intervals")
+    return Markup("{} % intervals").format(doc.number("/confidence", "name"))
+
+
 def _table(doc: WrittenDocument, title: str, places: Sequence[str]) -> TextTable:
     rows = [doc.value(at) for at in places]
     columns = {
         heading: column for heading, (column, shown) in _columns().items() if any(shown(row, rows) for row in rows)
     }
-    caption = Markup('{} <span class="fine">λ in percent, Δ in points, with {} % intervals</span>').format(
-        title, doc.number("/confidence", "name")
+    caption = Markup('{} <span class="fine">λ in percent, Δ in points, with {}</span>').format(
+        title, ends_in_words(doc)
     )
     cells = [[column(doc, at) for column in columns.values()] for at in places]
     texts = {"Items", "Attribute", "Model", "Attacker"}
