@@ -7,9 +7,10 @@ from pathlib import Path
 
 from transect.analysis import findings, finished_run
 from transect.analysis.sections import between
-from transect.experiment.interpolation import FOLDER, has_classes
+from transect.experiment.interpolation import has_classes
 from transect.reports.records import Section
 from transect.runs.folder import FinishedRun, slug
+from transect.runs.places import INTERPOLATION
 
 
 def sections(folder: Path) -> list[Section]:
@@ -17,7 +18,7 @@ def sections(folder: Path) -> list[Section]:
 
     Raises CorruptedPart where a part is not as it was written, BadInput where tables do not belong together.
     """
-    path = folder / FOLDER
+    path = folder / INTERPOLATION
     if not (path / "run.json").exists():
         return []
     if not _finished(FinishedRun(path)):

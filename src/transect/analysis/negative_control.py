@@ -7,7 +7,7 @@ from pathlib import Path
 from transect.analysis import finished_run
 from transect.analysis.findings import Findings, analyse
 from transect.errors import BadInput
-from transect.experiment.negative_control import FOLDER
+from transect.runs.places import CONTROL
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:
@@ -15,10 +15,10 @@ def read(run: Path) -> tuple[Findings | None, list[str]]:
 
     No findings where there is none, or it was not finished. Raises CorruptedPart where a part is not as it was written.
     """
-    folder = run / FOLDER
+    folder = run / CONTROL
     if not (folder / "run.json").exists():
         return None, []
     try:
         return analyse(finished_run.read(folder)), []
     except BadInput:
-        return None, [f"The negative control in {run.name}/{FOLDER} was not finished."]
+        return None, [f"The negative control in {run.name}/{CONTROL} was not finished."]

@@ -27,6 +27,7 @@ from transect.ratings import reference
 from transect.ratings import seen as ratings
 from transect.reports.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
+from transect.runs.places import studies_of
 from transect.runs.rated_questions import RatedQuestion
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ def from_stored(folder: Path) -> list[RatedStudy]:
 
 def _runs(folder: Path) -> list[tuple[str, Path]]:
     """Each study's name in the annotation, "" for a single run, and its folder."""
-    studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
-    return [(path.name, path) for path in studies] or [("", folder)]
+    return [(path.name, path) for path in studies_of(folder)] or [("", folder)]
 
 
 def _stored(place: str, run: finished_run.Run) -> RatedStudy:

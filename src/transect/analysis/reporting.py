@@ -30,7 +30,7 @@ from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import read_spec
 from transect.runs.inputs import TableLike, as_names
-from transect.runs.locks import STUDIES
+from transect.runs.places import runs_of
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
 from transect.texts import say
@@ -76,7 +76,7 @@ def _report(
 ) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
     interval = boundaries.check(boundary) or boundaries.read(folder)
-    paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+    paths = runs_of(folder)
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
     runs = [finished_run.read(path) for path in paths]
     own = frozenset(name for spec in specs_of for name in spec.counted_by)

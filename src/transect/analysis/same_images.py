@@ -6,17 +6,12 @@ from pathlib import Path
 
 from transect.analysis import finished_run
 from transect.analysis.finished_run import Run
-from transect.runs.locks import STUDIES
-
-
-def studies_in(folder: Path) -> list[Path]:
-    """The run folders of a folder of studies, in order; the folder itself where it is one run."""
-    return sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+from transect.runs.places import runs_of
 
 
 def runs_in(folder: Path) -> list[Run]:
     """The finished runs of a folder. Raises CorruptedPart or BadInput (no run, or not finished)."""
-    return [finished_run.read(path) for path in studies_in(folder)]
+    return [finished_run.read(path) for path in runs_of(folder)]
 
 
 def same_images(run: Run, other: Run) -> bool:

@@ -20,6 +20,7 @@ from transect.datasets.labelled import Request
 from transect.datasets.pictures import SUFFIXES, pixels_of
 from transect.errors import BadInput
 from transect.runs.folder import FinishedRun, slug
+from transect.runs.places import is_run, studies_of
 from transect.runs.png import png
 from transect.runs.tables import people_of
 
@@ -179,8 +180,8 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
     from transect.inversion.rows import KINDS
 
     path = Path(place)
-    studies = sorted(study.parent for study in path.glob("studies/*/run.json")) if path.is_dir() else []
-    if not studies and (path / "run.json").exists():
+    studies = studies_of(path)
+    if not studies and is_run(path):
         run = FinishedRun(path)
         if run.record.get("kind") in KINDS:
             originals = None if photographs is None else _photographs(photographs)
@@ -202,18 +203,13 @@ def home_of(place: str | Path) -> Path:
     >>> home_of("celeba:data/celeba?split=test").as_posix()
     'annotations-celeba-data-celeba-split-test'
     """
-    return Path(place) / FOLDER if _is_run(Path(place)) else Path(f"{FOLDER}-{slug(str(place))}")
-
-
-def _is_run(path: Path) -> bool:
-    """Whether it is a run folder, or a folder of studies."""
-    return (path / "run.json").exists() or (path.is_dir() and any(path.glob("studies/*/run.json")))
+    return Path(place) / FOLDER if is_run(Path(place)) else Path(f"{FOLDER}-{slug(str(place))}")
 
 
 def check_place(place: str | Path) -> None:
     """Refuse a place that is neither a folder with images nor READER:PATH, without opening one. Raises BadInput."""
     path = Path(place)
-    images = path.is_dir() and (_is_run(path) or any(file.suffix.lower() in SUFFIXES for file in path.rglob("*")))
+    images = path.is_dir() and (is_run(path) or any(file.suffix.lower() in SUFFIXES for file in path.rglob("*")))
     if not images and (path.exists() or ":" not in str(place)):
         raise BadInput(
             f"{place}: expected a run folder, a folder of images, or a data set as READER:PATH ({', '.join(READERS)}), "

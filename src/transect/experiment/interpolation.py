@@ -6,13 +6,10 @@ The sanity check of Denton et al. 2019 on the latent space that an audit moves i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Task
-
-FOLDER: Final = "interpolation"
 
 
 def check(pairs: int | None, targets: Sequence[Target], *, world: bool) -> None:

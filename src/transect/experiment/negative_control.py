@@ -15,7 +15,6 @@ from transect.protocols import Target, World
 from transect.records import Design
 from transect.targets.capabilities import is_metered
 
-FOLDER: Final = "negative-control"
 ATTRIBUTE: Final = "background_hue"
 LEVELS: Final = (0.0, 0.5)
 """Opposite hues, in turns of the color wheel."""

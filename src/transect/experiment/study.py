@@ -28,6 +28,7 @@ from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, readings, truths, world_entry
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Background, resumable
+from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
@@ -144,7 +145,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     try:
         outcomes = tuple(outcome for outcome in study.outcomes if outcome != verification.NON_MATCH)
         control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
-        run(control, out / negative_control.FOLDER, quiet=quiet)
+        run(control, out / CONTROL, quiet=quiet)
     except TooManyFailures as error:
         say(f"{name} left out: {error}", error=True)
 

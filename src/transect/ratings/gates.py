@@ -23,6 +23,7 @@ from transect.protocols import World
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import read_spec, write_atomically
+from transect.runs.places import runs_of
 from transect.runs.plain_json import loads
 from transect.runs.spec import GeneratorDescription, RunSpec
 from transect.texts import words_of
@@ -218,7 +219,7 @@ def attach(folder: Path, required: Required) -> None:
 
     Raises BadInput, and writes nothing, where it is not about these runs, or the generator failed.
     """
-    runs = sorted(path.parent for path in folder.glob("studies/*/run.json")) or [folder]
+    runs = runs_of(folder)
     specs = {run: read_spec(run) for run in runs}
     generated = {run: spec for run, spec in specs.items() if not spec.generator.of_photographs}
     if not generated:

@@ -41,6 +41,7 @@ from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically, write_json
 from transect.runs.inputs import TableLike
 from transect.runs.json_records import read_texts
+from transect.runs.places import studies_of
 from transect.runs.plain_json import loads
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.runs.tables import LEFT_OUT
@@ -279,7 +280,7 @@ def _fitting(
     folder: Path, files_by_kind: _Files, parsed: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[Path, _Files, Ratings]]:
     """Each run that files or rules are for, its rows, and what they say. Raises BadInput where they do not fit."""
-    runs = sorted(path.parent for path in folder.glob("studies/*/run.json"))
+    runs = studies_of(folder)
     parted = {name: (dict(_rows_by_run(folder, runs, *file)), file[1]) for name, file in files_by_kind.items()}
     for run in runs or [folder]:
         files = {name: (rows[run], path) for name, (rows, path) in parted.items() if run in rows}

@@ -11,15 +11,12 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from transect.errors import FolderInUse, RunFolderError
+from transect.runs.places import studies_of
 from transect.texts import words_of
 
 LOCK: Final = "run.lock"
 _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 """A folder that holds one of these is a run's."""
-
-
-STUDIES: Final = "studies"
-"""The folder of the runs of an audit that has several."""
 
 
 def refuse_links(path: Path) -> None:
@@ -47,7 +44,7 @@ def _in_a_run(place: Path) -> bool:
 
 
 def _beside_studies(place: Path) -> bool:
-    return any(place.parent.glob(f"{STUDIES}/*/run.json"))
+    return bool(studies_of(place.parent))
 
 
 def _link(place: Path) -> RunFolderError:

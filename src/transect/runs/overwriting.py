@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from transect.errors import RunFolderError
 from transect.runs.folder import disk_errors, read_spec
-from transect.runs.locks import STUDIES, lock_folder, refuse_links, refuse_links_in
+from transect.runs.locks import lock_folder, refuse_links_in
+from transect.runs.places import CONTROL, INTERPOLATION, beside, is_one_run, is_run, studies_of
 
 _FOLDERS: Final = (
     *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
-    *("negative-control", "interpolation"),
+    *(CONTROL, INTERPOLATION),
 )
 _FILES: Final = (
     *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
@@ -23,11 +25,6 @@ _OF_PEOPLE: Final = (
 )
 
 
-def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run, or the runs of several studies."""
-    return (folder / "run.json").is_file() or any((folder / STUDIES).glob("*/run.json"))
-
-
 def clear(folder: Path) -> None:
     """Delete what a run wrote into a folder; other files stay.
 
@@ -36,30 +33,35 @@ def clear(folder: Path) -> None:
     """
     if not is_run(folder):
         raise RunFolderError(f"{folder}: expected a run to overwrite, found none; choose another --out")
-    places = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
+    places = [folder, *studies_of(folder)]
     for place in places:
-        refuse_links_in(folder, place)
-        if (place / "run.json").is_file():
-            read_spec(place)  # refuses what is no audit's
-        if kept := [name for name in _OF_PEOPLE if (place / name).exists()]:
-            raise RunFolderError(
-                f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
-            )
-    for place in reversed(places):
-        lock = lock_folder(place)
-        try:
+        _check(folder, place)
+    with ExitStack() as locks:
+        for place in places:
+            locks.callback(lock_folder(place).release)
+        for place in beside(folder):
+            lock_folder(place).release()  # no live run has it, and none can begin one: it would need the lock above
+        for place in reversed(places):
             _clear_one(place)
-        finally:
-            lock.release()
+
+
+def _check(folder: Path, place: Path) -> None:
+    """Raises RunFolderError or BadInput where a run's folder may not be cleared."""
+    for name in ("", *_FOLDERS, *_FILES):
+        refuse_links_in(folder, place / name)
+    if is_one_run(place):
+        read_spec(place)  # refuses what is no audit's
+    if kept := [name for name in _OF_PEOPLE if (place / name).exists()]:
+        raise RunFolderError(
+            f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
+        )
 
 
 def _clear_one(place: Path) -> None:
     for name in _FOLDERS:
-        refuse_links(place / name)
         with disk_errors(place / name):
             if (place / name).is_dir():
                 shutil.rmtree(place / name)
     for name in _FILES:
-        refuse_links(place / name)
         with disk_errors(place / name):
             (place / name).unlink(missing_ok=True)

@@ -4,7 +4,8 @@ import auditing
 import pytest
 
 import transect
-from transect.errors import FolderOfAnotherSpec, RunFolderError, TransectError
+from transect.errors import FolderInUse, FolderOfAnotherSpec, RunFolderError, TransectError
+from transect.runs.locks import lock_folder
 
 SMALL = {"vary": {"glasses": None}, "subjects": 4, "image_size": 32, "control": False}
 
@@ -88,3 +89,30 @@ def test_a_folder_of_another_program_is_not_deleted(tmp_path):
     with pytest.raises(TransectError):
         audit(tmp_path / "run", observe=6, overwrite=True)
     assert (tmp_path / "run" / "images" / "mine.jpg").is_file()
+
+
+@pytest.mark.parametrize("place", ["studies/observation", "studies/experiment", "studies/experiment/negative-control"])
+def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(tmp_path, place):
+    run = tmp_path / "run"
+    audit(run, observe=6, vary={"glasses": None, "smile": (0, 1)}, control=True)
+    before = _files(run)
+    lock = lock_folder(run / place)
+    with pytest.raises(FolderInUse, match=f"{place} is in use by a live run"):
+        audit(run, overwrite=True)
+    lock.release()
+    assert _files(run) == before
+
+
+def test_nothing_is_deleted_where_a_study_holds_a_link(tmp_path):
+    run = tmp_path / "run"
+    audit(run, observe=6)
+    (tmp_path / "mine").mkdir()
+    (run / "studies" / "experiment" / "edits").symlink_to(tmp_path / "mine")
+    before = _files(run)
+    with pytest.raises(RunFolderError, match="got a link"):
+        audit(run, overwrite=True)
+    assert _files(run) == before
+
+
+def _files(run):
+    return {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file() and path.name != "run.lock"}

@@ -8,8 +8,8 @@ from pathlib import Path
 from transect.errors import FolderOfAnotherSpec
 from transect.experiment.study import Study
 from transect.runs.folder import read_record
-from transect.runs.locks import STUDIES
 from transect.runs.overwriting import clear
+from transect.runs.places import places_of
 from transect.runs.plain_json import loads
 from transect.runs.spec_changes import in_plain_words
 
@@ -30,8 +30,7 @@ def make(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> Non
 
 def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     """Why the folder cannot be used as it is; "" where it can."""
-    stored = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
-    held = [place for place in stored if (place / "run.json").is_file()]
+    held = places_of(folder)
     for place, study in studies.items():
         if place in held and (told := in_plain_words(read_record(place), _as_stored(study))):
             return f"{place} holds a run with other settings: {told}"

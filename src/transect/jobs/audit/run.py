@@ -12,7 +12,7 @@ from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
 from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput
-from transect.experiment import costs, interpolation, negative_control, study
+from transect.experiment import costs, negative_control, study
 from transect.experiment.edits import check_of
 from transect.jobs.audit import room
 from transect.jobs.audit import studies as planned
@@ -25,7 +25,8 @@ from transect.ratings.seen import check as check_ratings
 from transect.runs import bins, boundary, covariates, error_conditions, margins
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
-from transect.runs.locks import STUDIES, refuse_links_in
+from transect.runs.locks import refuse_links_in
+from transect.runs.places import INTERPOLATION, STUDIES
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
 from transect.runs.wording import counted
@@ -155,7 +156,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
             study.run_control(replace(part, world=planned.plain(part.world)), place, quiet=quiet)
         gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
     if lines is not None:
-        study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
+        study.run(lines, folder / INTERPOLATION, quiet=quiet)
     boundary.write(folder, request.report.boundary)
     for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
         (folder / stored).unlink(missing_ok=True)  # of an earlier command with other settings

@@ -26,6 +26,7 @@ from transect.records import Attribute, Design, Task
 from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.inputs import as_names
+from transect.runs.places import INTERPOLATION
 from transect.texts import say
 
 AUDIT: Final = "audit"
@@ -147,7 +148,7 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
     lines = Lines(world)
     design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))
-    return Study(interpolation.FOLDER, lines, design, classes, outcomes=("answer",), limits=request.limits)
+    return Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits)
 
 
 def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:

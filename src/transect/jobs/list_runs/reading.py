@@ -14,8 +14,7 @@ from transect.errors import TransectError
 from transect.reports.verdict_entries import kind_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.json_records import read_json
-from transect.runs.locks import STUDIES
-from transect.runs.overwriting import is_run
+from transect.runs.places import is_run, places_of
 from transect.runs.spec import RunSpec
 from transect.runs.wording import counted, spaced
 from transect.texts import one_line, words_of
@@ -75,9 +74,8 @@ def _run(folder: Path, pages: list[RunRow], of_a_job: bool) -> Iterator[RunRow]:
 
 
 def _audit(folder: Path) -> RunRow:
-    places = [folder, *sorted(path.parent for path in (folder / STUDIES).glob("*/run.json"))]
     try:
-        runs = [FinishedRun(place) for place in places if (place / "run.json").is_file()]
+        runs = [FinishedRun(place) for place in places_of(folder)]
         specs = [run.spec for run in runs]
     except TransectError as error:
         return _unreadable(folder, "audit", error)

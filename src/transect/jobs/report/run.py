@@ -16,7 +16,7 @@ from transect.ratings import gates
 from transect.runs import bounds
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
-from transect.runs.locks import STUDIES
+from transect.runs.places import runs_of
 from transect.runs.plain_json import loads
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
@@ -110,8 +110,7 @@ def open_run(folder: str | Path) -> OpenRun:
     Raises BadInput for a folder without a finished run, CorruptedPart for a table that does not read back.
     """
     path = Path(folder)
-    places = sorted(entry.parent for entry in (path / STUDIES).glob("*/run.json")) or [path]
-    studies = tuple(_open_study(place) for place in places)
+    studies = tuple(_open_study(place) for place in runs_of(path))
     try:
         effects = bounds.read_parquet(path / "effects.parquet")
         results = loads((path / "results.json").read_text(encoding="utf-8"))

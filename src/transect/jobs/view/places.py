@@ -9,7 +9,7 @@ from typing import Final, final
 
 from transect.errors import BadInput, TransectError
 from transect.runs.folder import FinishedRun
-from transect.runs.locks import STUDIES
+from transect.runs.places import STUDIES
 from transect.texts import one_line
 
 _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")

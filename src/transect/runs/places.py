@@ -1,0 +1,71 @@
+"""The folders that one audit writes runs into: its own, those of its studies, and the small runs beside each.
+
+An audit of one study is a run itself. One of several has a run per study in `studies/`, and none of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+STUDIES: Final = "studies"
+"""The folder of the runs of an audit that has several."""
+CONTROL: Final = "negative-control"
+"""The folder of a run's negative control, in that of the run."""
+INTERPOLATION: Final = "interpolation"
+"""The folder of the images between subjects, in that of the audit."""
+
+
+def studies_of(folder: Path) -> list[Path]:
+    """The folders of an audit's studies by name; none where it has one study.
+
+    >>> studies_of(Path("no-such-folder"))
+    []
+    """
+    return sorted(path.parent for path in folder.glob(f"{STUDIES}/*/run.json")) if folder.is_dir() else []
+
+
+def runs_of(folder: Path) -> list[Path]:
+    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds.
+
+    >>> runs_of(Path("no-such-folder")) == [Path("no-such-folder")]
+    True
+    """
+    return studies_of(folder) or [folder]
+
+
+def places_of(folder: Path) -> list[Path]:
+    """The folders that hold a run of an audit: the folder itself first, then its studies.
+
+    >>> places_of(Path("no-such-folder"))
+    []
+    """
+    return [path for path in (folder, *studies_of(folder)) if is_one_run(path)]
+
+
+def beside(folder: Path) -> list[Path]:
+    """The folders of the small runs of an audit: the negative control of each run, then the interpolation.
+
+    >>> beside(Path("no-such-folder"))
+    []
+    """
+    controls = [path / CONTROL for path in (folder, *studies_of(folder))]
+    return [path for path in (*controls, folder / INTERPOLATION) if is_one_run(path)]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, or the runs of several studies.
+
+    >>> is_run(Path("no-such-folder"))
+    False
+    """
+    return bool(places_of(folder))
+
+
+def is_one_run(folder: Path) -> bool:
+    """Whether this very folder holds a run.
+
+    >>> is_one_run(Path("no-such-folder"))
+    False
+    """
+    return (folder / "run.json").is_file()
