@@ -7,6 +7,7 @@ cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -87,7 +88,7 @@ def contrasts(
     exclusions = Exclusions.of(values, reasons)
     rows = []
     for axis, (name, levels) in enumerate(design.levels.items()):
-        grid, why = _by_level(values, axis), Exclusions(_by_level(exclusions.codes, axis), exclusions.names)
+        grid, why = by_level(values, axis), Exclusions(by_level(exclusions.codes, axis), exclusions.names)
         attribute = attributes[name]
         last = range(1, len(levels)) if attribute.discrete else [len(levels) - 1]
         rows += [_level_contrast(attribute, levels, grid, why, level) for level in last]
@@ -213,8 +214,18 @@ def _excluded(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict
     return {**excluded, PAIR_INCOMPLETE: alone} if alone else excluded
 
 
-def _by_level(array: np.ndarray, axis: int) -> np.ndarray:
-    """[n, *shape] to [n, levels of one attribute, cells of the others]."""
+def known_mean(values: Float[np.ndarray, " ..."]) -> float:
+    """The mean of what is known; NaN where nothing is.
+
+    >>> known_mean(np.array([1.0, np.nan, 2.0])), known_mean(np.array([np.nan]))
+    (1.5, nan)
+    """
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def by_level(array: np.ndarray, axis: int) -> np.ndarray:
+    """Outcomes [n, *shape] as [n, levels of one attribute, cells of the others]."""
     moved = np.moveaxis(array, axis + 1, 1)
     return moved.reshape(moved.shape[0], moved.shape[1], -1)
 

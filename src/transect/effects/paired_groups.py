@@ -16,6 +16,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.effects.contrasts import known_mean
 from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
 from transect.effects.paired_group_rates import PairedShares, RateDifference
 from transect.effects.paired_models import Gap, back_to, side_of
@@ -114,7 +115,7 @@ def _rate_gap(
 ) -> Gap:
     """The sum less 1 compares the first outcome with the second one turned round: again -1, 0 or 1 on each image."""
     either = masks[0] | masks[1]
-    own = [_mean(values[masks[1]]) - _mean(values[masks[0]]) for values in (first, second)]
+    own = [known_mean(values[masks[1]]) - known_mean(values[masks[0]]) for values in (first, second)]
     n_subjects = len(np.unique(people[either & np.isfinite(first)]))
 
     def of(moved: Float[np.ndarray, " n"], side: float) -> RateDifference:
@@ -122,11 +123,6 @@ def _rate_gap(
         return RateDifference(origin, to, side, own[0], own[1], n_subjects)
 
     return Gap(of(second - first, side_of((second - first)[either])), of(second + first - 1, 1.0))
-
-
-def _mean(values: Float[np.ndarray, " n"]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 def _score_gaps(

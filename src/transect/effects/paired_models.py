@@ -16,11 +16,11 @@ from typing import Final, Literal, Protocol, final, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.contrasts import level_differences
+from transect.effects.contrasts import by_level, known_mean, level_differences
 from transect.effects.intervals import mean_difference_interval, wilson
 from transect.effects.pilot_spread import upper_deviation
 from transect.effects.randomization import sign_flip
-from transect.effects.verdicts import by_level, unseen_people
+from transect.effects.verdicts import unseen_people
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]
 """What is concluded of the second model against the first."""
@@ -84,7 +84,7 @@ class Difference:
     @property
     def estimate(self) -> float:
         """The mean over subjects; NaN without any."""
-        return _mean(self.differences)
+        return known_mean(self.differences)
 
     @property
     def n_subjects(self) -> int:
@@ -232,8 +232,8 @@ def rate_difference(
     differences = level_differences(first, second)
     return Difference(
         differences,
-        _mean(_by_subject(first)),
-        _mean(_by_subject(second)),
+        known_mean(_by_subject(first)),
+        known_mean(_by_subject(second)),
         min(_rarest(first), _rarest(second)),
         reach=1.0,
         pairs=float(first.shape[1]),
@@ -267,7 +267,7 @@ def gap_between_levels(
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
         unseen = _unseen((first, second), values, binary, 2.0)
-        return Difference(values, _mean(before), _mean(after), base, 2.0, cells, binary, seed, unseen)
+        return Difference(values, known_mean(before), known_mean(after), base, 2.0, cells, binary, seed, unseen)
 
     return Gap(of(after - before), of(after + before))
 
@@ -331,10 +331,5 @@ def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:
 
 
 def _rarest(cells: Float[np.ndarray, " ..."]) -> float:
-    rate = _mean(cells.reshape(-1))
+    rate = known_mean(cells.reshape(-1))
     return min(rate, 1 - rate)
-
-
-def _mean(values: Float[np.ndarray, " n"]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan

@@ -15,10 +15,10 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.contrasts import level_differences
+from transect.effects.contrasts import by_level, level_differences
 from transect.effects.intervals import clopper_pearson_clustered, mean_difference_interval
 from transect.effects.samples import Measure
-from transect.effects.verdicts import by_level, rounded_up, unseen_people
+from transect.effects.verdicts import rounded_up, unseen_people
 
 Status = Literal["met", "violated", "not shown"]
 ERROR: Final = 0.05

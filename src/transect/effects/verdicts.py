@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
-from transect.effects.contrasts import level_differences
+from transect.effects.contrasts import by_level, known_mean, level_differences
 from transect.effects.intervals import FEW_AVERAGED, mean_difference_interval
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
@@ -76,7 +76,7 @@ def pairs_of_levels(
     grid = by_level(values, axis)
     chosen = list(itertools.combinations(range(grid.shape[1]), 2))
     differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
-    rates = np.array([_mean(grid[:, level]) for level in range(grid.shape[1])])
+    rates = np.array([known_mean(grid[:, level]) for level in range(grid.shape[1])])
     rare = np.minimum(rates, 1 - rates)
     bounds = mean_difference_interval(
         differences,
@@ -90,7 +90,7 @@ def pairs_of_levels(
     unseen = np.zeros(len(chosen)) if measure.is_binary else unseen_people(values, people)
     low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
-        Pair(*pair, _mean(differences[:, k]), float(low[k]), float(high[k]), int(people[k]))
+        Pair(*pair, known_mean(differences[:, k]), float(low[k]), float(high[k]), int(people[k]))
         for k, pair in enumerate(chosen)
     )
 
@@ -113,11 +113,6 @@ def unseen_people(values: Float[np.ndarray, " ..."], people: Int[np.ndarray, " k
     return np.asarray(reach * np.minimum(-math.log(0.05) / np.maximum(people, 1), 1.0))
 
 
-def by_level(values: Float[np.ndarray, "n ..."], axis: int) -> Float[np.ndarray, "n levels cells"]:
-    """Outcomes of a transect with the levels of one attribute first and the other attributes' cells behind."""
-    return np.moveaxis(values, axis + 1, 1).reshape(len(values), values.shape[axis + 1], -1)
-
-
 def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
     """The lowest and the highest end of the intervals of some pairs of levels; NaN where one has none.
 
@@ -125,11 +120,6 @@ def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
     (-0.1, 0.2)
     """
     return float(np.min([pair.low for pair in pairs])), float(np.max([pair.high for pair in pairs]))
-
-
-def _mean(cells: Float[np.ndarray, " ..."]) -> float:
-    known = cells[np.isfinite(cells)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 def subjects_to_tell(

@@ -10,8 +10,7 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.compared import measuring, words
-from transect.effects.outcomes import WORSE_WHEN_LARGER
+from transect.analysis.compared import words
 
 VARIED = {"skin_tone": (1, 10), "glasses": None}
 
@@ -101,7 +100,7 @@ def test_a_run_against_itself_shows_no_difference(runs):
     )
     assert again.numbers.images == ()
     assert again.numbers.conclusions[1].text.startswith(
-        "bright (2), gap in miss rate by skin tone: no difference larger than 50.0 points (0.0 points, 90 % interval "
+        "bright (2), gap in miss rate on skin tone: no difference larger than 50.0 points (0.0 points, 90 % interval "
     )
 
 
@@ -195,10 +194,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
     assert "above 0" in refused_here("compare", *map(str, runs), "--margin", "0")
     without = audited(tmp_path / "without", always, truth=(), outcomes=["answer"])
     assert "expected an outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
-
-
-def test_errors_are_those_that_requirements_limit():
-    assert set(WORSE_WHEN_LARGER) - set(measuring.RATED) == {"distance"}
 
 
 def test_a_report_of_several_targets_says_how_many_images_they_answer_otherwise(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -11,7 +11,7 @@ from transect.analysis.compared.images import differing_images, disagreement, pi
 from transect.analysis.compared.judging import conclude, corrected
 from transect.analysis.compared.measuring import CONFIDENCE, measured
 from transect.analysis.compared.pairing import Model, PairedOutcome, models_of, paired_outcomes
-from transect.analysis.compared.records import CompareNumbers, DifferingImage
+from transect.analysis.compared.records import CompareNumbers, DifferingImage, Row
 from transect.analysis.compared.words import answers, with_texts
 from transect.effects import selection
 from transect.effects.paired_models import SOURCES
@@ -48,7 +48,7 @@ def _numbers(
     notes: Sequence[str],
 ) -> CompareNumbers:
     found = [each for pair in pairs for each in measured(pair)]
-    rows = corrected(found)
+    rows = _with_studies(corrected(found))
     conclusions = with_texts(conclude(found, rows, known), rows)
     differing = tuple(map(disagreement, pairs))
     shown = shown_outcomes(pairs)
@@ -65,6 +65,13 @@ def _numbers(
         notes=tuple(notes),
         works=(*SOURCES, selection.SOURCES[0]),
     )
+
+
+def _with_studies(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with the study of each in words, where there are several."""
+    if len({row.study for row in rows}) < 2:
+        return tuple(rows)
+    return tuple(replace(row, scope=f"study {row.study}" if row.study else "main study") for row in rows)
 
 
 def _pictures(pairs: Sequence[PairedOutcome], images: Sequence[DifferingImage]) -> tuple[bytes, ...]:

@@ -80,9 +80,10 @@ def _concluded(
     verdict = _verdict(places, lead, found, rows, (least, most), margin)
     needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     directed = measured.smaller_is_better
+    levels = row.name if len(places) > 1 else ""
     return Conclusion(
-        row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, row.low, row.high, CONFIDENCE,
-        least, most, margin, bool(most < margin) if directed else None, needed,
+        row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, levels, row.low, row.high,
+        CONFIDENCE, least, most, margin, bool(most < margin) if directed else None, needed,
     )  # fmt: skip
 
 

@@ -13,17 +13,14 @@ from jaxtyping import Float
 
 from transect.analysis.compared.pairing import PairedOutcome
 from transect.analysis.compared.records import Kind, Row
-from transect.effects.contrasts import contrasts
+from transect.effects.contrasts import by_level, contrasts
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import UNTRUE, WORSE_WHEN_LARGER
 from transect.effects.paired_groups import gaps_between_groups
 from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
-from transect.effects.verdicts import by_level
 from transect.runs import bins
 
 CONFIDENCE: Final = 0.95
-RATED: Final = tuple(name for name in WORSE_WHEN_LARGER if name != "distance")
-"""Outcomes of which the model with less is better; distances of two models are in spaces of their own."""
 NONE_SHARED: Final = "fewer than two subjects whom both models answered"
 
 
@@ -42,7 +39,8 @@ def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
     first, second = _people_and_cells(pair)
     rate = rate_difference(first, second, pair.is_binary, seed=_seed(pair))
-    rows = [_measured(pair, "rate", "", "all images", rate, (rate,), directed=pair.outcome in RATED)]
+    directed = pair.outcome in WORSE_WHEN_LARGER
+    rows = [_measured(pair, "rate", "", "mean over subjects", rate, (rate,), directed=directed)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
     return [*rows, *found]
 
@@ -58,8 +56,8 @@ def _measured(
     low, high = quantity.interval(CONFIDENCE)
     enough = quantity.n_subjects > 1
     row = Row(
-        pair.study, pair.model, pair.reference, pair.outcome, pair.unit, kind, attribute, name,
-        quantity.first, quantity.second, quantity.estimate, low, high,
+        pair.study, pair.model, pair.reference, pair.outcome, pair.unit, kind, not pair.run.design.levels,
+        attribute, name, quantity.first, quantity.second, quantity.estimate, low, high,
         quantity.p if enough else math.nan, math.nan, quantity.n_subjects, "" if enough else NONE_SHARED,
     )  # fmt: skip
     return Measured(row, quantity, tuple(others), directed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -18,6 +18,11 @@ from transect.effects.paired_models import shared
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
+
+OWN_SPACES: Final = (
+    "distance is not compared: each model measures it in a space of its own; compare recognizers with "
+    "transect recognition"
+)
 
 
 @final
@@ -144,6 +149,9 @@ def _of_study(
     texts = [None if truth is None else truth.text for truth in truths]
     pairs, notes = [], []
     for name in dict.fromkeys((*offered[0], *offered[1])):
+        if name == "distance":
+            notes.append(OWN_SPACES)
+            continue
         if any(name not in names for names in offered):
             owner = reference.name if name in offered[0] else model.name
             notes.append(f"{name} is counted on {owner} alone")

@@ -17,10 +17,12 @@ Kind = Literal["rate", "gap", "rate at a level", "effect"]
 class Row:
     """One number of two models on the images that both answered, and its difference.
 
-    kind: rate (mean outcome of all images), gap (size of an effect), rate at a level, or effect (of going from one
-    level to another). attribute: "" for the rate. name: the levels in words. first, second: of the reference and of the
-    model. estimate: second minus first, with its 95 % interval, by subject. p_adjusted: Holm, over all rates and gaps
-    of the comparison, or over all its details. NaN with `reason` where nothing can be estimated.
+    kind: rate (mean over subjects of each one's mean outcome), gap (size of an effect), rate at a level, or effect (of
+    going from one level to another). observed: an effect or gap is an association, between groups of observed images.
+    scope: the study in words, "" where the comparison has only one. attribute: "" for the rate. name: the levels in
+    words. first, second: of the reference and of the model. estimate: second minus first, with its 95 % interval, by
+    subject. p_adjusted: Holm, over all rates and gaps of the comparison, or over all its details. NaN with `reason`
+    where nothing can be estimated.
     """
 
     study: str
@@ -29,6 +31,7 @@ class Row:
     outcome: str
     unit: str
     kind: Kind
+    observed: bool
     attribute: str
     name: str
     first: float
@@ -40,6 +43,7 @@ class Row:
     p_adjusted: float
     n_subjects: int
     reason: str = ""
+    scope: str = ""
 
 
 @final
@@ -49,10 +53,10 @@ class Conclusion:
 
     verdict: better and worse, or differs where neither direction is better (a rate of yes without a truth) or levels
     disagree; no difference (larger than the margin, at every pair of levels); cannot tell. row: index of the row that
-    it rests on. low, high: its interval, at `confidence`, which allows for the listed differences being picked. least,
-    most: outermost ends of the 90 % intervals of all pairs of levels. margin: NaN where none was stated. no_worse:
-    worse by less than the margin, at 5 %; None where neither direction is better. subjects_needed: with which the data
-    could tell. text: in a sentence.
+    it rests on. levels: those of that row in words, where it was picked of several pairs. low, high: its interval, at
+    `confidence`, which allows for the listed differences being picked. least, most: outermost ends of the 90 %
+    intervals of all pairs of levels. margin: NaN where none was stated. no_worse: worse by less than the margin, at
+    5 %; None where neither direction is better. subjects_needed: with which the data could tell. text: in a sentence.
     """
 
     study: str
@@ -62,6 +66,7 @@ class Conclusion:
     attribute: str
     verdict: Standing
     row: int
+    levels: str
     low: float
     high: float
     confidence: float

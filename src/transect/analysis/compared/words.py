@@ -8,10 +8,24 @@ from dataclasses import replace
 from typing import Final
 
 from transect.analysis.compared.records import Conclusion, Disagreement, Row
+from transect.effects.paired_models import Standing
+from transect.effects.verdicts import largest
 from transect.reports.environment import decimals, significant
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 
+MARKS: Final[dict[Standing, tuple[str, str]]] = {
+    "better": ("▲", "better"),
+    "worse": ("▼", "worse"),
+    "differs": ("≠", "differs"),
+    "cannot tell": ("?", "cannot tell"),
+    "no difference": ("=", "no difference"),
+    "not estimable": ("–", "not estimable"),
+}
+"""The mark and the word of each verdict, in the order in which a page lists them."""
+ASSOCIATIONS: Final = (
+    "Gaps between groups of observed images are associations: the groups may differ in more than the attribute."
+)
 MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
 
@@ -55,27 +69,38 @@ def level_words(confidence: float) -> str:
     return f"{100 * confidence:.3g} %"
 
 
-def about(row: Row) -> str:
-    """What a row is about: the outcome, and the attribute of a gap."""
+def compared(conclusion: Conclusion, row: Row) -> str:
+    """What a conclusion is about: the outcome or the gap, with the levels and the study where there are several."""
+    where = f" ({', '.join(filter(None, (conclusion.levels, row.scope)))})" if conclusion.levels or row.scope else ""
     words = outcome_words(row.outcome, row.unit)
-    return f"{words} by {spaced(row.attribute)}" if row.attribute else words
+    return f"{f'gap in {words} {_between(row)}' if row.attribute else words}{where}"
+
+
+def _between(row: Row) -> str:
+    return f"{'between groups of' if row.observed else 'on'} {spaced(row.attribute)}"
+
+
+def associations(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What gaps of observed images cannot show, where there are such."""
+    return (ASSOCIATIONS,) if any(row.observed and row.kind == "gap" for row in rows) else ()
 
 
 def sentence(conclusion: Conclusion, row: Row) -> str:
     """One conclusion in words, with its numbers."""
+    named = f"{row.model}, {compared(conclusion, row)}"
     match conclusion.verdict:
         case "better" | "worse" | "differs":
             return f"{row.model} {finding(conclusion, row)}."
         case "no difference":
             ends = interval(conclusion.least, conclusion.most, row.unit)
             return (
-                f"{_subject(row)}: no difference larger than {amount(conclusion.margin, row.unit)} "
+                f"{named}: no difference larger than {amount(conclusion.margin, row.unit)} "
                 f"({amount(row.estimate, row.unit, signed=True)}, 90 % interval {ends})."
             )
         case "cannot tell":
-            return f"{_subject(row)}: cannot tell ({_sized(conclusion, row)}); {needs(conclusion)}."
+            return f"{named}: cannot tell ({_sized(conclusion, row)}); {needs(conclusion)}."
         case _:
-            return f"{_subject(row)}: not estimable ({row.reason or 'no effect in one of the models'})."
+            return f"{named}: not estimable ({row.reason or 'no effect in one of the models'})."
 
 
 def needs(conclusion: Conclusion) -> str:
@@ -92,12 +117,13 @@ def finding(conclusion: Conclusion, row: Row) -> str:
 
     A gap that shrinks or grows by half or twice, to a tenth, is said to.
     """
-    sized = f"({_sized(conclusion, row)})"
+    sized, place = f"({_sized(conclusion, row)})", compared(conclusion, row)
     if row.kind == "rate":
         verb = "has a lower" if row.estimate < 0 else "has a higher"
-        words = outcome_words(row.outcome, row.unit)
-        return f"{verb} {words} than {row.reference}, {_from_to(row)} {sized}"
-    place = f"gap in {outcome_words(row.outcome, row.unit)} on {spaced(row.attribute)}"
+        return f"{verb} {place} than {row.reference}, {_from_to(row)} {sized}"
+    if conclusion.verdict == "differs":
+        most = f"narrows it between some levels and widens it between others, most from {conclusion.levels}"
+        return f"changes {row.reference}'s {place}: {most}, {_from_to(row)} {sized}"
     return f"{_verb(row)} {row.reference}'s {place}, {_from_to(row)} {sized}"
 
 
@@ -123,10 +149,6 @@ def _sized(conclusion: Conclusion, row: Row) -> str:
     return f"{difference}, {level_words(conclusion.confidence)} interval {ends}"
 
 
-def _subject(row: Row) -> str:
-    return f"{row.model}, {about(row) if row.kind == 'rate' else f'gap in {about(row)}'}"
-
-
 def answers(
     conclusions: Sequence[Conclusion], rows: Sequence[Row], differing: Sequence[Disagreement]
 ) -> tuple[str, ...]:
@@ -143,7 +165,9 @@ def _same(differing: Sequence[Disagreement]) -> str:
     """That two models agree on every image, where they do."""
     if any(each.only_model or each.only_reference for each in differing):
         return ""
-    images = max(each.images for each in differing)
+    images = max((each.images for each in differing), default=0)
+    if not images:
+        return ""
     return f"{differing[0].model} and {differing[0].reference} agree on all {counted(images, 'image')}. "
 
 
@@ -159,7 +183,7 @@ def _answer(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     told = [_told(parts[verdict], rows) for verdict in ("better", "worse", "differs") if parts[verdict]]
     if not told:
         return _nothing(conclusions, rows)
-    rest = [each for each in conclusions if each.no_worse is not None and each.verdict not in ("better", "worse")]
+    rest = [each for each in conclusions if each.no_worse is not None and each.verdict not in parts]
     tail = _elsewhere(rest, rows)
     joined = ", but ".join([told[0], told[1]]) if parts["better"] and parts["worse"] else told[0]
     if parts["differs"] and len(told) > 1:
@@ -201,11 +225,20 @@ def _nothing(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
         return f"{said}, and none is larger than {_margins(none, rows)}."
     if none:
         said += f": none larger than {_margins(none, rows)} in {len(none)} of {len(conclusions)} comparisons"
-    if not unclear:
+    if unclear:
+        return f"{said}; {'in the others ' if none else ''}these images cannot tell ({_settles(unclear)})."
+    if none:
         return f"{said}; the others are not estimable."
-    needed = [each.subjects_needed for each in unclear if each.subjects_needed is not None]
-    how_many = f" (needs about {counted(max(needed), 'subject')})" if needed else ""
-    return f"{said}; {'in the others ' if none else ''}these images cannot tell{how_many}."
+    reason = rows[conclusions[0].row].reason
+    return f"Whether {model} and {reference} differ is not estimable{f' ({reason})' if reason else ''}."
+
+
+def _settles(unclear: Sequence[Conclusion]) -> str:
+    """What would settle all that is open: stated margins first, else the most subjects that one of them needs."""
+    if without := [each for each in unclear if math.isnan(each.margin)]:
+        return needs(without[0])
+    needed = largest([each.subjects_needed for each in unclear])
+    return needs(replace(unclear[0], subjects_needed=needed))
 
 
 def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[Conclusion, ...]:

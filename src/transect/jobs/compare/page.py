@@ -10,8 +10,15 @@ import numpy as np
 from markupsafe import Markup
 
 from transect.analysis.compared.records import CompareNumbers, Conclusion, DifferingImage, Disagreement, Row
-from transect.analysis.compared.words import about, amount, interval, level_words, number
-from transect.effects.paired_models import Standing
+from transect.analysis.compared.words import (
+    MARKS,
+    amount,
+    associations,
+    compared,
+    interval,
+    level_words,
+    number,
+)
 from transect.reports import blocks, builder
 from transect.reports.album import reduced
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, TextTable
@@ -22,14 +29,6 @@ from transect.reports.environment import data_address, probability
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 
-GROUPS: Final[dict[Standing, str]] = {
-    "better": "▲ Better",
-    "worse": "▼ Worse",
-    "differs": "≠ Different",
-    "cannot tell": "? Cannot tell",
-    "no difference": "= No difference larger than the margin",
-    "not estimable": "– Not estimable",
-}
 _SHOWN: Final = 8
 """Conclusions of one kind that are not folded."""
 _CALLED: Final = {
@@ -37,13 +36,14 @@ _CALLED: Final = {
     "non_match": "does not match",
 }  # fmt: skip
 _METHOD: Final = (
-    "Only images that both models answered are compared. Intervals and tests are by subject: a subject's answers of "
-    "both models are one pair. A gap is the size of an effect; that of the model is compared with that of the baseline "
-    "through the difference and the sum of both effects, each with half of the error, so that its interval holds "
-    "whatever their signs, and is a little wide. p is of sign-flip tests, corrected over all rates and gaps of this "
-    "page (Holm), and over "
-    "all details. Intervals of the differences that are listed allow for their being picked. A smaller gap counts as "
-    "better, and of errors a lower rate; gaps on the attribute that the truth is about are not judged."
+    "Only images that both models answered are compared. A rate is the mean over subjects: each counts equally, "
+    "however many images it has. Intervals and tests are by subject: a subject's answers of both models are one pair. "
+    "A gap is the size of an effect; that of the model is compared with that of the baseline through the difference "
+    "and the sum of both effects, each with half of the error, so that its interval holds whatever their signs, and is "
+    "a little wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
+    "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. Intervals of "
+    "the differences that are listed allow for their being picked. A smaller gap counts as better, and of errors a "
+    "lower rate; gaps on the attribute that the truth is about are not judged."
 )
 
 
@@ -55,7 +55,10 @@ def write(numbers: CompareNumbers, pictures: Sequence[bytes], folder: Path) -> P
 def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
     """What the page shows. pictures: of `numbers.images`, in their order."""
     reference, *others = numbers.models
-    answer = Answer(numbers.answer, [_against(numbers), *(f"Not compared: {note}." for note in numbers.notes)])
+    answer = Answer(
+        numbers.answer,
+        [_against(numbers), *associations(numbers.rows), *(f"Not compared: {note}." for note in numbers.notes)],
+    )
     parts = (
         blocks.summary(answer, *_images(numbers, pictures)),
         Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
@@ -93,8 +96,12 @@ def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Bloc
             for image, picture in zip(numbers.images, pictures, strict=False)
             if (image.study, image.model, image.outcome) == (study, model, outcome) and picture
         ]
-        yield Paragraph(_differ(row))
+        yield Paragraph(f"Study {study}: {_differ(row)}" if _has_several_studies(numbers) else _differ(row))
         yield from _strips(chosen)
+
+
+def _has_several_studies(numbers: CompareNumbers) -> bool:
+    return len({row.study for row in numbers.rows}) > 1
 
 
 def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:
@@ -131,11 +138,11 @@ def _figure(image: DifferingImage, picture: bytes, words: str) -> Markup:
 
 
 def _verdicts(numbers: CompareNumbers) -> Iterator[Block]:
-    for verdict, heading in GROUPS.items():
+    for verdict, (mark, word) in MARKS.items():
         texts = [each.text for each in numbers.conclusions if each.verdict == verdict]
         if not texts:
             continue
-        yield Heading(heading)
+        yield Heading(f"{mark} {word.capitalize()}")
         yield blocks.Bullets(texts[:_SHOWN], "limits")
         if len(texts) > _SHOWN:
             yield Folded(counted(len(texts) - _SHOWN, "more verdict"), (blocks.Bullets(texts[_SHOWN:], "limits"),))
@@ -162,10 +169,11 @@ def _plot(numbers: CompareNumbers, name: str, unit: str, chosen: Sequence[Conclu
             for end in (row.estimate, conclusion.low, conclusion.high)
         )
         marks = [] if at is None else [Interval(at, low, high, filled=bool(row.p_adjusted <= 0.05))]
-        words = f"{_label(numbers, row)}: {amount(row.estimate, unit, signed=True)}"
+        label = _label(numbers, conclusion, row)
+        words = f"{label}: {amount(row.estimate, unit, signed=True)}"
         track = svg.track(f"{name}-{place}", words, "", [(tick.at, tick.value or 0.0) for tick in ticks], marks)
         value = f"{number(row.estimate, unit, signed=True)} ({interval(conclusion.low, conclusion.high, unit)})"
-        drawn.append(blocks.Row(_label(numbers, row), track, value, bool(row.p_adjusted <= 0.05)))
+        drawn.append(blocks.Row(label, track, value, bool(row.p_adjusted <= 0.05)))
     caption = Markup("<strong>{}</strong> {}").format(
         "Model minus baseline",
         tag("span", "left of 0 is less than the baseline; filled marks are significant", class_="fine"),
@@ -173,34 +181,40 @@ def _plot(numbers: CompareNumbers, name: str, unit: str, chosen: Sequence[Conclu
     return DotPlot(caption, ticks, drawn, "points" if points else unit)
 
 
-def _label(numbers: CompareNumbers, row: Row) -> str:
-    words = f"gap in {about(row)}" if row.attribute else about(row)
+def _label(numbers: CompareNumbers, conclusion: Conclusion, row: Row) -> str:
+    words = compared(conclusion, row)
     return f"{row.model}: {words}" if len(numbers.models) > 2 else words
 
 
 def _counts(numbers: CompareNumbers) -> TextTable:
     rows = [
-        [row.model, outcome_words(row.outcome), f"{row.images:,}", f"{row.only_reference:,}", f"{row.only_model:,}"]
+        [row.model, outcome_words(row.outcome), row.study, f"{row.images:,}", f"{row.only_reference:,}",
+         f"{row.only_model:,}"]
         for row in numbers.disagreements
-    ]
+    ]  # fmt: skip
     reference = numbers.models[0]
-    headings = ["model", "outcome", "images of both", f"larger for {reference}", "larger for the model"]
-    return TextTable("Images on which the models differ", headings, rows, numbers=(2, 3, 4))
+    headings = ["model", "outcome", "study", "images of both", f"larger for {reference}", "larger for the model"]
+    return TextTable("Images on which the models differ", headings, rows, numbers=(3, 4, 5))
 
 
 def _table(numbers: CompareNumbers) -> TextTable:
     headings = [
-        "compared", "of", "model", "outcome", "baseline", "model's", "difference",
+        "compared", "of", "model", "outcome", "study", "baseline", "model's", "difference",
         f"{level_words(numbers.confidence)} interval", "p, corrected", "subjects",
     ]  # fmt: skip
     rows = [
         [
-            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, row.kind, row.model, row.outcome,
-            number(row.first, row.unit), number(row.second, row.unit), amount(row.estimate, row.unit, signed=True),
+            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, _kind(row), row.model, row.outcome,
+            row.study, number(row.first, row.unit), number(row.second, row.unit),
+            amount(row.estimate, row.unit, signed=True),
             interval(row.low, row.high, row.unit), probability(row.p_adjusted), f"{row.n_subjects:,}",
         ]
         for row in numbers.rows
     ]  # fmt: skip
     return TextTable(
-        "All numbers", headings, rows, "Rates in percent, differences in points", numbers=(4, 5, 6, 7, 8, 9)
+        "All numbers", headings, rows, "Rates in percent, differences in points", numbers=(5, 6, 7, 8, 9, 10)
     )
+
+
+def _kind(row: Row) -> str:
+    return "association" if row.observed and row.kind == "effect" else row.kind

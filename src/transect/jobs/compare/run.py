@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import ClassVar, final
 
 import pyarrow as pa
 
 from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.records import CompareNumbers
-from transect.analysis.compared.words import about, amount, interval, needs, number
+from transect.analysis.compared.words import MARKS, amount, associations, compared, interval, needs, number
 from transect.reports.environment import probability
 from transect.runs import margins
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
-
-MARKS: Final = {
-    "better": "▲ better",
-    "worse": "▼ worse",
-    "differs": "≠ differs",
-    "no difference": "= no difference",
-    "cannot tell": "? cannot tell",
-    "not estimable": "– not estimable",
-}
 
 
 @final
@@ -62,7 +53,7 @@ class CompareResult(JobResult[CompareNumbers]):
         for conclusion in self.numbers.conclusions:
             row = self.numbers.rows[conclusion.row]
             shown.append([
-                MARKS[conclusion.verdict], row.model, f"gap in {about(row)}" if row.attribute else about(row),
+                " ".join(MARKS[conclusion.verdict]), row.model, compared(conclusion, row),
                 number(row.first, row.unit), number(row.second, row.unit), amount(row.estimate, row.unit, signed=True),
                 interval(conclusion.low, conclusion.high, row.unit), probability(row.p_adjusted),
                 needs(conclusion).removeprefix("needs ") if conclusion.verdict == "cannot tell" else "",
@@ -70,8 +61,8 @@ class CompareResult(JobResult[CompareNumbers]):
         return headings, shown
 
     def warning_lines(self) -> Sequence[str]:
-        """What was not compared, and why."""
-        return self.numbers.notes
+        """What was not compared and why, and what gaps of observed images cannot show."""
+        return (*self.numbers.notes, *associations(self.numbers.rows))
 
     def report(self, path: str | Path) -> Path:
         """Write compare.html and compare.json into the folder `path`; return the page's path."""

@@ -1,0 +1,146 @@
+"""The sentences of a comparison: several studies, observed images, several levels, and what cannot be told."""
+
+import math
+from dataclasses import replace
+
+import auditing
+import numpy as np
+import pytest
+from commands import refused_here
+from report_reader import parse, text_of
+
+import transect
+from transect.analysis.compared import words
+from transect.analysis.compared.records import Conclusion, Disagreement, Row
+
+RATE = Row(
+    "audit", "new", "old", "miss", "proportion", "rate", False, "", "mean over subjects", 0.1, 0.1, 0.0, -0.03, 0.03, 0.9,
+    1.0, 50,
+)  # fmt: skip
+GAP = replace(
+    RATE,
+    kind="gap",
+    attribute="hat",
+    name="none to cap",
+    first=0.05,
+    second=0.02,
+    estimate=-0.03,
+    low=-0.04,
+    high=-0.02,
+)
+
+
+def concluded(verdict, row=0, levels="", margin=0.02, no_worse=None, needed=None):
+    return Conclusion(
+        "audit",
+        "new",
+        "old",
+        "miss",
+        "",
+        verdict,
+        row,
+        levels,
+        -0.04,
+        -0.02,
+        0.95,
+        -0.05,
+        0.01,
+        margin,
+        no_worse,
+        needed,
+    )
+
+
+def answer(conclusions, rows, differing=()):
+    (told,) = words.answers(conclusions, rows, differing)
+    return told
+
+
+def test_a_gap_names_its_levels_where_there_are_several_pairs():
+    assert words.compared(concluded("better"), GAP) == "gap in miss rate on hat"
+    named = words.compared(concluded("better", levels="none to cap"), GAP)
+    assert named == "gap in miss rate on hat (none to cap)"
+    in_study = replace(GAP, observed=True, scope="study observation")
+    named = words.compared(concluded("better", levels="none to cap"), in_study)
+    assert named == "gap in miss rate between groups of hat (none to cap, study observation)"
+
+
+def test_a_gap_that_is_smaller_here_and_larger_there_is_told_as_both():
+    told = words.finding(concluded("differs", levels="none to cap"), GAP)
+    assert told == (
+        "changes old's gap in miss rate on hat (none to cap): narrows it between some levels and widens it between "
+        "others, most from none to cap, from 5.0 to 2.0 points (−3.0 points, 95 % interval −4.0 to −2.0)"
+    )
+
+
+def test_what_is_told_to_differ_is_not_called_no_worse_elsewhere():
+    told = answer([concluded("differs", levels="none to cap", no_worse=True)], [GAP])
+    assert "elsewhere" not in told
+    told = answer(
+        [concluded("differs", levels="none to cap", no_worse=True), concluded("cannot tell", no_worse=True)], [GAP]
+    )
+    assert told.endswith("and is no worse elsewhere (by 2.0 points at most).")
+
+
+@pytest.mark.parametrize(
+    ("needs", "told"),
+    [
+        ((300, 900), "needs about 900 subjects"),
+        ((300, None), "how many subjects could tell is not known"),
+    ],
+)
+def test_the_subjects_that_all_open_comparisons_need(needs, told):
+    said = answer([concluded("cannot tell", needed=needed) for needed in needs], [RATE])
+    assert said == f"No difference between new and old was found; these images cannot tell ({told})."
+
+
+def test_a_margin_that_was_not_stated_is_asked_for():
+    said = answer([concluded("cannot tell", margin=math.nan), concluded("cannot tell", needed=90)], [RATE])
+    assert said.endswith("cannot tell (state the smallest difference that matters (--margin miss=…)).")
+
+
+def test_nothing_estimable_is_not_called_no_difference():
+    rows = [replace(RATE, estimate=math.nan, reason="fewer than two subjects")]
+    said = answer([concluded("not estimable")], rows, [Disagreement("audit", "new", "old", "miss", 0, 0, 0)])
+    assert said == "Whether new and old differ is not estimable (fewer than two subjects)."
+    said = answer([concluded("no difference"), concluded("not estimable")], [RATE])
+    assert said.endswith("; the others are not estimable.")
+
+
+def bright(pixels):
+    middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
+    return np.where(middle > 0.35, 0.9, 0.1)
+
+
+def always(pixels):
+    return np.full(len(pixels), 0.9)
+
+
+def embedded(pixels):
+    return pixels.reshape(len(pixels), -1)[:, :8] / 255.0
+
+
+def embedded_too(pixels):
+    return pixels.reshape(len(pixels), -1)[:, 8:16] / 255.0
+
+
+def test_each_study_of_a_folder_is_named_and_observed_gaps_are_called_associations(tmp_path):
+    settings = {"vary": {"skin_tone": (1, 10)}, "observe": 40, "subjects": 20, "truth": "face", "outcomes": ["miss"]}
+    auditing.audit([bright, always], image_size=32, control=False, out=tmp_path / "run", **settings)
+    result = transect.compare(tmp_path / "run")
+    compared = [row[2] for row in result.rows()[1]]
+    assert "miss rate (study experiment)" in compared
+    assert "miss rate (study observation)" in compared
+    assert "gap in miss rate on skin tone (study experiment)" in compared
+    assert any(text.startswith("gap in miss rate between groups of skin tone (") for text in compared)
+    assert words.ASSOCIATIONS in result.warning_lines()
+    tables = [text_of(node) for node in parse(result.report(tmp_path).read_text()).iter("table")]
+    assert all("observation" in table and "experiment" in table for table in tables)
+
+
+def test_distances_in_spaces_of_their_own_are_not_compared(tmp_path):
+    settings = {"vary": ["glasses"], "subjects": 6, "image_size": 32, "control": False}
+    auditing.audit([embedded, embedded_too], task="embedding", out=tmp_path / "run", **settings)
+    told = refused_here("compare", str(tmp_path / "run"))
+    assert "distance is not compared: each model measures it in a space of its own" in told
+    assert "transect recognition" in told
