@@ -1,6 +1,7 @@
 """What the page's server answers: to whom, about which rows, with which pictures, and what it refuses."""
 
 import csv
+import errno
 import functools
 import io
 import json
@@ -272,6 +273,17 @@ def test_studies_and_runs_of_studies_are_found_by_name(tmp_path):
         read_folder(tmp_path / "a" / "nothing")
 
 
+def test_the_small_runs_beside_a_run_are_shown_by_their_own_folder_alone(tmp_path):
+    run = tmp_path / "run"
+    for place in (run, run / "negative-control", run / "interpolation"):
+        make_viewed(place, {"one": ONE})
+    assert [each.name for each in read_folder(run).runs] == ["run"]
+    assert [each.name for each in read_folder(tmp_path).runs] == ["run"]
+    assert [each.name for each in read_folder(run / "negative-control").runs] == ["negative-control"]
+    with transect.view(run) as page:
+        assert page.headline() == f"12 images of 1 run in {run}"
+
+
 def test_a_changed_part_or_a_picture_that_is_none_is_not_sent(tmp_path):
     make_viewed(tmp_path / "run", {"one": ONE})
     http = browser(tmp_path / "run")
@@ -323,12 +335,22 @@ def test_python_serves_until_closed(tmp_path):
         assert page.headline() == f"12 images of 1 run in {tmp_path / 'run'}"
         assert page.url.startswith(f"http://127.0.0.1:{page.port}/?token=")
         assert "open the page" in page._repr_html_()
-        with pytest.raises(BadInput, match=f"--port {page.port}: expected a port that is free, found it in use; choose another, or 0"):  # fmt: skip
+        with pytest.raises(BadInput, match=f"--port {page.port}: expected a free port, found another program on it"):
             transect.view(tmp_path / "run", port=page.port)
     with socket.socket() as free:
         assert free.connect_ex(("127.0.0.1", page.port)) != 0
-    with pytest.raises(BadInput, match="port: expected 0 to 65535, got 70000"):
-        transect.view(tmp_path / "run", port=70000)
+    for port in (-1, 70000):
+        with pytest.raises(BadInput, match=f"--port {port}: expected a port from 0 to 65535; choose another"):
+            transect.view(tmp_path / "run", port=port)
+
+
+def test_a_port_that_may_not_be_used_is_not_said_to_be_in_use(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(BadInput, match="--port 80: expected a port that you may use, got one below 1024"):
+        transect.view(tmp_path, port=80)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

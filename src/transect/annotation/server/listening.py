@@ -44,7 +44,7 @@ def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> Non
     with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
         server.run()
     if not server.started:
-        raise _taken(host, port)
+        raise taken(host, port)
 
 
 def config(app: Guard, host: str, port: int) -> uvicorn.Config:
@@ -67,28 +67,28 @@ def config(app: Guard, host: str, port: int) -> uvicorn.Config:
 
 def check_address(host: str, port: int) -> None:
     """Raises BadInput where an address cannot be listened on now, before any work starts."""
+    if not 0 <= port <= 65535:  # getaddrinfo takes some of these for other ports
+        raise BadInput(f"--port {port}: expected a port from 0 to 65535; choose another")
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             with socket.socket(family, kind, protocol) as listening:
                 if os.name == "posix":  # as uvicorn does; elsewhere it would take a port that is in use
                     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind((address[0], port, *address[2:]))  # getaddrinfo takes ports beyond 65,535 for others
-    except (OSError, OverflowError) as error:
-        raise _taken(host, port, error) from None
+                listening.bind(address)
+    except OSError as error:
+        raise taken(host, port, error) from None
 
 
-def _taken(host: str, port: int, error: Exception | None = None) -> BadInput:
+def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
     """Why an address cannot be listened on, and what to do; without an error another program took it since."""
     if isinstance(error, socket.gaierror):
         return BadInput(f"--host {host}: expected a name or address of this machine, found none of that name; fix it")
-    if isinstance(error, OverflowError):
-        return BadInput(f"--port {port}: expected a port from 0 to 65535; choose another")
-    number = error.errno if isinstance(error, OSError) else errno.EADDRINUSE
+    number = errno.EADDRINUSE if error is None else error.errno
     if number == errno.EADDRNOTAVAIL:
         return BadInput(f"--host {host}: expected an address of this machine, got that of another; fix it")
     if number == errno.EACCES:
         return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
     return BadInput(
-        f"--port {port}: expected a free port, found another program on it (an earlier serve?): stop that, or choose "
+        f"--port {port}: expected a free port, found another program on it (an earlier one of yours?): stop that, or choose "
         "another --port; --port 0 takes any free one"
     )

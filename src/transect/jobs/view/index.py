@@ -138,10 +138,6 @@ class Index:
         truths = {each: entry.truth for run in self.runs for each, entry in run.targets.items()}
         return tuple(each for each, truth in truths.items() if truth == truths[name])
 
-    def label(self, name: str, value: float) -> str:
-        """How people read a value of an attribute."""
-        return self._attribute(name).label(value) if np.isfinite(value) else "not known"
-
     def _attribute(self, name: str) -> Attribute:
         return next(run.attributes[name] for run in self.runs if name in run.attributes)
 

@@ -9,7 +9,7 @@ from typing import Final, final
 
 from transect.errors import BadInput, TransectError
 from transect.runs.folder import FinishedRun
-from transect.runs.places import STUDIES
+from transect.runs.places import STUDIES, beside
 from transect.texts import one_line
 
 _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")
@@ -28,14 +28,16 @@ class Place:
 def runs_at(folder: Path) -> Place:
     """The runs in a folder: the folder itself, its studies, or the runs and studies of the folders in it.
 
-    A run that has no images yet, or is of another job, is left out with its reason. Raises BadInput where none is left.
+    The negative control and the interpolation beside a run are shown where their own folder is named. A run that has no
+    images yet, or is of another job, is left out with its reason. Raises BadInput where none is left.
     """
     found: dict[str, FinishedRun] = {}
     left_out: dict[str, str] = {}
-    for record in sorted({path for place in _PLACES for path in folder.glob(f"{place}run.json")}):
-        name = _name(folder, record.parent)
+    held = {record.parent for place in _PLACES for record in folder.glob(f"{place}run.json")}
+    for path in sorted(held.difference(beside(folder))):
+        name = _name(folder, path)
         try:
-            found[name] = _with_images(record.parent)
+            found[name] = _with_images(path)
         except TransectError as error:
             left_out[name] = str(error)
     if not found:

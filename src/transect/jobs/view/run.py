@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import MissingExtra
 from transect.runs.progress import announcing_stages
 from transect.runs.wording import counted
 
@@ -29,7 +29,7 @@ class RunView:
     """
 
     def __init__(self, index: Index, port: int) -> None:
-        from transect.annotation.server.listening import Server, config
+        from transect.annotation.server.listening import Server, config, taken
         from transect.jobs.view.server import create_app
 
         self._token, self._listening = secrets.token_urlsafe(24), threading.Event()
@@ -40,7 +40,7 @@ class RunView:
         self._thread = threading.Thread(target=self._serve, name="transect-view", daemon=True)
         self._thread.start()
         if not self._listening.wait(_SECONDS) or not self._server.started:
-            raise port_in_use(port)
+            raise taken(HOST, port)
 
     @property
     def url(self) -> str:
@@ -113,17 +113,7 @@ def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
     from transect.annotation.server.listening import check_address
     from transect.jobs.view.index import read_folder
 
-    if not 0 <= port <= 65535:
-        raise BadInput(f"port: expected 0 to 65535, got {port}; 0 takes one that is free")
-    try:
-        check_address(HOST, port)
-    except BadInput:
-        raise port_in_use(port) from None
+    check_address(HOST, port)
     with announcing_stages(quiet=quiet):
         index = read_folder(Path(folder))
     return RunView(index, port)
-
-
-def port_in_use(port: int) -> BadInput:
-    """The refusal in words."""
-    return BadInput(f"--port {port}: expected a port that is free, found it in use; choose another, or 0 for any")
