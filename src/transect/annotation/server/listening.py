@@ -89,6 +89,6 @@ def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
     if number == errno.EACCES:
         return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
     return BadInput(
-        f"--port {port}: expected a free port, found another program on it (an earlier one of yours?): stop that, or choose "
+        f"--port {port}: expected a free port, found another program on it (started earlier?): stop that, or choose "
         "another --port; --port 0 takes any free one"
     )
