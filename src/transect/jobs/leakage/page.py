@@ -117,9 +117,8 @@ def _answers(doc: WrittenDocument) -> Iterator[Markup]:
             doc.interval("/amplification", signed=True),
             from_chance.format(*named),
         )
-        yield escape(
-            adds(*(doc.value(f"/amplification/{end}") for end in ("low", "high")), doc.value("/published_protocol"))
-        )
+        low, high = (doc.value(f"/amplification/{end}") for end in ("low", "high"))
+        yield escape(adds(low, high, doc.value("/published_protocol")))
 
 
 def _precision(doc: WrittenDocument) -> Markup:
