@@ -46,12 +46,11 @@ def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float], confid
     """The largest gap of each rate at each threshold, by threshold; none where fewer than two groups have the rate.
 
     >>> from transect.effects.recognition import verification
-    >>> x = np.arange(40.0) + np.tile([0.0, 0.4], 20)  # the two images of a person are 1.4 or 0.6 apart
-    >>> x[21::2] -= 0.8
-    >>> who, tone = np.repeat(np.arange(20), 2), np.repeat(["a", "b"], 20)
-    >>> gap = rate_gaps(verification(x, who, tone, [1.0]), [1.0])[0]
-    >>> gap.group, gap.other, gap.estimate, round(gap.low, 2), round(gap.high, 2)
-    ('a', 'b', 1.0, 0.61, 1.0)
+    >>> who, tone = np.repeat(np.arange(40), 2), np.repeat(["a", "b"], 40)
+    >>> x = 5.0 * who + np.tile([0.0, 1.0], 40) * np.where(tone == "a", 3, 1)  # a's two images are 3 apart, b's 1
+    >>> gap = rate_gaps(verification(x[:, None], who, tone, [2.0]), [2.0])[0]
+    >>> gap.group, gap.other, gap.estimate, round(gap.low, 3), gap.high  # Wilson's 20 of 20: from .839, of 0: to .161
+    ('a', 'b', 1.0, 0.772, 1.0)
     """
     found = [_gap(groups, rate, place, at, confidence) for place, at in enumerate(thresholds) for rate in RATES]
     return [gap for gap in found if gap is not None]
@@ -69,9 +68,9 @@ def _gap(
         _rate(group, rate, place, 1 - (1 - confidence) / pairs) for group in (most, least)
     )
     ends = p - q - math.hypot(p - low, other_high - q), p - q + math.hypot(high - p, q - other_low)
-    without = [group.group for group, end in ((most, low), (least, other_low)) if math.isnan(end)]
+    without = [str(group.group) for group, end in ((most, low), (least, other_low)) if math.isnan(end)]
     reason = f"no interval: {' and '.join(dict.fromkeys(without))} has none" if without else ""
-    return RateGap(rate, threshold, most.group, least.group, p - q, *ends, pairs, reason)
+    return RateGap(rate, threshold, str(most.group), str(least.group), p - q, *ends, pairs, reason)
 
 
 def _rate(group: GroupErrors, rate: RateName, place: int, confidence: float) -> tuple[float, float, float]:

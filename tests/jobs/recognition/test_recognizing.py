@@ -18,6 +18,7 @@ from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_p
 from scipy.spatial.distance import cdist
 
 from transect.effects.pooled_threshold import pooled_thresholds
+from transect.effects.rate_gaps import RateGap
 from transect.effects.recognition import verification
 from transect.errors import BadInput, RunFolderError
 from transect.jobs.recognition.first_screen import Rate, compared
@@ -312,22 +313,31 @@ def test_no_image_can_be_compared():
         pooled_thresholds(np.full((3, 2), np.nan), ["a", "b", "c"], ["g"] * 3, [0.5])
 
 
+def gap(group, other, estimate, low, high, pairs=1, reason=""):
+    return RateGap("fnmr", 1.0, group, other, estimate, low, high, pairs, reason)
+
+
 def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
-    """80 % [70, 90] and 10 % [5, 15] are apart; 80 % [70, 90] and 72 % [60, 85] are not."""
+    """By the interval of the difference: intervals of the two rates may overlap, or not, either way."""
     high, low, near = Rate("a", 80, 70, 90), Rate("b", 10, 5, 15), Rate("c", 72, 60, 85)
-    apart = compared([low, high], "fnmr").striptags()
+    apart = compared([low, high], "fnmr", gap("a", "b", 0.7, 0.588, 0.811)).striptags()
     assert apart == (
         "Not matched (FNMR). Most often in a: 80 % (70 to 90) of comparisons of one person’s images do not match, against "
-        "10 % (5 to 15) in b. The intervals do not overlap: these two groups differ."
+        "10 % (5 to 15) in b. These two groups differ (70 points, 95 % interval 58.8 to 81.1)."
     )
-    assert "a difference is not shown" in compared([near, high], "fmr")
-    tied = compared([Rate("a", 5, 0, 20), Rate("b", 5, 1, 19)], "fnmr").striptags()
-    assert tied.endswith(
-        "5 % of comparisons of one person’s images do not match in each of 2 groups: no difference is shown."
+    open_ = compared([near, high], "fmr", gap("a", "c", 0.08, -0.08, 0.24))
+    assert "A difference is not shown (8 points, 95 % interval −8 to 24)" in open_
+    tied = [Rate("a", 5, 0, 20), Rate("b", 5, 1, 19)]
+    assert (
+        compared(tied, "fnmr", gap("a", "b", 0.0, -0.2, 0.2))
+        .striptags()
+        .endswith("5 % of comparisons of one person’s images do not match in each of 2 groups: no difference is shown.")
     )
-    assert "it is open whether they differ" in compared([low, Rate("a", 80, np.nan, np.nan)], "fnmr")
-    assert "the only group that can be measured" in compared([high], "fnmr")
-    assert compared([], "fmr", matched=True).striptags() == (
+    without = [low, Rate("a", 80, np.nan, np.nan)]
+    unknown = gap("a", "b", 0.7, np.nan, np.nan, reason="no interval: a has none")
+    assert "it is open whether they differ" in compared(without, "fnmr", unknown)
+    assert "the only group that can be measured" in compared([high], "fnmr", None)
+    assert compared([], "fmr", None, matched=True).striptags() == (
         "Falsely matched (FMR) among matched images. No group has the comparisons that this needs."
     )
 

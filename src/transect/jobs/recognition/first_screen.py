@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, final
+from typing import Final, final
 
 from markupsafe import Markup, escape
 
+from transect.effects.rate_gaps import RATES, RateGap, RateName
 from transect.jobs.recognition.numbers import GroupNumbers, RecognitionNumbers
 from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph, TextTable
 from transect.reports.environment import significant
 from transect.reports.wording import ATTRIBUTE_NOTE
 
-RateName = Literal["fnmr", "fmr"]
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
 MOST_ROWS: Final = 8
 """Groups of the table on the first screen."""
@@ -26,8 +26,6 @@ _LIMITS: Final = (
     "Groups may also differ in what was not matched, as the quality of their images: this compares groups, it does not "
     "show what causes the difference. One threshold holds for all groups."
 )
-_OVERLAP: Final = 5
-"""Groups up to which 95 % intervals that do not overlap keep the error over all pairs at 5 % (Tukey, equal errors)."""
 
 
 @final
@@ -88,9 +86,11 @@ def _facts(numbers: RecognitionNumbers) -> Facts:
 
 
 def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
-    for rate in _WORDS:
+    at = numbers.thresholds[0].threshold
+    for rate in RATES:
         for name, sample in numbers.samples.items():
-            yield compared(rates(sample.groups, rate), rate, matched=name == "matched")
+            gap = next((gap for gap in sample.largest_gaps if (gap.rate, gap.threshold) == (rate, at)), None)
+            yield compared(rates(sample.groups, rate), rate, gap, matched=name == "matched")
 
 
 def rates(groups: Sequence[GroupNumbers], rate: RateName) -> list[Rate]:
@@ -101,29 +101,37 @@ def rates(groups: Sequence[GroupNumbers], rate: RateName) -> list[Rate]:
     return [Rate(name, *(100 * end for end in numbers)) for name, *numbers in found if math.isfinite(numbers[0])]
 
 
-def compared(known: Sequence[Rate], rate: RateName, *, matched: bool = False) -> Markup:
-    """The group with the highest rate against that with the lowest, and whether the data tell them apart."""
+def compared(known: Sequence[Rate], rate: RateName, gap: RateGap | None, *, matched: bool = False) -> Markup:
+    """The group with the highest rate against that with the lowest, and whether the data tell them apart.
+
+    gap: of these two groups; None where fewer than two have the rate.
+    """
     title, words = _WORDS[rate]
     head = Markup("<b>{}{}.</b> ").format(title, " among matched images" if matched else "")
     if not known:
         return head + "No group has the comparisons that this needs."
-    most, least = max(known, key=lambda one: one.value), min(known, key=lambda one: one.value)
-    if len(known) == 1:
-        return head + Markup("{} {} in {}, the only group that can be measured.").format(most.words, words, most.group)
+    if gap is None:
+        only = known[0]
+        return head + Markup("{} {} in {}, the only group that can be measured.").format(only.words, words, only.group)
+    by_name = {one.group: one for one in known}
+    most, least = by_name[gap.group], by_name[gap.other]
     if most.value == least.value:
         return head + Markup("<b>{} %</b> {} in each of {} groups: no difference is shown.").format(
             significant(most.value), words, len(known)
         )
     shown = Markup("Most often in <b>{}</b>: {} {}, against {} in {}. {}")
-    return head + shown.format(most.group, most.words, words, least.words, least.group, _sure(most, least))
+    return head + shown.format(most.group, most.words, words, least.words, least.group, _sure(gap))
 
 
-def _sure(most: Rate, least: Rate) -> str:
-    if not (math.isfinite(most.low) and math.isfinite(least.high)):
+def _sure(gap: RateGap) -> str:
+    """Whether the two differ, by an interval that holds for all pairs of groups at once."""
+    if gap.reason:
         return "One of them has no interval, so it is open whether they differ."
-    if most.low > least.high:
-        return "The intervals do not overlap: these two groups differ."
-    return "The intervals overlap: a difference is not shown; more people per group would tell."
+    estimate, low, high = (significant(100 * end) for end in (gap.estimate, gap.low, gap.high))
+    sized = f"{estimate} points, 95 % interval {low} to {high}"
+    if gap.low > 0:
+        return f"These two groups differ ({sized})."
+    return f"A difference is not shown ({sized}); more people per group would tell."
 
 
 def _remarks(numbers: RecognitionNumbers) -> Iterator[str]:
@@ -132,10 +140,11 @@ def _remarks(numbers: RecognitionNumbers) -> Iterator[str]:
     if limit.false_match_rate is not None:
         at += f", set so that at most {significant(100 * limit.false_match_rate)} % of different people match"
     yield f"{at}. Intervals are 95 %, each of its group alone." + (f" {others} more below." if others else "")
-    if len(numbers.samples["all"].groups) > _OVERLAP:
+    pairs = max((gap.pairs for sample in numbers.samples.values() for gap in sample.largest_gaps), default=1)
+    if pairs > 1:
         yield (
-            f"The highest and the lowest were picked from {len(numbers.samples['all'].groups)} groups, so their gap "
-            "looks larger than it is: check it on other images."
+            f"The highest and the lowest were picked from {len(numbers.samples['all'].groups)} groups: the interval of "
+            "their difference is wider, so that it holds for every pair of groups at once (Bonferroni)."
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from transect.effects.gap_changes import GapChange
 from transect.effects.multiplicity import holm
+from transect.effects.rate_gaps import RateGap
 from transect.effects.recognition import Differential, GroupErrors
 from transect.records import Effect
 
@@ -168,9 +169,10 @@ class DifferentialNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class SampleNumbers:
-    """All images, or the matched ones among them."""
+    """All images, or the matched ones among them. largest_gaps: of each rate at each threshold."""
 
     groups: tuple[GroupNumbers, ...]
+    largest_gaps: tuple[RateGap, ...]
     differences: tuple[Difference, ...]
     differentials: tuple[DifferentialNumbers, ...]
 

@@ -21,6 +21,7 @@ from transect.effects.comparisons import Metric
 from transect.effects.dyadic import FEWEST_IDENTITIES
 from transect.effects.gap_changes import gap_changes
 from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
+from transect.effects.rate_gaps import rate_gaps
 from transect.effects.recognition import SOURCES, GroupErrors, comparable, differentials, verification
 from transect.errors import BadInput
 from transect.experiment.embedding import embedding_target
@@ -366,10 +367,11 @@ def _left_out(
 
 
 def _sample(errors: list[GroupErrors], thresholds: Sequence[float], group: str) -> SampleNumbers:
-    """The errors of one sample: by group, differences of mean distances, differentials."""
+    """The errors of one sample: by group, largest gaps, differences of mean distances, differentials."""
     unequal = differentials(errors, thresholds) if len(errors) > 1 else []
     return SampleNumbers(
         groups=tuple(GroupNumbers.of(part, thresholds) for part in errors),
+        largest_gaps=tuple(rate_gaps(errors, thresholds)),
         differences=differences_of(errors, group),
         differentials=tuple(map(DifferentialNumbers.of, unequal)),
     )
