@@ -14,6 +14,8 @@ from PIL import Image
 import transect
 from transect.datasets import open_dataset
 from transect.errors import BadInput
+from transect.jobs.sample_data import run
+from transect.jobs.sample_data.run import FEWEST
 
 PEOPLE = 60
 
@@ -92,8 +94,13 @@ def test_three_pictures_of_each_person_have_one_skin_and_half_of_the_people_a_da
     assert all((row["skin_tone"] > 5.5) == (row["skin"] == "dark") for row in rows)
 
 
-def test_the_commands_of_the_readme_run(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(shutil.copytree(made[1], tmp_path / "copy"))
+@pytest.mark.parametrize("people", [FEWEST, PEOPLE])
+def test_the_commands_of_the_readme_run(people, made, tmp_path, monkeypatch):
+    if people == PEOPLE:
+        shutil.copytree(made[1], tmp_path / "copy")
+    else:
+        transect.sample_data(tmp_path / "copy", people=people, quiet=True)
+    monkeypatch.chdir(tmp_path / "copy")
     (block,) = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text(), re.S)
     for line in block.splitlines():
         more = ["--rounds", "1", "--permutations", "2", "--no-curve"] if "leakage" in line else []
@@ -111,6 +118,20 @@ def test_what_is_there_is_never_replaced(tmp_path):
         transect.sample_data(tmp_path / "mine.txt", people=40, quiet=True)
     with pytest.raises(BadInput, match="--people: expected 40 or more, got 39; give more"):
         transect.sample_data(tmp_path / "new", people=39)
+
+
+def test_after_an_interruption_the_same_command_starts_again(made, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "sample"
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "_write_recognition", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            transect.sample_data(folder, people=PEOPLE, quiet=True)
+    assert not any(folder.glob("[!.]*"))
+    transect.sample_data(folder, people=PEOPLE, quiet=True)
+    assert files_of(folder) == files_of(made[1])
 
 
 def test_the_command_lists_the_files_and_the_page_shows_faces(tmp_path, made):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, final
@@ -19,7 +21,7 @@ from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
 from transect.runs.csv_files import csv_of
-from transect.runs.folder import write_atomically, write_table
+from transect.runs.folder import disk_errors, write_atomically, write_table
 from transect.runs.png import png
 from transect.runs.progress import Progress
 from transect.runs.wording import counted
@@ -27,6 +29,8 @@ from transect.runs.wording import counted
 FEWEST: Final = 40
 """People below whom a tenth are too few to be recognized."""
 _SHOWN: Final = 32
+_UNFINISHED: Final = ".sample-data.partial"
+"""The folder in the user's, in which the files are made: one that was left there is of an earlier call that did not end."""
 
 
 @final
@@ -88,17 +92,33 @@ def sample_data(out: str | Path, *, people: int = 600, seed: int = 0, quiet: boo
     folder = Path(out)
     if people < FEWEST:
         raise BadInput(f"--people: expected {FEWEST} or more, got {people}; give more")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(path.name != _UNFINISHED for path in folder.iterdir())):
         raise BadInput(f"{folder}: expected a new or empty folder, found something in it; choose another")
     with Progress("sample data", 2 * people + SHOTS * (people // 10), quiet=quiet) as progress:
         shown = people_of(people, seed, progress)
         taught = people_of(people, seed + 1, progress)
         several = shots_of(people // 10, seed, progress)
-    table = _write_people(folder, shown, taught)
-    _write_recognition(folder, several)
-    write_atomically(folder / "README.md", readme.text(people, people // 10, seed))
+    with _whole(folder) as unfinished:
+        table = _write_people(unfinished, shown, taught)
+        _write_recognition(unfinished, several)
+        write_atomically(unfinished / "README.md", readme.text(people, people // 10, seed))
     numbers = SampleNumbers(str(folder), people, people // 10, seed, _files(people))
     return SampleDataResult(numbers, table, _sheet(shown))
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder to write into, whose files are moved to `folder` at the end, so that one that holds any holds all."""
+    unfinished = folder / _UNFINISHED
+    with disk_errors(unfinished):
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        unfinished.mkdir(parents=True)
+    yield unfinished
+    with disk_errors(folder):
+        for path in sorted(unfinished.iterdir()):
+            path.rename(folder / path.name)
+        unfinished.rmdir()
 
 
 def _write_people(folder: Path, shown: Faces, taught: Faces) -> pa.Table:
