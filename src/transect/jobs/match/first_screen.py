@@ -19,7 +19,7 @@ from transect.reports.wording import ATTRIBUTE_NOTE
 MOST_OUTCOMES: Final = 4
 """Outcomes that the answer names; the part on matched effects has all."""
 ALPHA: Final = 0.05
-_DOUBT: Final = " What still differs may explain a difference of the outcome; the adjusted one allows for it."
+_DOUBT: Final = " What still differs may explain a difference of the outcome"
 _NONE: Final = "none was given. Name a column with --outcome, such as errors, to compare it within pairs."
 _SHARES: Final = {
     "accuracy_in_sample": "accuracy of the propensity model in-sample",
@@ -34,7 +34,7 @@ def first_screen(page: Content) -> Iterator[Block]:
     balanced = numbers.verdict.startswith("balanced")
     verdict = Markup("<b>{}.</b>").format(numbers.verdict[0].upper() + numbers.verdict[1:])
     yield Answer(tuple(_answers(page)), tuple(_remarks(numbers)))
-    yield Paragraph(verdict + ("" if balanced or not numbers.outcomes else _DOUBT), "note" if balanced else "notice")
+    yield Paragraph(verdict + ("" if balanced else _doubt(numbers)), "note" if balanced else "notice")
     yield Paragraph(
         "Matching makes groups similar in what was measured. What was not measured may still differ, so differences "
         f"between matched groups are associations. {ATTRIBUTE_NOTE}",
@@ -44,6 +44,18 @@ def first_screen(page: Content) -> Iterator[Block]:
     for note in (*numbers.notes, *([str(warning)] if warning else [])):
         yield Paragraph(note, "note")
     yield Folded("Images and method", (Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)]),))
+
+
+def _doubt(numbers: MatchNumbers) -> str:
+    """What imbalance means for outcomes; the adjusted difference is named only where there is one."""
+    if not numbers.outcomes:
+        return ""
+    adjusted = any(map(_is_adjusted, numbers.outcomes[:MOST_OUTCOMES]))
+    return f"{_DOUBT}{'; the adjusted one allows for it' if adjusted else ''}."
+
+
+def _is_adjusted(outcome: MatchedOutcome) -> bool:
+    return math.isfinite(outcome.adjusted.estimate) and outcome.adjusted.covariates > 0
 
 
 def _answers(page: Content) -> Iterator[Markup]:
@@ -72,11 +84,18 @@ def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
     pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs:,} pairs"
     shown = Markup("{} with {} against {}, within {}. {}")
     text = head + shown.format(_sized(outcome, outcome, "95 % interval"), treated, control, pairs, _verdict(outcome))
-    if math.isfinite(outcome.adjusted.estimate):
-        kept = "" if outcome.adjusted.p <= ALPHA else ", which does not show a difference"
+    if _is_adjusted(outcome):
         adjusted = Markup(" Adjusted for what still differs within pairs: {}{}.")
-        text += adjusted.format(_sized(outcome, outcome.adjusted), kept)
+        text += adjusted.format(_sized(outcome, outcome.adjusted), _kept(outcome))
     return text
+
+
+def _kept(outcome: MatchedOutcome) -> str:
+    """Whether the adjusted difference is shown too, by p (corrected where there are several groups)."""
+    p = outcome.adjusted_p_groups if math.isfinite(outcome.adjusted_p_groups) else outcome.adjusted.p
+    if not math.isfinite(p):
+        return ", which is not tested"
+    return "" if p <= ALPHA else f", which does not show a difference (p {probability(p)})"
 
 
 def _sized(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs, level: str = "") -> Markup:
@@ -101,7 +120,10 @@ def _remarks(numbers: MatchNumbers) -> Iterator[str]:
     left = len(numbers.outcomes) - MOST_OUTCOMES
     if left > 0:
         yield f"{left} more {'outcome is' if left == 1 else 'outcomes are'} below."
-    if len(numbers.outcomes) > 1:
+    groups = len({outcome.versus for outcome in numbers.outcomes})
+    if groups > 1:
+        yield f"p is corrected for the {groups} groups (Holm); each 95 % interval is of its group alone."
+    if len({outcome.outcome for outcome in numbers.outcomes}) > 1:
         yield "p is not corrected for the number of outcomes."
 
 

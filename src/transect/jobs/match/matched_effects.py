@@ -44,6 +44,10 @@ def matched_effects(page: Content) -> Iterator[Block]:
         [*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
         for outcome in outcomes
     ]
+    if page.numbers.sets is not None:
+        headings.insert(4, "p, corrected")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(4, probability(outcome.adjusted_p_groups))
     yield TextTable("Adjusted outcomes", headings, rows)
     if any(outcome.experiment for outcome in outcomes):
         yield from _experiments(outcomes)

@@ -89,8 +89,8 @@ class MatchedOutcome:
 
     n_pairs, n_missing: pairs with and without both outcomes. gammas, largest_p, tolerated, discordant, bounds_method:
     Rosenbaum's bounds of hidden bias, empty with `no_bounds` where there are none. adjusted: for the covariates that
-    still differ within pairs. versus: of more than two groups the one of b; p_groups: p corrected for the number of
-    these groups (Holm), NaN with two groups.
+    still differ within pairs. versus: of more than two groups the one of b; p_groups, adjusted_p_groups: p
+    and that of the adjusted difference corrected for the number of these groups (Holm), NaN with two groups.
     """
 
     outcome: str
@@ -114,6 +114,7 @@ class MatchedOutcome:
     experiment: tuple[ExperimentComparison, ...]
     versus: str = ""
     p_groups: float = math.nan
+    adjusted_p_groups: float = math.nan
 
     @property
     def label(self) -> str:

@@ -53,9 +53,19 @@ def effects_of_sets(
             replace(_matched(name, prepared, (rows[:, 0], rows[:, place]), (), seed), versus=group)
             for place, group in enumerate(groups[1:], start=1)
         ]
-        corrected = holm(np.array([effect.p for effect in each])).tolist()
-        effects += [replace(effect, p_groups=p) for effect, p in zip(each, corrected, strict=True)]
+        effects += _corrected(each)
     return tuple(effects)
+
+
+def _corrected(each: Sequence[MatchedOutcome]) -> list[MatchedOutcome]:
+    """The same with both p values corrected over all of them (Holm): as found, and as adjusted."""
+    found = holm(np.array([effect.p for effect in each])).tolist()
+    adjusted = holm(np.array([effect.adjusted.p for effect in each])).tolist()
+    rows = zip(each, found, adjusted, strict=True)
+    return [
+        replace(effect, p_groups=p, adjusted_p_groups=after if math.isfinite(after) else math.nan)
+        for effect, p, after in rows
+    ]
 
 
 def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> list[ExperimentEffect]:

@@ -72,7 +72,10 @@ def outcome_lines(outcome: MatchedOutcome) -> list[str]:
     scale, unit = (100, " points") if outcome.is_binary else (1, "")
     adjusted = outcome.adjusted
     covariates = "1 covariate" if adjusted.covariates == 1 else f"{adjusted.covariates} covariates"
-    texts = [*_difference_lines(outcome, scale, unit), f"  adjusted for {covariates}: {_words(adjusted, scale, unit)}"]
+    corrected = outcome.adjusted_p_groups
+    p = f", p = {adjusted.p:.2g} ({corrected:.2g} corrected over the groups)" if math.isfinite(corrected) else ""
+    words = f"  adjusted for {covariates}: {_words(adjusted, scale, unit)}{p}"
+    texts = [*_difference_lines(outcome, scale, unit), words]
     for effect in outcome.experiment:
         texts.append(f"  experiment ({effect.name}, {effect.target}): {_words(effect, scale, unit)}")
         for name, test in (("matched", effect.matched), ("adjusted", effect.adjusted)):
