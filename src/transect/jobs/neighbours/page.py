@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
+from transect.effects.neighbours import Preserved
 from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, Bullets, Page, Paragraph, Part, Picture, TextTable, summary
@@ -36,40 +37,55 @@ def page_of(result: NeighboursResult) -> Page:
     return Page("What nearest images share", parts, question=question)
 
 
-_CHANCE: Final = (
-    "± is one standard error: where two numbers differ by less than about three of these, it may be chance."
-)
+_CHANCE: Final = "± is one standard error. Claims rest on differences of more than three; smaller ones may be chance."
+_SURE: Final = 3
+"""Standard errors of a difference, of both as if they were independent, from which on it is no chance."""
 MOST: Final = 6
 """Attributes that the answer names; the table has all."""
 
 
 def answers(result: NeighboursResult) -> list[Markup]:
-    """For each attribute the distance whose nearest images differ least in it, and what images at random differ by."""
-    (*distances, chance), (_, texts) = result.numbers.distances, result.rows()
-    sentences = []
-    for place, attribute in enumerate(distances[0].attributes[:MOST]):
-        errors = [row.attributes[place].error for row in distances]
-        known = [number for number, error in enumerate(errors) if math.isfinite(error)]
-        if not known:
-            sentences.append(Markup("<b>{}</b>: not estimable by any distance.").format(attribute.attribute))
-            continue
-        best = min(known, key=lambda number: errors[number])
-        unit = " %" if attribute.unit == "proportion" else ""
-        name, least, random = distances[best].distance, texts[best][place + 1], texts[-1][place + 1]
-        words = _words(len(distances), errors[best] < chance.attributes[place].error)
-        others = chance.distance[0].upper() + chance.distance[1:]
-        sentences.append(words.format(attribute.attribute, name, least, unit, others, random, unit))
-    left = len(distances[0].attributes) - MOST
+    """For each attribute whether near images share it, and by which distance most, where that is sure."""
+    attributes = result.numbers.distances[0].attributes
+    left = len(attributes) - MOST
+    sentences = [_answer(result, place) for place in range(min(len(attributes), MOST))]
     return sentences + ([Markup("{} more in the table.").format(left)] if left > 0 else [])
 
 
-def _words(distances: int, nearer: bool) -> Markup:
-    """The sentence about one attribute. nearer: whether its nearest images differ less than images at random."""
-    if not nearer:
-        return Markup("<b>{}</b> is not kept: the nearest by <b>{}</b> differ by {}{}. {} differ by {}{}.")
-    if distances == 1:
-        return Markup("<b>{}</b> of the nearest by <b>{}</b> differs by {}{}. {} differ by {}{}.")
-    return Markup("<b>{}</b> differs least by <b>{}</b>: {}{}. {} differ by {}{}.")
+def _answer(result: NeighboursResult, place: int) -> Markup:
+    """One attribute: the claim, then the numbers that it rests on."""
+    *distances, chance = result.numbers.distances
+    known = [row for row in distances if math.isfinite(row.attributes[place].error)]
+    known.sort(key=lambda row: row.attributes[place].error)
+    name = Markup("<b>{}</b>").format(chance.attributes[place].attribute)
+    if not known:
+        return Markup("{}: not estimable by any distance.").format(name)
+    claim, told = _claim([row.attributes[place] for row in known], chance.attributes[place])
+    texts = {row[0]: row[place + 1] for row in result.rows()[1]}
+    unit = " %" if chance.attributes[place].unit == "proportion" else ""
+    nearest = [Markup("by <b>{}</b> differ by {}{}").format(row.distance, texts[row.distance], unit) for row in known]
+    numbers = Markup(", those ").join(nearest[: 1 if told else 2])
+    by_chance = Markup("{} by {}{}").format(chance.distance, texts[chance.distance], unit)
+    return claim.format(name, known[0].distance) + Markup(": the nearest {}, {}.").format(numbers, by_chance)
+
+
+def _claim(nearest: Sequence[Preserved], chance: Preserved) -> tuple[Markup, bool]:
+    """What can be said of an attribute, errors from the least on; and whether the best distance is told from others."""
+    best, *others = nearest
+    if _is_less(chance, best):
+        return Markup("{} is not kept"), True
+    if not _is_less(best, chance):
+        return Markup("Whether {} is kept cannot be told"), True
+    if not others:
+        return Markup("{} is kept"), True
+    if all(_is_less(best, other) for other in others):
+        return Markup("{} is kept best by <b>{}</b>"), True
+    return Markup("{} is kept, by which distance best cannot be told"), False
+
+
+def _is_less(one: Preserved, other: Preserved) -> bool:
+    """Whether an error is less than another by more than chance; never where one or its standard error is unknown."""
+    return other.error - one.error > _SURE * math.hypot(one.standard_error, other.standard_error)
 
 
 def _examples(result: NeighboursResult) -> Iterator[Block]:

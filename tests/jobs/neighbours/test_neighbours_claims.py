@@ -1,0 +1,55 @@
+"""What the page of nearest images says is kept rests on differences of more than three standard errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import transect
+from transect.effects.neighbours import Preserved
+from transect.jobs.neighbours.numbers import DistanceErrors
+from transect.jobs.neighbours.page import answers
+
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def made():
+    x = {name: np.arange(6.0)[:, None] * factor for name, factor in (("one", 1), ("two", 2))}
+    return transect.neighbours(x, {"age": np.arange(6.0)}, k=1)
+
+
+def said(made, *errors):
+    """The answer for errors and standard errors of each distance, the last those of images at random."""
+    names = [*("one", "two")[: len(errors) - 1], "images at random"]
+    rows = [
+        DistanceErrors(name, 0, (Preserved("age", *error, "mean absolute error", 100, 1),))
+        for name, error in zip(names, errors, strict=True)
+    ]
+    (sentence,) = answers(replace(made, numbers=replace(made.numbers, distances=tuple(rows))))
+    return sentence.striptags()
+
+
+def test_a_distance_is_called_the_best_where_it_is_clear_of_the_other(made):
+    """Two errors of 1 have a difference of error 1.41: 4 is not more than three of these, 5 is."""
+    near = said(made, (6, 1), (10, 1), (40, 1))
+    assert near == (
+        "age is kept, by which distance best cannot be told: the nearest by one differ by 6 ± 1, those by two differ by "
+        "10 ± 1, images at random by 40 ± 1."
+    )
+    apart = said(made, (11, 1), (6, 1), (40, 1))
+    assert apart == "age is kept best by two: the nearest by two differ by 6 ± 1, images at random by 40 ± 1."
+
+
+def test_what_is_near_chance_is_neither_kept_nor_not_kept(made):
+    """Against 10 ± 1: 7 and 13 are within three errors of 1.41, 5 and 15 are not."""
+    for error in (7, 13):
+        assert said(made, (error, 1), (10, 1)).startswith("Whether age is kept cannot be told: the nearest by one")
+    assert said(made, (5, 1), (10, 1)) == "age is kept: the nearest by one differ by 5 ± 1, images at random by 10 ± 1."
+    assert said(made, (15, 1), (10, 1)).startswith("age is not kept: the nearest by one differ by 15 ± 1")
+
+
+@pytest.mark.parametrize("chance", [(NAN, NAN), (40, NAN)])
+def test_nothing_is_told_where_chance_is_not_known(made, chance):
+    assert said(made, (6, 1), chance).startswith("Whether age is kept cannot be told: the nearest by one differ by 6")
+    assert said(made, (NAN, NAN), chance) == "age: not estimable by any distance."
