@@ -138,6 +138,18 @@ def test_five_questions_and_each_wrong_answer_is_asked_again(terminal):
     assert (request.preset, request.vary, request.subjects) == ("face-detector", ("glasses", "age=20,60"), 6)
 
 
+def test_a_stray_quote_is_asked_again(terminal):
+    done = terminal(CASCADE, "", "glasses 'age=20,60", "glasses 'age=20,60'", "", "6")
+    assert done.exit_code == 0, done.output
+    assert '--vary: expected quotes in pairs, got "glasses \'age=20,60"; close or drop the quote' in done.stderr
+    assert read_request("study.toml").vary == ("glasses", "age=20,60")
+
+
+def test_the_command_to_run_next_takes_a_name_with_a_space():
+    done = run_here("init", "my study.toml", "--target", CASCADE)
+    assert done.stdout.endswith("run it: transect audit --config 'my study.toml'\n")
+
+
 def test_answers_that_are_given_are_not_asked_for(terminal):
     done = terminal("", "", "", words=("--target", CASCADE, "--subjects", "5"))
     assert re.findall(r"(\d)/5 ", done.stderr) == list("234")

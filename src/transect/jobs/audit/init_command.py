@@ -62,7 +62,7 @@ def init(
         say(dumps(written))
         return
     images, calls = counted(written.images, "image"), counted(written.calls, "call")
-    say(f"{file}: {images}, {calls}; run it: transect audit --config {file}")
+    say(f"{file}: {images}, {calls}; run it: transect audit --config {shlex.quote(str(file))}")
 
 
 def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
@@ -96,7 +96,11 @@ def _preset(text: str) -> str:
 def _vary(text: str) -> tuple[str, ...]:
     from transect.jobs.audit import init as job
 
-    return job.levels_of(shlex.split(text))
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise BadInput(f"--vary: expected quotes in pairs, got {text!r}; close or drop the quote") from None
+    return job.levels_of(words)
 
 
 def _truth(text: str) -> tuple[str, ...]:
