@@ -89,6 +89,16 @@ def test_observed_images_replace_what_a_preset_varies():
     assert transect.audit_cost(HALF["face-detector"], request).numbers.images == 9
 
 
+def test_the_budget_of_observed_images_names_the_option_that_they_have(tmp_path, capsys):
+    request = transect.audit_preset("face-detector", images=9, image_size=32)
+    transect.audit(HALF["face-detector"], request, out=tmp_path / "run")
+    assert "budget: 9 images, 9 calls; fewer with --images; --dry-run" in capsys.readouterr().err
+    request = transect.audit_preset("face-detector", subjects=2, vary=["glasses"], image_size=32)
+    transect.audit(HALF["face-detector"], request, out=tmp_path / "set")
+    told = "budget: 8 images with the negative control, 8 calls; fewer with --subjects or --vary; --dry-run"
+    assert told in capsys.readouterr().err
+
+
 def test_without_a_truth_it_says_that_errors_are_not_counted(tmp_path, capsys):
     for truth, said in ((), True), (("smile>0.5",), False):
         request = transect.audit_preset("face-attribute", subjects=1, vary=["glasses"], truth=truth, image_size=32)

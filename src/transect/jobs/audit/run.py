@@ -22,6 +22,7 @@ from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
+from transect.records import Design
 from transect.runs import bins, boundary, covariates, error_conditions, margins
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
@@ -113,24 +114,30 @@ def _images(
 ) -> int:
     """All images of an audit, with those of the negative control."""
     images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
-    if (tried := planned.controlled(studies, request)) is not None:
-        control = negative_control.control_design(tried.design, planned.plain(tried.world), targets)
-        images += 0 if control is None else control.n_images
-    return images
+    control = _control(request, targets, studies)
+    return images + (0 if control is None else control.n_images)
 
 
-def _announce_preset(request: AuditRequest, targets: Sequence[Target], images: int) -> None:
+def _control(request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study]) -> Design | None:
+    tried = planned.controlled(studies, request)
+    if tried is None:
+        return None
+    return negative_control.control_design(tried.design, planned.plain(tried.world), targets)
+
+
+def _announce_preset(
+    request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study], lines: study.Study | None
+) -> None:
     """Print what the preset asks and costs, before anything is made."""
     if request.preset is None:
         return
     chosen = preset(request.preset)
+    images = _images(request, targets, studies, lines)
     calls = counted(images * len(targets), "call")
-    control = " with the negative control" if request.control else ""
+    control = "" if _control(request, targets, studies) is None else " with the negative control"
+    fewer = f"fewer with {planned.fewer(request, studies)}"
     say(f"preset {chosen.name}: {chosen.meaning}", error=True)
-    say(
-        f"budget: {counted(images, 'image')}{control}, {calls}; fewer with --subjects or --vary; --dry-run stops here",
-        error=True,
-    )
+    say(f"budget: {counted(images, 'image')}{control}, {calls}; {fewer}; --dry-run stops here", error=True)
     if chosen.advice and not request.truth:
         say(chosen.advice, error=True)
 
@@ -140,7 +147,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     check_ratings(seen.perceived, seen.prune, seen.ratings)
     designed, lines = planned.designs(request, targets)
     if not quiet:
-        _announce_preset(request, targets, _images(request, targets, designed, lines))
+        _announce_preset(request, targets, designed, lines)
     checks = request.checks
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     studies = planned.complete(designed, request, targets, check_edits)

@@ -97,6 +97,21 @@ def controlled(studies: Sequence[Study], request: AuditRequest) -> Study | None:
     return next((study for study in studies if study.design.levels), None) if request.control else None
 
 
+def fewer(request: AuditRequest, studies: Sequence[Study]) -> str:
+    """The options by which studies have fewer images, as a list in words."""
+    set_levels = any(study.design.levels for study in studies)
+    options = {
+        "--subjects": set_levels,
+        "--vary": bool(request.vary),
+        "--steps": bool(request.steps),
+        "--observe": request.observe is not None,
+        "--images": request.images is not None,
+        "a limit in --dataset": request.dataset is not None,
+        "--interpolate": request.interpolate is not None,
+    }
+    return " or ".join(name for name, used in options.items() if used)
+
+
 def plain(world: World) -> World:
     """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
     return world.world if isinstance(world, Steps) else world
