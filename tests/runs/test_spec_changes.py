@@ -61,6 +61,23 @@ def test_a_setting_that_was_another(places, words):
 @pytest.mark.parametrize(
     ("places", "words"),
     [
+        (
+            {"design__subjects": 4, "generator__images": 4, "generator__subjects": 3, "generator__left_out": {"rows beyond the limit": 1}},
+            "the number of photographs was 5 and is 4; the number of rows beyond the limit left out was 0 and is 1",
+        ),
+        ({"generator__name": "folder:b", "design__population": "folder:b"}, "--dataset was 'folder:a' and is 'folder:b'"),
+    ],
+)  # fmt: skip
+def test_photographs_are_called_so(places, words):
+    facts = {"generator__name": "folder:a", "generator__labels_sha256": "c" * 64, "generator__left_out": {}}
+    stored = changed(**facts, design__population="folder:a")
+    told = in_plain_words(stored, changed(**{**facts, "design__population": "folder:a", **places}))
+    assert told == f"{words}: choose another --out, or give what was given before"
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
         ({"targets__0__description__code_sha256": "c" * 64}, "the code of m:ok has changed"),
         ({"targets__0__description__files__w": "c" * 64}, "a file of m:ok has changed"),
         ({"targets__0__description__library": "ONNX 2"}, "the library of m:ok was 'ONNX 1' and is 'ONNX 2'"),

@@ -19,8 +19,9 @@ from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.annotation.sources import FILE, home_of, source_of
 from transect.errors import BadInput
-from transect.runs.folder import canonical_json, differing_keys
+from transect.runs.folder import canonical_json
 from transect.runs.plain_json import loads
+from transect.runs.spec_changes import changes
 from transect.runs.validation_words import expectation
 
 _T = TypeVar("_T")
@@ -150,11 +151,12 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
             )
         current = _kept(database, stored)
         if questionnaire is not None and questionnaire != current:
-            differing = differing_keys(current.model_dump(mode="json"), questionnaire.model_dump(mode="json"))
+            found = changes(current.model_dump(mode="json"), questionnaire.model_dump(mode="json"))
+            differing = ", ".join(change.path for change in found)
             raise BadInput(
                 f"{database.address}: expected the questions that it was created with "
                 f"({', '.join(question.name for question in current.question)}), got others "
-                f"(differs in {', '.join(differing)}); leave --questions out, or name another --database"
+                f"(differs in {differing}); leave --questions out, or name another --database"
             )
         return current
 

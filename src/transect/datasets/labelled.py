@@ -342,7 +342,8 @@ def _advice() -> Iterator[None]:
 
 
 def _with_advice(error: BadInput) -> BadInput:
-    return BadInput(f"{error}; an audit with --max-unreadable 1 leaves it out")
+    again = "and another --out, or --overwrite, where a run is there"
+    return BadInput(f"{error}; an audit with --max-unreadable 1 leaves it out ({again})")
 
 
 def _once(ids: Sequence[str], path: Path) -> None:

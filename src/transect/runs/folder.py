@@ -59,22 +59,6 @@ def spec_hash(spec: Mapping[str, object]) -> str:
     return hashlib.sha256(canonical_json(spec).encode()).hexdigest()
 
 
-def differing_keys(value: object, other: object, path: str = "") -> list[str]:
-    """Dotted paths at which two JSON values differ.
-
-    >>> differing_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": 4})
-    ['a.c', 'd']
-    """
-    if isinstance(value, Mapping) and isinstance(other, Mapping):
-        keys = sorted({*value, *other})
-        return [
-            key_path
-            for key in keys
-            for key_path in differing_keys(value.get(key), other.get(key), f"{path}.{key}".strip("."))
-        ]
-    return [] if value == other else [path or "(all)"]
-
-
 def write_json(path: Path, value: object, indent: int | None = 2) -> None:
     """Write a record to a JSON file, as `plain_json.dumps` has it and one newline, by `write_atomically`."""
     write_atomically(path, dumps(value, indent) + "\n")

@@ -14,6 +14,7 @@ _HASH: Final = re.compile(r"[0-9a-f]{40,}")
 _TARGET: Final = re.compile(r"targets\.(\d+)\.(?:description\.)?(.+)")
 _DERIVED: Final = re.compile(
     r"(readings|attributes|held|nominal|world|subjects_per_part|design\.basis)\b|targets\.\d+\.(slug|task)$"
+    r"|generator\.(images|subjects|fitted)$"
 )
 """What follows from settings that are named themselves."""
 _OPTIONS: Final = {
@@ -26,7 +27,6 @@ _OPTIONS: Final = {
     "generator.population": "--population",
     "generator.image_size": "--size",
     "generator.labels_sha256": "the labels of the data set",
-    "generator.left_out": "the images that are left out",
     "targets": "the models",
     "limits.timeout": "--timeout",
     "limits.batch": "--batch",
@@ -34,6 +34,14 @@ _OPTIONS: Final = {
     "verification.within": "--within",
 }
 """By the place in a spec, what sets it."""
+_OF_PHOTOGRAPHS: Final = {
+    "design.subjects": "the number of photographs",
+    "design.population": "--dataset",
+    "generator.name": "--dataset",
+}
+"""The same where both specs are of photographs."""
+_LEFT_OUT: Final = "generator.left_out."
+"""Before a reason, the number of photographs that are left out for it."""
 _OF_MODEL: Final = {
     "code_sha256": "the code of {}",
     "sha256": "the file of {}",
@@ -100,14 +108,20 @@ def in_plain_words(was: Mapping[str, object], is_now: Mapping[str, object]) -> s
     if not found:
         return ""
     told = [change for change in found if not _DERIVED.match(change.path)] or found
-    words = list(dict.fromkeys(_words(change, was) for change in told))
+    options = _OPTIONS | _OF_PHOTOGRAPHS if _of_photographs(was) and _of_photographs(is_now) else _OPTIONS
+    words = list(dict.fromkeys(_words(change, was, options) for change in told))
     more = [f"{len(words) - _MOST} more settings differ"] if len(words) > _MOST else []
     back = "put the model back" if all(change.of_model for change in told) else "give what was given before"
     return f"{'; '.join([*words[:_MOST], *more])}: choose another --out, or {back}"
 
 
-def _words(change: Change, spec: Mapping[str, object]) -> str:
-    name = _name(change.path, spec)
+def _of_photographs(spec: Mapping[str, object]) -> bool:
+    generator = spec.get("generator")
+    return isinstance(generator, Mapping) and "labels_sha256" in generator
+
+
+def _words(change: Change, spec: Mapping[str, object], options: Mapping[str, str]) -> str:
+    name = options.get(change.path) or _name(change.path, spec)
     was, now = _value(change.path, change.was), _value(change.path, change.is_now)
     if (change.of_model and not name.startswith("the library")) or _is_hash(change):
         return f"{name} has changed"
@@ -119,8 +133,8 @@ def _is_hash(change: Change) -> bool:
 
 
 def _name(path: str, spec: Mapping[str, object]) -> str:
-    if path in _OPTIONS:
-        return _OPTIONS[path]
+    if path.startswith(_LEFT_OUT):
+        return f"the number of {path.removeprefix(_LEFT_OUT)} left out"
     if path.startswith("versions."):
         return f"the version of {path.removeprefix('versions.')}"
     if place := _TARGET.fullmatch(path):
@@ -141,6 +155,8 @@ def _tables(value: object) -> bool:
 
 
 def _value(path: str, value: Any) -> str:
+    if path.startswith(_LEFT_OUT):
+        return str(value or 0)
     if value is None or value in ([], {}):
         return "not given"
     if isinstance(value, Mapping) and "text" in value:  # a truth

@@ -20,12 +20,12 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
-from transect.runs.folder import differing_keys, disk_errors, write_atomically
+from transect.runs.folder import disk_errors, write_atomically
 from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
 from transect.runs.plain_json import dumps, loads
 from transect.runs.progress import Progress
-from transect.runs.spec_changes import in_plain_words
+from transect.runs.spec_changes import changes, in_plain_words
 from transect.texts import say
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
@@ -176,7 +176,7 @@ def check_folder(run: Run) -> None:
         ) from None
     asked = loads(json.dumps(run.spec))
     if told := in_plain_words(stored if isinstance(stored, dict) else {}, asked):
-        spread = any(key.split(".")[-1] == "images" for key in differing_keys(stored, asked))
+        spread = any(change.path.split(".")[-1] == "images" for change in changes(stored, asked))
         why = " (growth, or the rate, is spread over --images)" if spread else ""
         raise RunFolderError(f"{run.out} holds a training with other settings{why}: {told}")
 

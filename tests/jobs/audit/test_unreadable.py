@@ -11,7 +11,7 @@ from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.errors import BadInput
+from transect.errors import BadInput, FolderOfAnotherSpec
 
 SMALL = {"image_size": 32, "quiet": True, "outcomes": ["score"]}
 
@@ -66,6 +66,22 @@ def test_more_than_that_are_refused(faces, tmp_path, most, message):
     )  # fmt: skip
     assert message in told
     assert not (tmp_path / "run").exists()
+
+
+def test_the_way_on_leads_on_where_the_folder_holds_a_run_of_all(faces, tmp_path):
+    out, settings = tmp_path / "run", {"dataset": f"folder:{faces}", **SMALL}
+    broken = {name: (faces / name).read_bytes() for name in ("3.png", "7.png")}
+    for name in broken:
+        Image.fromarray(np.zeros((40, 40, 3), np.uint8)).save(faces / name)
+    auditing.audit(audited.brightness, out=out, **settings)
+    (faces / "7.png").write_bytes(broken["7.png"])
+    with pytest.raises(BadInput, match="--max-unreadable 1 leaves it out .and another --out, or --overwrite, where"):
+        auditing.audit(audited.brightness, out=out, **settings)
+    told = "holds a run with other settings: the number of photographs was 12 and is 11; the number of unreadable image files left out was 0 and is 1: choose another --out"  # fmt: skip
+    with pytest.raises(FolderOfAnotherSpec, match=told):
+        auditing.audit(audited.brightness, out=out, max_unreadable=1, **settings)
+    auditing.audit(audited.brightness, out=out, max_unreadable=1, overwrite=True, **settings)
+    assert transect.open_run(out).images.num_rows == 11
 
 
 def test_without_the_option_the_first_is_refused_with_the_way_on(faces, tmp_path):
