@@ -30,7 +30,7 @@ FEWEST: Final = 40
 """People below whom a tenth are too few to be recognized."""
 _SHOWN: Final = 32
 _UNFINISHED: Final = ".sample-data.partial"
-"""The folder in the user's, in which the files are made: one that was left there is of an earlier call that did not end."""
+"""In it the files are made, within the folder of the user: one that is there is of an earlier call that did not end."""
 
 
 @final
