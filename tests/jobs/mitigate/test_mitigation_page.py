@@ -154,9 +154,12 @@ def test_the_answer_says_by_how_much_leakage_falls_paired_over_seeds(tmp_path):
         in line
     )
     assert line.endswith("Not decided: reweighed; give more seeds (had 3).")
-    higher = results({**found, "reweighed": falling(-2, -2, -2)})
+    higher = results({**found, "reweighed": falling(-3, -4, -5)})
     assert by_direction(higher.mitigations)[-1] == [3]
-    assert "These raise Δ, as a fall below zero says: reweighed, by −2.0 points" in answer_of(higher, tmp_path)
+    assert "These raise Δ, as a fall below zero says: reweighed, by −4.0 points" in answer_of(higher, tmp_path)
+    line = MitigateResult(higher, tmp_path).headline()
+    assert "; reweighed raises Δ by 4.0 (1.5 to 6.5) points." in line
+    assert "Not decided" not in line
 
 
 @pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])

@@ -100,10 +100,11 @@ class MitigateResult(JobResult[MitigateNumbers]):
         return write(self.numbers, Path(path))
 
     def headline(self) -> str:
-        """The plain model's amplification, by how much mitigations are shown to lower it, and what is not decided."""
+        """The plain model's amplification, which mitigations are shown to lower or raise it, what is not decided."""
         rows = self.numbers.mitigations
         places = by_direction(rows)
-        shown = "; ".join(_lost(rows[place]) for place in places[1]) or "no mitigation is shown to lower it"
+        lower = [_lost(rows[place]) for place in places[1]] or ["no mitigation is shown to lower it"]
+        shown = "; ".join([*lower, *(_raised(rows[place]) for place in places[-1])])
         text = f"Without mitigation Δ is {_text(rows[0].amplification)} points; {shown}."
         if places[0]:
             names = ", ".join(rows[place].name for place in places[0])
@@ -127,6 +128,17 @@ def _lost(row: MitigationFigures) -> str:
     return (
         f"{row.name} lowers Δ by {_text(row.amplification_lost)} points at a cost of {_text(row.f1_lost)} points of F1"
     )
+
+
+def _raised(row: MitigationFigures) -> str:
+    return f"{row.name} raises Δ by {_text(_negative(row.amplification_lost))} points"
+
+
+def _negative(figure: Figure | None) -> Figure | None:
+    """The same change counted the other way."""
+    if figure is None or figure.estimate is None or figure.low is None or figure.high is None:
+        return figure
+    return replace(figure, estimate=-figure.estimate, low=-figure.high, high=-figure.low)
 
 
 def _text(figure: Figure | None) -> str:
