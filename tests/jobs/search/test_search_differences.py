@@ -80,6 +80,17 @@ def test_the_answer_leads_with_differences_and_names_none_without_an_interval(tm
     assert "ours finds more than sobol: +4 (+1 to +5)" in line
 
 
+def test_intervals_of_several_searches_are_said_to_stand_each_by_itself(tmp_path):
+    several = numbers(arm("sobol", SOBOL), arm("random", CHANCE), arm("weighted", WEIGHTED), arm("ours", OURS))
+    page, line = said(several, tmp_path)
+    assert "stands by itself and is not corrected for the 3 searches" in page
+    assert "; each 95 % interval by itself; " in line
+    for one in (numbers(arm("random", CHANCE), arm("ours", OURS)), numbers(arm("ours", OURS[:5]), arm("a", SOBOL[:5]))):
+        page, line = said(one, tmp_path)
+        assert "stands by itself" not in page
+        assert "by itself" not in line
+
+
 def test_few_repeats_decide_nothing_however_large_the_difference(tmp_path):
     few = numbers(arm("ours", OURS[:5]), arm("sobol", SOBOL[:5]), arm("random", CHANCE[:5]))
     page, line = said(few, tmp_path)

@@ -81,7 +81,7 @@ class ComparisonResult(JobResult[ComparisonNumbers]):
         """Which searches find more or fewer failures than random points, of the best two which, and what was asked."""
         pictures = f"{counted(self.numbers.pictures, 'picture')}, each asked about once"
         answers = f"{counted(self.numbers.answers, 'answer')} from {pictures}"
-        return "; ".join([*_against_random(self.numbers), *_of_the_best(self.numbers), answers])
+        return "; ".join([*_against_random(self.numbers), *_of_the_best(self.numbers), *_alone(self.numbers), answers])
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Failures of each search: the mean over repeats, and the fewest and the most."""
@@ -284,6 +284,12 @@ def _of_the_best(numbers: ComparisonNumbers) -> Iterator[str]:
     else:
         between = f"not decided between the best two, {best.first} and {best.second}: {_median(best.more)}"
         yield f"{between}; {_advice(numbers)}"
+
+
+def _alone(numbers: ComparisonNumbers) -> Iterator[str]:
+    """Several intervals against random points do not hold together."""
+    if sum(arm.more_than_random is not None and not arm.more_than_random.reason for arm in numbers.arms) > 1:
+        yield f"each {100 * numbers.confidence:g} % interval by itself"
 
 
 def _advice(numbers: ComparisonNumbers) -> str:

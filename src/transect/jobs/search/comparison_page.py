@@ -81,9 +81,20 @@ def _answer(doc: WrittenDocument, numbers: ComparisonNumbers) -> Answer:
         return Answer([alone.format(doc.text("/arms/0/name"), mean, doc.counted("/repeats", "repeat"))])
     how = Markup(
         "Median differences of failures over {} with the same seeds. Intervals of {} %, from six on, are of what "
-        "half of all seeds find. A search is called better only where its whole interval is above zero."
-    ).format(doc.counted("/repeats", "repeat"), f"{100 * numbers.confidence:g}")
+        "half of all seeds find. A search is called better only where its whole interval is above zero.{}"
+    ).format(doc.counted("/repeats", "repeat"), f"{100 * numbers.confidence:g}", _by_itself(doc, numbers))
     return Answer(sentences, [how, *_chosen(numbers)])
+
+
+def _by_itself(doc: WrittenDocument, numbers: ComparisonNumbers) -> Markup:
+    """Several intervals against random points do not hold together."""
+    compared = sum(arm.more_than_random is not None for arm in numbers.arms)
+    if compared < 2 or doc.value("/arms/0/failures/reason"):
+        return Markup()
+    return Markup(
+        " Each interval against random points stands by itself and is not corrected for the {} searches: one of many "
+        "can look better, or worse, by chance."
+    ).format(compared)
 
 
 def _chosen(numbers: ComparisonNumbers) -> Iterator[str]:
