@@ -10,6 +10,7 @@ from commands import printed
 from published import fits
 
 from transect.errors import BadInput
+from transect.jobs.recognition import common
 from transect.jobs.recognition.run import recognition
 from transect.jobs.recognition.several import compare_recognizers
 
@@ -202,3 +203,51 @@ def test_own_names_stand_in_the_comparison_and_on_the_page_of_each(files, tmp_pa
     assert alone["embeddings"] == "ours v2"
     with pytest.raises(BadInput, match=r"--name: expected one name per target \(2\), in their order, got 1"):
         printed(*map(str, (*command, *sources[:4], "--name", "ours", "--out", tmp_path)))
+
+
+def test_distances_are_measured_once_for_each_recognizer_and_sample(files, monkeypatch):
+    """Two recognizers lost the same images, so that the first alone is measured again on what is left: once, not twice."""
+    fair = np.load(files / "fair.npy")
+    lost = np.where(np.arange(len(fair))[:, None] % 3 == 0, np.nan, fair)
+    made = {
+        name: recognition(files / "t.parquet", "who", "tone", embeddings=x, thresholds=[4.0])
+        for name, x in (("fair", fair), ("unfair", lost), ("third", lost))
+    }
+    calls, measure = [], common.verification
+    monkeypatch.setattr(common, "verification", lambda *given, **more: calls.append(1) or measure(*given, **more))
+    compare_recognizers(made)
+    assert len(calls) == 1
+
+
+def test_a_gap_without_shared_images_is_named_with_the_reason(files, tmp_path):
+    """Nobody of one group was embedded by all: there is no gap, and its row says why."""
+    fair = np.load(files / "fair.npy")
+    first_half = np.arange(len(fair))[:, None] < 60
+    halves = {"a": np.where(first_half, np.nan, fair), "b": fair + 0.1 * fair**2}
+    tones = {
+        "who": [f"p{row // 3}" for row in range(120)],
+        "tone": [f"{'ab'[row // 60]}{row // 3 % 2}" for row in range(120)],
+    }
+    made = {name: recognition(tones, "who", "tone", embeddings=x, thresholds=[4.0]) for name, x in halves.items()}
+    result = compare_recognizers(made)
+    reasons = {row.gap: row.reason for row in result.numbers.comparisons}
+    assert reasons.pop("b1 - b0") == ""
+    assert set(reasons) == {"a1 - a0", "b0 - a0", "b1 - a0"}
+    assert set(reasons.values()) == {"no images of both groups that every recognizer embedded"}
+    words = "b and a cannot be compared on the gap b0 - a0 (all images): no images of both groups that every recognizer"
+    assert words in result.headline()
+    assert words in result.report(tmp_path).read_text()
+
+
+def test_recognizers_that_share_no_image_are_said_to_share_none(files, tmp_path):
+    fair, odd = np.load(files / "fair.npy"), np.arange(120)[:, None] % 2 == 1
+    made = {
+        name: recognition(files / "t.parquet", "who", "tone", embeddings=np.where(kept, fair, np.nan), thresholds=[4.0])
+        for name, kept in (("even", ~odd), ("odd", odd))
+    }
+    result = compare_recognizers(made)
+    assert result.numbers.images == 0
+    assert "cannot be compared on the gap b - a" in result.report(tmp_path).read_text()
+    assert [row.reason for row in result.numbers.comparisons] == [
+        "no images of both groups that every recognizer embedded"
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -35,6 +35,9 @@ class Benchmark:
     metric: Metric
 
 
+NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class GroupDistances:
@@ -47,6 +50,8 @@ class GroupDistances:
 
 def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
     """Mean distances of each group but the first less those of the first. group: the name of the column."""
+    if not errors:
+        return ()
     effects = {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}
     return Difference.of_all(effects, errors[0].group)
 
@@ -78,6 +83,12 @@ def _same_rows(one: Int[np.ndarray, " m"] | None, two: Int[np.ndarray, " m"] | N
     if one is None or two is None:
         return one is two
     return np.array_equal(one, two)
+
+
+def gap_names(results: Mapping[str, RecognitionResult], sample: str) -> list[str]:
+    """Every gap that a recognizer has by itself in a sample, each once."""
+    own = [each.name for result in results.values() for each in result.numbers.samples[sample].differences]
+    return list(dict.fromkeys(own))
 
 
 def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, " n"]) -> GroupDistances:

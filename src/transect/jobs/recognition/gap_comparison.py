@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool
 
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Gap
 from transect.effects.paired_recognizers import gap_of_recognizers
-from transect.jobs.recognition.common import distances_on
+from transect.jobs.recognition.common import NOT_SHARED, GroupDistances
 from transect.jobs.recognition.first_screen import TITLES
 from transect.reports.blocks import TextTable
 from transect.reports.environment import decimals, probability
-
-if TYPE_CHECKING:
-    from transect.jobs.recognition.run import RecognitionResult
 
 ALPHA: Final = 0.05
 NO_INTERVAL: Final = "no interval: a group has one identity with two images, or both have the same relative distances"
@@ -50,20 +46,29 @@ class GapComparison:
 
 
 def compared_with_first(
-    results: Mapping[str, RecognitionResult], sample: str, rows: Bool[np.ndarray, " n"]
+    measured: Mapping[str, GroupDistances], sample: str, expected: Sequence[str]
 ) -> Iterator[GapComparison]:
-    """Each recognizer but the first, gap by gap, on these rows; p is not corrected yet."""
-    (reference, first), *others = [(name, distances_on(result, sample, rows)) for name, result in results.items()]
-    for name, measured in others:
-        for place, difference in enumerate(measured.differences, start=1):
-            both = [(each.groups[place], each.groups[0]) for each in (first, measured)]
-            gap = gap_of_recognizers(both[0], both[1])
-            yield _compared(name, reference, sample, difference.name, gap)
+    """Each recognizer but the first, gap by gap; p is not corrected yet.
+
+    measured: of each recognizer in the sample, on the same rows. expected: gaps that have a row in any case, with the
+    reason where no images are shared.
+    """
+    (reference, first), *others = measured.items()
+    for name, each in others:
+        found = [difference.name for difference in each.differences]
+        for place, called in enumerate(found, start=1):
+            both = [(one.groups[place], one.groups[0]) for one in (first, each)]
+            yield _compared(name, reference, sample, called, gap_of_recognizers(both[0], both[1]))
+        yield from (_unknown(name, reference, sample, called, NOT_SHARED) for called in expected if called not in found)
+
+
+def _unknown(name: str, reference: str, sample: str, called: str, reason: str) -> GapComparison:
+    return GapComparison(name, reference, sample, called, *(math.nan,) * 7, reason)
 
 
 def _compared(name: str, reference: str, sample: str, called: str, gap: Gap | None) -> GapComparison:
     if gap is None:
-        return GapComparison(name, reference, sample, called, *(math.nan,) * 7, UNKNOWN)
+        return _unknown(name, reference, sample, called, UNKNOWN)
     numbers = gap.first, gap.second, gap.estimate, *gap.interval(0.95), gap.p
     reason = "" if math.isfinite(gap.p) else NO_INTERVAL
     return GapComparison(name, reference, sample, called, *numbers, math.nan, reason)

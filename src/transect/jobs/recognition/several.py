@@ -9,11 +9,10 @@ from typing import ClassVar, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool
 
 from transect.effects.multiplicity import holm
 from transect.errors import BadInput
-from transect.jobs.recognition.common import GroupDistances, distances_on, in_common
+from transect.jobs.recognition.common import NOT_SHARED, GroupDistances, distances_on, gap_names, in_common
 from transect.jobs.recognition.first_screen import TITLES
 from transect.jobs.recognition.gap_comparison import (
     GapComparison,
@@ -34,7 +33,6 @@ from transect.runs.folder import slug
 from transect.runs.result import JobResult
 
 SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7"
-NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
 
 
 @final
@@ -175,11 +173,17 @@ def compare_recognizers(results: Mapping[str, RecognitionResult]) -> Recognizers
     if len(results) < 2:
         raise BadInput(f"recognizers: expected two or more, got {len(results)}")
     first, rows = next(iter(results.values())).numbers, in_common(results)
-    gaps = [gap for sample in first.samples for gap in _gaps(results, sample, rows)]
-    paired = corrected([each for sample in first.samples for each in compared_with_first(results, sample, rows)])
+    gaps: list[RecognizerGap] = []
+    paired: list[GapComparison] = []
+    for sample in first.samples:
+        measured = {name: distances_on(result, sample, rows) for name, result in results.items()}
+        expected = gap_names(results, sample)
+        gaps += _gaps(measured, sample, expected)
+        paired += compared_with_first(measured, sample, expected)
     lost = {name: int((~result.benchmark.usable).sum()) for name, result in results.items()}
     counts = int(rows.sum()), int((~rows).sum())
-    return RecognizersResult(RecognizersNumbers(first.group, tuple(results), tuple(gaps), paired, *counts, lost))
+    numbers = RecognizersNumbers(first.group, tuple(results), tuple(gaps), corrected(paired), *counts, lost)
+    return RecognizersResult(numbers)
 
 
 def measure(
@@ -199,16 +203,14 @@ def measure(
     return results
 
 
-def _gaps(results: Mapping[str, RecognitionResult], sample: str, rows: Bool[np.ndarray, " n"]) -> list[RecognizerGap]:
-    """By gap, then recognizer; p corrected over all of them."""
-    measured = {name: distances_on(result, sample, rows) for name, result in results.items()}
+def _gaps(measured: Mapping[str, GroupDistances], sample: str, expected: Sequence[str]) -> list[RecognizerGap]:
+    """By gap, then recognizer; p corrected over all of them. expected: gaps that have a row in any case."""
     gaps = [_gap(name, sample, each, numbers) for name, numbers in measured.items() for each in numbers.differences]
     known = {gap.gap for gap in gaps}
-    expected = [each.name for result in results.values() for each in result.numbers.samples[sample].differences]
     gaps += [
         RecognizerGap(name, sample, gap, *(np.nan,) * 8, NOT_SHARED)
-        for gap in dict.fromkeys(expected)
-        for name in results
+        for gap in expected
+        for name in measured
         if gap not in known
     ]
     corrected = holm(np.array([gap.p for gap in gaps], dtype=np.float64)).tolist()
