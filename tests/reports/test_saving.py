@@ -16,7 +16,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.palette import rules, style_of
 from transect.reports.drawing.standalone import WIDTH, standalone
 from transect.reports.markup_tree import read
-from transect.reports.saving import as_csv, savable, saved_figures
+from transect.reports.saving import savable, saved_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACK = svg.track("t", "A title", "", [(0, 0.0), (50, 1.0)], [svg.Interval(50, 40, 60)])
@@ -125,7 +125,11 @@ def test_colors_are_those_of_the_style_sheet():
 
 
 def test_a_formula_is_text_in_a_spreadsheet():
-    assert as_csv([["-1.5", "-a", "@b", "ok"]]) == "-1.5,'-a,'@b,ok\n"
+    drawing = savable(
+        Markup('<svg role="img"></svg>'), TextTable("t", ["-a", "@b"], [["-1.5", "-a"], ["+cmd", "\n=1"]])
+    )
+    (saved,) = saved_figures(drawing)
+    assert saved.csv == "'-a,'@b\n-1.5,'-a\n'+cmd,'=1\n"
 
 
 @pytest.mark.browser

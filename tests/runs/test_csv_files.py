@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.errors import BadInput
-from transect.runs.csv_files import csv_of, records_of, rows_of
+from transect.runs.csv_files import csv_of, csv_of_rows, records_of, rows_of
 from transect.runs.inputs import read_table
 
 FORTY = ["id,age", *(f"p{n},{n}" for n in range(40))]
@@ -74,3 +74,7 @@ def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():
     assert rows[0] == ["'=name", "score"]
     assert [row[0] for row in rows[1:]] == [*(f"'{text}" for text in hostile), *(text or "" for text in kept)]
     assert {row[1] for row in rows[1:]} == {"-1"}
+
+
+def test_rows_of_several_lengths_are_guarded_alike():
+    assert csv_of_rows([["=a", "-2+3", "-2"], [], ["\n=1", 'say "x"']]) == '\'=a,\'-2+3,-2\n\n"\'\n=1","say ""x"""\n'

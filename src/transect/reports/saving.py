@@ -7,8 +7,6 @@ is left to `transect export --to figures`: pixels would make a page several time
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from transect.reports.blocks import TextTable
 from transect.reports.drawing.standalone import standalone
 from transect.reports.drawing.svg import tag
 from transect.reports.markup_tree import Node, read
+from transect.runs.csv_files import csv_of_rows
 
 GROUP: Final = "savable"
 """The class of an element around a figure and its links."""
@@ -50,7 +49,7 @@ def savable(figure: Markup, numbers: TextTable | None = None) -> Markup:
     name = _name(tree) if numbers is None else _slug(numbers.title)
     links = [_link(f"{name}.svg", "data:image/svg+xml;base64,", standalone(tree), "figure (SVG)")]
     if rows:
-        links.append(_link(f"{name}.csv", _NUMBERS, as_csv(rows), "numbers (CSV)"))
+        links.append(_link(f"{name}.csv", _NUMBERS, csv_of_rows(rows), "numbers (CSV)"))
     words = Markup("Save: {}").format(Markup(", ").join(links))
     return tag("div", figure + tag("p", words, class_="save"), class_=GROUP)
 
@@ -97,29 +96,6 @@ def _slug(words: str) -> str:
 def _link(name: str, kind: str, content: str, words: str) -> Markup:
     encoded = base64.b64encode(content.encode("utf-8")).decode("ascii")
     return tag("a", words, download=name, href=f"{kind}{encoded}")
-
-
-def as_csv(rows: Sequence[Sequence[str]]) -> str:
-    r"""Rows as CSV with lines that end in a newline.
-
-    A text that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    >>> as_csv([["name", "rate"], ["=1+1", "-0.5"]])
-    "name,rate\n'=1+1,-0.5\n"
-    """
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerows([[_harmless(cell) for cell in row] for row in rows])
-    return sink.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
 
 
 def _rows_of_table(table: TextTable) -> list[list[str]]:

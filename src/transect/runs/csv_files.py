@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -103,6 +103,19 @@ def csv_of(table: pa.Table) -> bytes:
     names = _harmless(pa.chunked_array([pa.array(table.column_names, pa.string())])).to_pylist()
     sink = io.BytesIO()
     csv.write_csv(pa.table(columns, names=names), sink)
+    return sink.getvalue()
+
+
+def csv_of_rows(rows: Sequence[Sequence[str]]) -> str:
+    r"""Rows of texts, of any lengths, as CSV with lines that end in a newline; guarded as `csv_of`.
+
+    >>> csv_of_rows([["name", "rate"], ["=1+1", "-0.5"]])
+    "name,rate\n'=1+1,-0.5\n"
+    """
+    cells = pa.chunked_array([pa.array([cell for row in rows for cell in row], pa.string())])
+    harmless = iter(_harmless(cells).to_pylist())
+    sink = io.StringIO()
+    csv.writer(sink, lineterminator="\n").writerows([[next(harmless) for _ in row] for row in rows])
     return sink.getvalue()
 
 

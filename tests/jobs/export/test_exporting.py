@@ -47,6 +47,25 @@ def test_csv_and_parquet_hold_every_row_unrounded(run, results, tmp_path):
     assert cells == [rate["cell"] for rate in results["rates"]]
 
 
+def test_counts_are_whole_numbers_in_parquet_and_csv(run, results, tmp_path):
+    transect.export(run, "parquet", tmp_path)
+    effects = pq.read_table(tmp_path / "effects.parquet")
+    assert str(effects.schema.field("n_subjects").type) == "int64"
+    assert str(effects.schema.field("estimate").type) == "double"
+    assert effects["n_subjects"].to_pylist() == [effect["n_subjects"] for effect in results["effects"]]
+    transect.export(run, "csv", tmp_path)
+    row = next(csv.DictReader(io.StringIO((tmp_path / "effects.csv").read_text())))
+    assert row["n_subjects"] == str(results["effects"][0]["n_subjects"])
+
+
+def test_levels_are_named_as_in_the_report(run, tmp_path):
+    transect.export(run, "latex", tmp_path)
+    text = (tmp_path / "rates.tex").read_text()
+    assert "glasses on &" in text
+    assert "glasses 1" not in text
+    assert "light level $-$4 &" in text
+
+
 def test_a_paper_gets_a_row_per_effect_with_its_interval(run, results, tmp_path):
     transect.export(run, "latex", tmp_path)
     text = (tmp_path / "effects.tex").read_text()

@@ -89,7 +89,7 @@ def _effects(results: Mapping[str, Any]) -> str:
 
 def _rates(results: Mapping[str, Any]) -> str:
     rows = [
-        [cell(row), row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
+        [cell(row, results), row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
         for row in results["rates"]
         if row["order"] <= 1
     ]

@@ -62,7 +62,7 @@ def _metrics(results: Mapping[str, Any], study: str, target: str) -> list[dict[s
         return [row for row in rows if (row["study"], row["target"]) == (study, target)]
 
     overall = [
-        _metric(_kind(row), f"{outcome(row, results)}, {cell(row)}", row["rate"], row)
+        _metric(_kind(row), f"{outcome(row, results)}, {cell(row, results)}", row["rate"], row)
         for row in mine(results["rates"])
         if row["order"] == 0 and row["rate"] is not None
     ]

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from transect.errors import UnknownName
 from transect.jobs.export import figures, latex, model_card, tables, tracking
-from transect.reports.blocks import TextTable
 from transect.reports.short_page import ShortPageResult
 
 Format = Literal["csv", "parquet", "latex", "model-card", "mlflow", "wandb", "figures"]
@@ -57,10 +56,6 @@ class ExportResult(ShortPageResult[ExportNumbers]):
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings and a row per file."""
         return ("file",), [(name,) for name in self.numbers.files]
-
-    def tables(self) -> Sequence[TextTable]:
-        """The table of files."""
-        return [TextTable(self.TABLE, *self.rows())]
 
 
 def export(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.reports.results import read
-from transect.reports.saving import as_csv
+from transect.runs.csv_files import csv_of
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.plain_json import loads
 
@@ -57,22 +57,14 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def _cell(value: object) -> object:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return value
 
 
 def write_csv(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
     """A CSV file per table; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    paths = []
     for name, table in tables.items():
-        rows = [["" if value is None else _number(value) for value in row.values()] for row in table.to_pylist()]
-        write_atomically(out / f"{name}.csv", as_csv([table.column_names, *rows]))
-        paths.append(out / f"{name}.csv")
-    return paths
-
-
-def _number(value: object) -> str:
-    """A whole number without a fraction, which counts are; other numbers as they are read back."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
+        write_atomically(out / f"{name}.csv", csv_of(table))
+    return [out / f"{name}.csv" for name in tables]
 
 
 def write_parquet(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:

@@ -32,7 +32,9 @@ def metrics(results: Mapping[str, Any]) -> dict[str, float]:
         found |= _with_ends(name, row["estimate"], row, {"p_adjusted": row["p_adjusted"]})
     for row in results["rates"]:
         if row["order"] == 0:
-            name = "/".join(["rate", *([row["study"]] if several else []), row["target"], row["outcome"], cell(row)])
+            name = "/".join(
+                ["rate", *([row["study"]] if several else []), row["target"], row["outcome"], cell(row, results)]
+            )
             found |= _with_ends(name, row["rate"], row, {})
     return found
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from transect.reports.document import decimals_for, rounded
+from transect.reports.document import rounded
 from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
 from transect.runs.wording import spaced
+
+_MINUS: Final = re.compile(r"(?<!\S)-(?=[\d.])")
 
 
 def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
@@ -66,14 +69,20 @@ def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
     style = rate_style(row["unit"])
     if row["rate"] is None:
         return "not estimable", "–"
-    digits = 1 if style != "percent" else max(decimals_for(row["low"], row["high"]), 1)
     ends = "no interval"
     if row["low"] is not None:
-        ends = f"{rounded(row['low'], style, digits)} to {rounded(row['high'], style, digits)}"
-    return rounded(row["rate"], style, digits), ends
+        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
+    return rounded(row["rate"], style), ends
 
 
-def cell(row: Mapping[str, Any]) -> str:
-    """The levels that a rate is at, as "skin tone 1"; "all images" for none."""
-    levels = [f"{spaced(name)} {value:g}" for name, value in row["cell"].items()]
+def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """The levels that a rate is at, as people read them: "glasses on", "light level −4"; "all images" for none."""
+    attributes = next(study["attributes"] for study in results["studies"] if study["name"] == row["study"])
+    labels = {each["name"]: dict(zip(each["levels"], each["labels"], strict=True)) for each in attributes}
+    levels = [f"{spaced(name)} {_level(value, labels.get(name, {}))}" for name, value in row["cell"].items()]
     return ", ".join(levels) or "all images"
+
+
+def _level(value: float, labels: Mapping[float, str]) -> str:
+    """The label of a level, with a true minus before numbers."""
+    return _MINUS.sub("−", labels.get(value, f"{value:g}"))
