@@ -187,7 +187,7 @@ def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
 
     >>> apart = Estimate(-3.1, -4.9, -1.2, 500)
     >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])
-    ('fair gives away less than plain: its λ_M is 3.1 percentage points lower (95 % interval 1.2 to 4.9).',)
+    ('fair gives away less than plain: the attacker is right 3.1 points less often (95 % interval 1.2 to 4.9).',)
     """
     return tuple(map(_model_answer, differences))
 
@@ -198,18 +198,17 @@ def _model_answer(apart: ModelDifference) -> str:
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"λ_M of {model} minus that of {reference}: {found.estimate:+.1f} percentage points ({found.low:+.1f} to "
-            f"{found.high:+.1f}: {SPREAD}). {NO_INTERVAL}, so which of them gives away more is open."
+            f"From {model} the attacker is right {found.estimate:+.1f} points more often than from {reference} "
+            f"({SPREAD} {found.low:+.1f} to {found.high:+.1f}). {NO_INTERVAL}, so which of them gives away more is "
+            "open."
         )
     if not found.low * found.high > 0:
-        sized = f"λ_M differs by {_range(found, signed=True)} percentage points"
+        sized = f"the attacker is right {_range(found, signed=True)} points more often"
         return f"Whether {model} gives away more or less than {reference} is open: {sized}."
     amount, (low, high) = abs(found.estimate), sorted((abs(found.low), abs(found.high)))
-    more, higher = ("less", "lower") if found.estimate < 0 else ("more", "higher")
-    interval = f"{100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f}"
-    return (
-        f"{model} gives away {more} than {reference}: its λ_M is {amount:.1f} percentage points {higher} ({interval})."
-    )
+    more = "less" if found.estimate < 0 else "more"
+    sized = f"{amount:.1f} points {more} often ({100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f})"
+    return f"{model} gives away {more} than {reference}: the attacker is right {sized}."
 
 
 def headline(numbers: LeakageNumbers) -> str:

@@ -54,4 +54,4 @@ def test_which_model_gives_away_more_is_said_by_an_interval_alone(two_models, tm
         assert ("spread between rounds" in words) is published
     page, _ = shown(two_models, tmp_path)
     assert ("Bonferroni" in page) is not published
-    assert ("The published protocol has no interval, so it is open whether the model" in page) is published
+    assert ("may or may not give away more than the labels explain. The published protocol has no" in page) is published

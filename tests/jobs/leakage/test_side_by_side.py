@@ -80,12 +80,12 @@ def test_the_answer_says_first_which_model_gives_away_less(tmp_path):
     assert same.difference.estimate == 0
     low, high = alone.difference.low, alone.difference.high
     assert two.headline().startswith(
-        f"high gives away more than low: its λ_M is {alone.difference.estimate:.1f} percentage points higher "
+        f"high gives away more than low: the attacker is right {alone.difference.estimate:.1f} points more often "
         f"(95 % interval {low:.1f} to {high:.1f}). From the labels an attacker guesses"
     )
-    assert "Whether same gives away more or less than low is open: λ_M differs by +0.0 (" in three.headline()
+    assert "Whether same gives away more or less than low is open: the attacker is right +0.0 (" in three.headline()
     text = three.report(tmp_path).read_text()
-    assert text.index("high gives away more than low") < text.index("An attacker that sees only the labels")
+    assert text.index("high gives away more than low") < text.index("An attacker that sees nothing else")
 
 
 def test_models_that_answer_other_items_have_no_difference():

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from transect.attacks.comparisons import DEALT
 from transect.attacks.numbers import LeakageNumbers
-from transect.attacks.results import model_answers
-from transect.jobs.leakage.adding import adds
+from transect.jobs.leakage.first_screen import answer, cautions, question
 from transect.jobs.leakage.side_by_side_page import ends_in_words, side_by_side
 from transect.reports import builder
 from transect.reports.blocks import (
-    Answer,
     Block,
     Cell,
     DotPlot,
@@ -77,76 +75,15 @@ def page_of(numbers: LeakageNumbers) -> Page:
     doc = WrittenDocument(plain(numbers))
     protected = doc.text("/protected")
     parts = [
-        summary(Answer((*model_answers(numbers.differences), *_answers(doc))), *_cautions(doc)),
+        summary(answer(doc, numbers), *cautions(doc)),
         Part("leakage", "Leakage", tuple(_leakages(doc))),
         Part("side-by-side", "Side by side", tuple(side_by_side(doc))),
         Part("amplification", "Amplification", tuple(_amplification(doc))),
         Part("labels", "Labels", tuple(_labels(doc, protected))),
         Part("methods", "Methods", tuple(_methods(doc))),
     ]
-    question = Markup("Can {} be inferred from the labels, and better from a model's predictions?").format(protected)
     shown = tuple(part for part in parts if part.blocks)
-    return Page(numbers.title, shown, heading=doc.text("/title"), question=question)
-
-
-def _answers(doc: WrittenDocument) -> Iterator[Markup]:
-    tree = doc.tree
-    yield Markup(
-        "An attacker that sees only the labels guesses {} correctly in {} of cases, all classes weighted equally. "
-        "Chance is {} %.{}"
-    ).format(
-        doc.text("/protected"),
-        doc.interval("/dataset_leakage", unit=" %"),
-        doc.number("/chance", "fixed"),
-        _without_signal(doc),
-    )
-    if tree["amplification"]:
-        from_chance = Markup("than from labels with as many random errors ({}; {})")
-        if tree["amplification"]["noise"] == DEALT:
-            from_chance = Markup(
-                "than if the same predictions were dealt out at random among items with one label ({})"
-            )
-        named = [doc.text("/amplification/format"), doc.text("/amplification/noise")]
-        yield Markup(
-            "From the model's predictions (macro F₁ {} %{}) it guesses correctly in {} of cases: {} percentage points "
-            "more {}."
-        ).format(
-            doc.number("/model_f1", "fixed"),
-            _precision(doc),
-            doc.interval("/model_leakage", unit=" %"),
-            doc.interval("/amplification", signed=True),
-            from_chance.format(*named),
-        )
-        low, high = (doc.value(f"/amplification/{end}") for end in ("low", "high"))
-        yield escape(adds(low, high, doc.value("/published_protocol")))
-
-
-def _precision(doc: WrittenDocument) -> Markup:
-    if doc.value("/model_mean_average_precision") is None:
-        return Markup()
-    return Markup(", mAP {} %").format(doc.number("/model_mean_average_precision", "fixed"))
-
-
-def _without_signal(doc: WrittenDocument) -> Markup:
-    if doc.value("/null/low") is None:
-        return Markup()
-    low, high = (doc.number(f"/null/{end}", "fixed") for end in ("low", "high"))
-    return Markup(" If the labels carried no information, {} % of estimates would lie between {} and {} %.").format(
-        doc.number("/confidence", "name"), low, high
-    )
-
-
-def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
-    published = Markup(
-        " <strong>The published protocol is on</strong>: the snapshot is chosen on development data, and each round is "
-        "scored on a separate draw and folded about chance, which raises the figures."
-    )
-    yield Paragraph(doc.text("/caveat") + (published if doc.value("/published_protocol") else ""), "notice")
-    yield Paragraph(
-        "The protected attribute is what the data set's annotators recorded: an appearance as others perceived it, "
-        "not an identity.",
-        "note",
-    )
+    return Page(numbers.title, shown, heading=doc.text("/title"), question=question(doc))
 
 
 def _leakages(doc: WrittenDocument) -> Iterator[Block]:
@@ -201,9 +138,12 @@ def _words(doc: WrittenDocument, place: str, kind: str) -> Markup:
     if kind == "model share":
         return Markup("Predictions, {} % of the {}").format(doc.number(f"{place}/share", "fixed", 0), _drawn(doc))
     pair = place.rsplit("/", 1)[0]
-    source = Markup("{}; labels: {}").format(doc.text(f"{pair}/name"), doc.text(f"{pair}/noise"))
-    words = "The model's predictions" if kind == "model" else "Labels with as many random errors"
-    return Markup("{}{}").format(words, change.format(source))
+    if kind == "model":
+        return Markup("The model's predictions{}").format(change.format(doc.text(f"{pair}/name")))
+    if doc.value(f"{pair}/noise") == DEALT:
+        return Markup("The same, dealt out within labels{}").format(change.format(doc.text(f"{pair}/name")))
+    source = Markup("{}; {}").format(doc.text(f"{pair}/name"), doc.text(f"{pair}/noise"))
+    return Markup("Labels with as many random errors{}").format(change.format(source))
 
 
 def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
