@@ -148,8 +148,13 @@ def test_of_a_detector_the_boxes_are_counted():
 
 
 def test_options_do_not_go_with_a_file_that_holds_them():
-    told = refused_here("targets", "check", "acme.toml", "--task", "binary")
-    assert told == "acme.toml holds every setting of its target: expected no task option"
+    for words, named in (
+        (("--task", "binary"), "--task"),
+        (("--timeout", "3"), "--timeout"),
+        (("--output", "logit", "--picture", "seen.png"), "--output, --picture"),
+    ):
+        told = refused_here("targets", "check", "acme.toml", *words)
+        assert told == f"acme.toml is of a model behind a web address: expected no {named}; leave it out"
 
 
 def test_a_target_that_counts_calls_is_asked_once(monkeypatch):

@@ -19,6 +19,10 @@ def test_every_job_has_a_published_schema():
     assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {"results", *RESULTS}
 
 
+def test_jobs_are_named_as_commands_are():
+    assert not [name for name in RESULTS if "_" in name]
+
+
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.name)
 def test_schemas_are_valid(path):
     schema = json.loads(path.read_text())

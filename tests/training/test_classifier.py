@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from transect.datasets import open_dataset
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.records import Attribute, Images, Task
+from transect.runs.model_files import CARD
 from transect.runs.weights import read_weights
 from transect.targets import resolve
 from transect.testing import check_target
@@ -181,7 +182,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
     monkeypatch.undo()
     train(pictures, plan, tmp_path, quiet=True)
     for again in range(2):  # the second call finds everything done
-        for name in (classifier.WEIGHTS, classifier.CARD, classifier.METRICS):
+        for name in (classifier.WEIGHTS, CARD, classifier.METRICS):
             assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), (name, again)
         train(pictures, plan, tmp_path, quiet=True)
     with pytest.raises(RunFolderError, match="a run with other settings"):

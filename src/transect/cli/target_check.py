@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from transect.console.audit_options import Threshold
-from transect.console.common_options import Json
+from transect.console.common_options import Json, on_command_line
 from transect.console.printing import table
 from transect.console.target_options import (
     ClassNames,
@@ -22,6 +22,7 @@ from transect.console.target_options import (
     given,
 )
 from transect.errors import BadInput
+from transect.runs.model_files import CARD
 from transect.runs.plain_json import dumps
 from transect.runs.wording import counted
 from transect.texts import say
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
 FACES: Final = 10
 """Rendered faces that a local model is asked about."""
-_CARD: Final = "classifier.toml"
 _SIZE: Final = 256
 
 
 def check(
+    context: typer.Context,
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="A model, or the TOML file of one behind a web address.")
     ],
@@ -69,9 +70,11 @@ def check(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
         isolate=isolate,
     )  # fmt: skip
-    if target.endswith(".toml") and Path(target).name != _CARD:
+    if target.endswith(".toml") and Path(target).name != CARD:
+        options |= on_command_line(context, {"timeout": timeout, "picture": picture})
         if options:
-            raise BadInput(f"{target} holds every setting of its target: expected no {', '.join(options)} option")
+            names = ", ".join(f"--{name}" for name in options)
+            raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
         _over_http(target, image, seed, json)
         return
     _local(target, options, _pixels(image, seed), timeout, picture, json)

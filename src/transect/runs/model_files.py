@@ -8,7 +8,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from transect.errors import BadInput, TargetChanged
 from transect.runs import bounds
@@ -18,6 +18,8 @@ from transect.texts import words_of
 if TYPE_CHECKING:
     from torch import Tensor
 
+CARD: Final = "classifier.toml"
+"""The file beside the weights of a classifier that was trained here: how it is built, asked and read."""
 _SIGNATURES = (
     (b"version https://git-lfs", "a Git LFS pointer (the file itself was not downloaded: git lfs pull)"),
     (b"\x89PNG", "a PNG image"),

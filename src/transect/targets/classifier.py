@@ -15,7 +15,6 @@ from transect.runs.weights import read_weights
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
-from transect.training.classifier import CARD
 from transect.training.resnet import ResNet, start_from
 
 
@@ -42,7 +41,7 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
     """
     from transect.targets.torch_model import of_module
 
-    place = Path(path) / CARD if Path(path).is_dir() else Path(path)
+    place = Path(path) / model_files.CARD if Path(path).is_dir() else Path(path)
     card = _card(place)
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:

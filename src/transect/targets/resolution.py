@@ -14,6 +14,7 @@ from typing import Any
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
+from transect.runs.model_files import CARD
 from transect.targets import huggingface
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
@@ -29,7 +30,6 @@ _DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
-_CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorch
 ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
@@ -132,17 +132,17 @@ def _with_prefix(spec: str) -> str:
     if spec.lower().endswith(".onnx"):
         return f"onnx:{spec}"
     folder = Path(spec)
-    if folder.name == _CARD:
+    if folder.name == CARD:
         return f"{_CLASSIFIER}:{spec}"
     if not spec or not folder.is_dir():
         return spec
-    if (folder / _CARD).is_file():
+    if (folder / CARD).is_file():
         return f"{_CLASSIFIER}:{spec}"
     if huggingface.is_folder(folder):
         return f"{huggingface.EXTRA}:{spec}"
     raise BadInput(
         f"target folder {spec}: expected a Hugging Face model ({huggingface.CONFIG}, *.safetensors, "
-        f"{huggingface.PROCESSOR}) or a trained classifier ({_CARD}), found neither"
+        f"{huggingface.PROCESSOR}) or a trained classifier ({CARD}), found neither"
     )
 
 

@@ -33,7 +33,7 @@ from transect.training.resnet import ResNet, new_resnet, start_from
 from transect.training.schedules import Schedule
 from transect.training.state import load_state, save_state
 
-WEIGHTS, CARD, METRICS = "classifier.safetensors", "classifier.toml", "metrics.csv"
+WEIGHTS, METRICS = "classifier.safetensors", "metrics.csv"
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of the channels of ImageNet, which torchvision's weights expect; pictures in 0..1 are normalized by them."""
 
@@ -272,8 +272,8 @@ def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, flo
     tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     content = save(tensors, {"architecture": plan.schedule.architecture, "label": plan.label.text})
     write_atomically(out / WEIGHTS, model_files.in_order(content))
-    write_atomically(out / CARD, _card(examples, plan, last, out / WEIGHTS))
-    return out / CARD
+    write_atomically(out / model_files.CARD, _card(examples, plan, last, out / WEIGHTS))
+    return out / model_files.CARD
 
 
 def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path) -> str:

@@ -31,7 +31,7 @@ class ListNumbers:
 class ListResult(ShortPageResult[ListNumbers]):
     """The runs in a folder."""
 
-    JOB: ClassVar[str] = "list_runs"
+    JOB: ClassVar[str] = "list-runs"
     TITLE: ClassVar[str] = "Runs"
     TABLE: ClassVar[str] = "Runs"
 
