@@ -9,7 +9,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES
 
 NUISANCES = {
     "hair_volume", "yaw", "pitch", "roll", "light_azimuth", "light_elevation", "light_level", "exposure", "noise",
-    "white_balance", "blur", "jpeg_quality", "distance", "brow_raise", "mouth_slant", "gaze", "background", "clothing", "clothing_pattern", "background_hue", "background_lightness", "clothing_hue", "clothing_lightness",
+    "white_balance", "blur", "jpeg_quality", "distance", "brow_raise", "mouth_slant", "gaze", "metering", "fill_light", "background", "clothing", "clothing_pattern", "background_hue", "background_lightness", "clothing_hue", "clothing_lightness",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
 _PHOTOGRAPHY = "photographic convention"
 _JPEG = "ITU-T T.81 (JPEG), quality as the Independent JPEG Group scales it"
 _FFHQ = "Karras et al. 2019, FFHQ, doi:10.1109/CVPR.2019.00453"
+_RATIO = _PHOTOGRAPHY + ", lighting ratio 2:1 at 1"
 _PORTRAIT = "defined by the renderer"
 
 
@@ -74,7 +75,10 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("light_azimuth", "key light from the viewer's right (+)", -80, 80, "degrees"),
     _nuisance("light_elevation", "key light above the eyes (+)", -20, 75, "degrees"),
     _nuisance("light_level", "scene light around nominal", -6, 1, "stops", _PHOTOGRAPHY),
-    _nuisance("exposure", "camera gain; responds to skin_tone and light_level", -4, 7, "stops", _PHOTOGRAPHY),
+    _nuisance(
+        *("exposure", "camera gain; responds to skin_tone, light_level, metering and fill_light", -4, 7, "stops"),
+        source=_PHOTOGRAPHY,
+    ),
     _nuisance("white_balance", "picture from cool (-) to warm (+): red over blue", -1, 1, "stops", _PHOTOGRAPHY),
     _choice("background", "what stands behind, out of focus", *BACKGROUNDS, role="nuisance"),
     _nuisance("background_hue", "hue of the background", unit="turns"),
@@ -90,6 +94,13 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("brow_raise", "brows from lowered (-1) to raised (1)", -1, source=_FACS + ", AU 4, 1 + 2"),
     _nuisance("mouth_slant", "the higher corner of the mouth: the viewer's left (-) or right (+)", -1, source=_FACS),
     _nuisance("gaze", "eyes look past the camera to the viewer's left (-) or right (+)", -1),
+    Attribute(
+        *("metering", "binary", "what the meter reads: the scene (skin counts in part) or the face alone (in full)"),
+        levels=("scene", "face"),
+        role="nuisance",
+        source=_PHOTOGRAPHY,
+    ),
+    _nuisance("fill_light", "soft light on the person, from none (0) to as much as the key light (1)", source=_RATIO),
 )
 
 IDENTITY: tuple[str, ...] = (

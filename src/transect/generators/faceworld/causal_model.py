@@ -19,6 +19,7 @@ from jaxtyping import Float
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, attribute
+from transect.generators.faceworld.exposure import PARENTS as EXPOSURE_PARENTS
 from transect.generators.faceworld.exposure import metered_exposure
 from transect.generators.faceworld.population import Population
 from transect.generators.requests import requested_columns
@@ -48,7 +49,7 @@ class CausalModel:
         for name in self.population.order:  # causes before effects
             value = self.population.value(name, values, scores[:, NAMES.index(name)])
             if name == "exposure":
-                metered = metered_exposure(values["skin_tone"], values["light_level"])
+                metered = metered_exposure(*(values[parent] for parent in EXPOSURE_PARENTS))
                 value = np.clip(metered + value, *attribute(name).bounds)
             values[name] = _apply_setting(value, latents.settings.get(name))
         return {name: values[name] for name in NAMES}

@@ -121,7 +121,7 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     dy = lids.down - 0.03 * p["sin_pitch"] + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.44 + 0.56 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
-    shade = lid_shade * (0.19 + 0.30 * light.diffuse.clamp(max=1.3))
+    shade = lid_shade * (0.19 + 0.30 * light.diffuse.clamp(max=1.3) + 0.30 * p["fill"])
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["sclera"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * power((lids.outward / lids.half).abs().clamp(max=1), 2.5)))
     ring = (

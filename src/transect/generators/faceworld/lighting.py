@@ -35,7 +35,7 @@ def illuminate(
     """
     _, ny, nz = normal
     key = (toward(normal, p, "key") + WRAP).clamp_(min=0).mul_(KEY / (1 + WRAP))
-    ambient = AMBIENT * (0.86 - 0.24 * ny + 0.10 * nz)
+    ambient = p["ambient"] * (0.86 - 0.24 * ny + 0.10 * nz)
     diffuse, highlight = ambient + key * _passed(shadow), _highlight(p, normal)
     open_sky = _passed(occlusion)
     return Illumination(diffuse * open_sky, highlight * open_sky)

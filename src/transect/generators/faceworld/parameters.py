@@ -15,10 +15,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
+from transect.generators.faceworld.exposure import FILL
 from transect.generators.faceworld.facial_hair import facial_hair_traits
 from transect.generators.faceworld.hair_pigment import hair_reflectance
 from transect.generators.faceworld.hair_styles import hair_traits
 from transect.generators.faceworld.hats import hat_traits
+from transect.generators.faceworld.lighting import AMBIENT
 from transect.generators.faceworld.reflectance import iris_reflectance, luminance, skin_reflectance
 from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import scene_traits
@@ -87,6 +89,8 @@ def _transcendental(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float
         "sheen": p["beside_skin"] ** 0.4,
         "sclera": p["beside_skin"] ** 0.9,
         "light_factor": np.exp2(p["light_level"]),
+        "fill": FILL * p["fill_light"],
+        "ambient": AMBIENT + FILL * p["fill_light"],
     }
 
 

@@ -25,7 +25,7 @@ from transect.generators.faceworld.marginals import AnyMarginal, Marginal, Stric
 from transect.generators.faceworld.mechanisms import Mechanism, check_mechanism, solving_order
 from transect.runs import toml_files
 
-SHIPPED = ("balanced", "celebrity-like", "parliament-like")
+SHIPPED = ("balanced", "celebrity-like", "parliament-like", "face-metered")
 _SHIPPED_AS = "population "
 
 

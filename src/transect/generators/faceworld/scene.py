@@ -14,7 +14,7 @@ from transect.generators.faceworld.attributes import BACKGROUNDS, CLOTHES, PATTE
 from transect.generators.faceworld.canvas import Canvas, picture_grid, spread_over
 from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, power, smoothstep, tint
 from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.lighting import AMBIENT, KEY, light_color
+from transect.generators.faceworld.lighting import KEY, light_color
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Rows, put, some
 
@@ -110,7 +110,7 @@ def clothes(frame: Frame, p: Rows, folds: Tensor) -> tuple[Tensor, Tensor]:
     cover = coverage(torch.minimum(shoulder, neckline), 1.5 * frame.pixel)
     nx = (frame.X / 1.4).clamp(-1, 1)
     toward = nx * p["light_x"] - 0.45 * p["light_y"] + 0.85 * p["light_z"]
-    light = AMBIENT + KEY * ((toward + 0.3) / 1.3).clamp(min=0)
+    light = p["ambient"] + KEY * ((toward + 0.3) / 1.3).clamp(min=0)
     # A hem along the neckline: lit on its upper edge, a seam below.
     rim = 1 + 0.12 * smoothstep(0.05 - neckline, 0.0, 0.03) - 0.35 * bump(neckline - 0.055, 0.010)
     under_chin = 1 - 0.30 * smoothstep(0.60 - side, 0.0, 0.5)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, beyond, bump, color, coverage, mix, smoothstep, unit
+from transect.generators.faceworld.exposure import MIRRORED
 from transect.generators.faceworld.head import BREADTH, Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
 from transect.generators.faceworld.relief import nose_base
@@ -17,7 +18,7 @@ from transect.generators.faceworld.relief import nose_base
 SHEEN = 0.055
 """Reflectance of the skin's surface at the peak of the highlight."""
 
-SURROUNDINGS = 0.012
+SURROUNDINGS = MIRRORED
 """Radiance of the surroundings that oil and water on the skin mirror, where all light reaches it."""
 
 _BLOOD = (0.16, -0.16, -0.13)

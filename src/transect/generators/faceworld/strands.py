@@ -14,7 +14,7 @@ from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, smoothstep, tint
 from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.lighting import AMBIENT, KEY, light_color
+from transect.generators.faceworld.lighting import KEY, light_color
 from transect.generators.faceworld.rows import Pick, Rows, put, some
 from transect.generators.faceworld.textures import sample_mirrored
 
@@ -104,7 +104,7 @@ def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tenso
     ny = -smoothstep(-frame.V, 0.25, 1.15)
     nz = (1 - nx * nx - 0.8 * ny * ny).clamp(min=0.02).sqrt()
     toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
-    diffuse = AMBIENT * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
+    diffuse = p["ambient"] * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
     contrast = torch.exp((0.36 + 0.16 * curly) * locks.fine + 0.13 * locks.ragged)
     body = tint(p["hair"], 0.85 * diffuse * contrast * _depth(frame, p, rounded))
     # Strands run down the mass: light that meets them across makes the band.

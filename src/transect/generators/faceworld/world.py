@@ -204,6 +204,8 @@ class FaceWorld:
                 "maximum_gain": exposure.MAXIMUM_GAIN,
                 "reference_luminance": exposure.REFERENCE_LUMINANCE,
                 "tone_adaptation": exposure.TONE_ADAPTATION,
+                "common_luminance": exposure.COMMON_LUMINANCE,
+                "fill": exposure.FILL,
                 "shot_noise": camera.SHOT_NOISE,
                 "read_noise": camera.READ_NOISE,
             },
