@@ -35,7 +35,7 @@ def test_identity_code_has_at_least_sixteen_dimensions():
         ("light_level", (-6, 1)),
         ("face_width", (-1, 1)),
         ("glasses", (0, 1)),
-        ("hat", (0, 2)),
+        ("hat", (0, 5)),
     ],
 )
 def test_bounds(name, bounds):

@@ -60,7 +60,7 @@ def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     monkeypatch.setattr(hair, "_window", lambda *_: WHOLE)
     monkeypatch.setattr(windows, "_around", lambda *_: WHOLE)
     world, n = FaceWorld(64, threads=1), 24
-    kinds = {"hair_style": 8, "hat": 3, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3}
+    kinds = {"hair_style": 8, "hat": 6, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3}
     values = {name: np.arange(n) % levels * 1.0 for name, levels in kinds.items()}
     values |= {
         "facial_hair": np.arange(n) % 5 / 4,

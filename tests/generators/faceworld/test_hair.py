@@ -1,4 +1,4 @@
-"""Hair, facial hair and hats: what each style shows and hides, by the renderer's own masks and layers."""
+"""Hair and facial hair: what each style shows and hides, by the renderer's own masks and layers."""
 
 from __future__ import annotations
 
@@ -112,11 +112,6 @@ def test_baldness_bares_the_scalp_step_by_step():
     assert (areas[-1] == 0).all()
 
 
-@pytest.mark.parametrize("hat", [1.0, 2.0])
-def test_a_hat_hides_the_hair_of_the_crown(hat):
-    crown = (Y < -0.68) & (np.abs(X) < 0.7)
-    for style in ("coily", "bun", "straight"):
-        assert not (hair(style=style, hat=hat, hair_length=1.0) & crown).any(), style
 
 
 def test_facial_hair_grows_where_its_style_says():

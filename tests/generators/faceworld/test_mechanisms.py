@@ -43,7 +43,7 @@ def test_equations_by_hand(tmp_path):
     for i in range(len(subjects)):
         linear = -0.5 + 0.01 * values["age"][i] + 0.4 * values["face_shape"][i] + 0.1 * noise[i]
         assert values["baldness"][i] == pytest.approx(min(max(linear, 0.0), 1.0), abs=1e-12)
-        score = -1.0 + 4.0 * values["baldness"][i] + (0.0, 0.5, -9.0)[int(values["hat"][i])]
+        score = -1.0 + 4.0 * values["baldness"][i] + (0.0, 0.5, -9.0, 0.0, 0.0, 0.0)[int(values["hat"][i])]
         assert values["glasses"][i] == (score > 0)
 
 

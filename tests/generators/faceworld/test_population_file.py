@@ -97,7 +97,7 @@ def test_categorical_by_hand():
 
 def test_shares_are_given_by_the_names_of_levels(tmp_path):
     text = "name='x'\n[marginals]\nhat={distribution='categorical',shares={beanie=0.25,none=0.75}}"
-    assert load_population(write(tmp_path, text)).marginals[column("hat")].shares == (0.75, 0.0, 0.25)
+    assert load_population(write(tmp_path, text)).marginals[column("hat")].shares == (0.75, 0.0, 0.25, 0.0, 0.0, 0.0)
 
 
 def write(tmp_path, text):
@@ -179,8 +179,8 @@ AGE, GLASSES, PAIR = "[marginals]\nage=", "[marginals]\nglasses=", "[[correlatio
         (AGE + "{distribution='bernoulli',probability=1}", "expected uniform or normal or sometimes"),
         (HAT + "{distribution='bernoulli',probability=1}", "hat.distribution: expected categorical, got bernoulli"),
         (HAT + "{distribution='categorical',shares={crown=1}}", "hat.shares: expected levels of hat .*got 'crown'"),
-        (HAT + "{distribution='categorical',shares={cap=0.4}}", "expected 3 shares that sum to 1, got"),
-        (HAT + "{distribution='categorical',shares=[0.5,0.5]}", "expected 3 shares that sum to 1, got"),
+        (HAT + "{distribution='categorical',shares={cap=0.4}}", "expected 6 shares that sum to 1, got"),
+        (HAT + "{distribution='categorical',shares=[0.5,0.5]}", "expected 6 shares that sum to 1, got"),
         (
             HAT + "{distribution='categorical',shares={cap=-1}}",
             "hat.shares 2: expected 0 or more",

@@ -44,6 +44,7 @@ FACIAL_HAIR_STYLES = ("stubble", "mustache", "goatee", "full")
 BACKGROUNDS = ("studio", "wall", "interior", "outdoors")
 CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
 PATTERNS = ("plain", "stripes", "checks")
+HATS = ("none", "cap", "beanie", "brimmed hat", "hood", "headscarf")
 
 ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("skin_tone", "skin from light to dark", 1, 10, "Monk scale", _MONK),
@@ -56,7 +57,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("hair_volume", "hair from flat (-1) to full (1)", -1),
     _appearance("baldness", "hair loss from none (0) to a bare scalp (1), in any style", source=_NORWOOD),
     _appearance("bangs", "hair over the forehead, from none (0) to the brows (1)"),
-    _choice("hat", "what is worn on the head", "none", "cap", "beanie"),
+    _choice("hat", "what is worn on the head", *HATS),
     _appearance("facial_hair", "facial hair from shaven (0) to the fullest of its style (1)"),
     _choice("facial_hair_style", "where facial hair is left to grow", *FACIAL_HAIR_STYLES),
     _appearance("makeup", "eye shadow, liner and blush from none (0) to heavy (1)"),
@@ -140,6 +141,14 @@ IDENTITY: tuple[str, ...] = (
     "hair_tuck",
     "hat_hue",
     "hat_lightness",
+    "shape_1",
+    "shape_2",
+    "shape_3",
+    "shape_4",
+    "shape_5",
+    "shape_6",
+    "shape_7",
+    "hat_height",
 )
 """The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set."""
 

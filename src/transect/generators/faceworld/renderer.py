@@ -77,13 +77,25 @@ def radiance(tile: Tile) -> Tensor:
     """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
     p, lattices = tile.p, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
-    picture = background(heads.frame, p, lattices)
+    picture, wrap = background(heads.frame, p, lattices), None
     for layer in layers(heads, p, lattices):
         lay(picture, layer)
+        wrap = layer if layer.part == "hat" else wrap
     worn = p.with_any("glasses")
     if worn is not None:
-        put(picture, worn, glasses(heads.frame.take(worn), p.take(worn), some(picture, worn)))
+        bare = some(picture, worn)
+        seen = glasses(heads.frame.take(worn), p.take(worn), bare)
+        if wrap is not None and p.with_any("hooded", "scarfed") is not None:
+            seen = over(seen, bare, some(_over_glasses(picture, p, wrap), worn))
+        put(picture, worn, seen)
     return picture
+
+
+def _over_glasses(picture: Tensor, p: Rows, wrap: Layer) -> Tensor:
+    """Coverage of the cloth of hoods and headscarves, which lies over the arms of glasses."""
+    cover = torch.zeros_like(picture[:, 0])
+    put(cover, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
+    return cover
 
 
 class Layer(NamedTuple):
@@ -108,7 +120,9 @@ def layers(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> Iterator[Layer
     folds = spread_over(frame.canvas, lattices["folds"])
     shadow = torch.zeros_like(frame.planes[:, 0])
     worn, locks = _draw_hats(frame, p, folds, shadow), None
-    haired = picked(p.host("scalp")[0] < 1)
+    if worn is not None and p.with_any("hooded") is not None:
+        yield Layer("hat", worn.hat.radiance, worn.hat.lining, WHOLE, worn.rows)
+    haired = picked((p.host("scalp")[0] < 1) & (p.host("scarfed")[0] == 0))
     if haired is not None:
         locks = _draw_hair(frame, p, lattices, haired, shadow, worn)
         yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window, haired)
@@ -157,6 +171,8 @@ def _draw_hair(
     textures = {name: some(lattices[name], rows) for name in ("strands", "locks", "curls", "stubble")}
     locks = hair(frame.take(rows), p.take(rows), textures, under_hat)
     part = locks.window.of(shadow)
+    if worn is not None:
+        locks.radiance.copy_(shade_skin(locks.radiance, some(part, rows)))
     put(part, rows, some(part, rows) + locks.shadow)
     return locks
 
@@ -166,9 +182,11 @@ def _draw_ears(heads: Heads, p: Rows) -> Iterator[Layer]:
     ringed = p.with_any("earrings")
     for side, window in zip((-1.0, 1.0), heads.windows.ears, strict=True):
         frame = cut(heads.frame, window)
-        yield Layer("ears", *ear(frame, p, side), window)
+        skin, cover = ear(frame, p, side)
+        yield Layer("ears", skin, cover * (1 - p["scarfed"]), window)
         if ringed is not None:
-            yield Layer("earrings", *earring(frame.take(ringed), p.take(ringed), side), window, ringed)
+            ring, cover = earring(frame.take(ringed), p.take(ringed), side)
+            yield Layer("earrings", ring, cover * (1 - some(p["scarfed"], ringed)), window, ringed)
 
 
 def locate_landmarks(tile: Tile) -> Float[np.ndarray, "b 68 2"]:

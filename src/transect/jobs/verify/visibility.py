@@ -101,6 +101,7 @@ RULES: dict[str, Rule] = {
     "identity.frame_color": Rule("where glasses are worn", lambda t: np.asarray(t["glasses"] == 1)),
     "identity.hat_hue": Rule("where a hat is worn", lambda t: ~_no_hat(t)),
     "identity.hat_lightness": Rule("where a hat is worn", lambda t: ~_no_hat(t)),
+    "identity.hat_height": Rule("where a hat is worn", lambda t: ~_no_hat(t)),
 }
 """The rules of what is not always seen."""
 
