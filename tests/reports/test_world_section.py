@@ -51,3 +51,33 @@ def test_what_was_not_measured_says_so():
 def test_a_share_beyond_one_is_refused():
     with pytest.raises(BadInput, match=r"world\.photometry\.share_inside"):
         described(photometry=make_results()["world"]["photometry"] | {"share_inside": 1.2})
+
+
+def figure(value, n=40):
+    return {"value": value, "low": value, "high": value, "n": n}
+
+
+def test_models_from_outside_stand_in_a_table_and_the_others_are_named():
+    readings = make_results()["world"]["readings"]
+    one = {"reader": "happy.toml", "unit": "", "image_size": 128}
+    one |= {"auc": figure(0.91), "correlation": figure(0.62), "slope": figure(0.4)}
+    seen = {"photographs": "celeba:data", "label": "Smiling", "photographs_auc": figure(0.98)}
+    seen |= {"photographs_correlation": figure(0.8), "photographs_slope": figure(0.7)}
+    readings[3]["outside"] = [one | seen]
+    results = make_results()
+    results["world"]["readings"] = readings
+    document = Document(complete(read(results), Gallery(), Gallery()))
+    world = describe_world(document)
+    lines = [(line.attribute, plain_text(line.reader), plain_text(line.images)) for line in world.outside]
+    assert lines == [
+        ("smile", "happy.toml", "rendered, 128 pixels"),
+        ("smile", "happy.toml", "celeba:data, Smiling"),
+    ]
+    assert [document.value(f"{line.figures[0]}/value") for line in world.outside] == [0.91, 0.98]
+    assert world.only == "skin tone, light level, glasses"
+
+
+def test_without_models_from_outside_every_reading_is_of_the_worlds_own_network():
+    world = described()
+    assert world.outside == ()
+    assert world.only == "skin tone, light level, glasses", "what nobody read is not named"

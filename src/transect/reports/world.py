@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -20,17 +21,37 @@ _FIGURES = {
 @final
 @dataclass(frozen=True)
 class World:
-    """Light, people, and one sentence per attribute of any study."""
+    """Light, people, and one sentence per attribute of any study.
+
+    outside: name of the attribute, place of the reader, place of its figures' prefix, and whose faces it read, for each
+    line of the table. only: the attributes that no model from outside read, "" where there is none.
+    """
 
     light: Markup
     people: Markup
     readings: tuple[Markup, ...]
+    outside: tuple[OutsideLine, ...]
+    only: Markup
+
+
+@final
+@dataclass(frozen=True)
+class OutsideLine:
+    """One line of the table of models from outside. images: whose faces it read; figures: the places of three."""
+
+    attribute: str
+    reader: Markup
+    images: Markup
+    figures: tuple[str, str, str]
+    unit: str
 
 
 def describe_world(document: Document) -> World:
     """The sentences of the section on the world; what was not measured says so."""
     readings = document.results.world.readings
-    return World(_light(document), _people(document), tuple(_read(document, i, row) for i, row in enumerate(readings)))
+    sentences = tuple(_read(document, i, row) for i, row in enumerate(readings))
+    outside = tuple(line for i, row in enumerate(readings) for line in _outside(document, i, row))
+    return World(_light(document), _people(document), sentences, outside, _only(readings))
 
 
 def _light(document: Document) -> Markup:
@@ -60,6 +81,29 @@ def _people(document: Document) -> Markup:
         "Pairs of images of one person, all but the identity redrawn, are distinguished from pairs of two people "
         "with an area under the ROC curve of {} (interval {} to {}; {} people)."
     ).format(*numbers, document.number(f"{at}/n", "count"))
+
+
+def _only(readings: Sequence[ReadingEntry]) -> Markup:
+    """The attributes that only the world's own network read."""
+    names = [spaced(row.attribute) for row in readings if row.value is not None and not row.outside]
+    return Markup(", ").join(names)
+
+
+def _outside(document: Document, index: int, row: ReadingEntry) -> Iterator[OutsideLine]:
+    """A line of rendered faces for each model, and one of photographs where it saw some."""
+    for j, reader in enumerate(row.outside):
+        at = pointer("world", "readings", index, "outside", j)
+        said, name = document.text(f"{at}/reader"), spaced(row.attribute)
+        unit = reader.unit.removesuffix("s")
+        rendered = Markup("rendered, {} pixels").format(document.number(f"{at}/image_size", "count"))
+        yield OutsideLine(name, said, rendered, _places(f"{at}/"), unit)
+        if reader.photographs:
+            images = Markup("{}, {}").format(document.text(f"{at}/photographs"), document.text(f"{at}/label"))
+            yield OutsideLine(name, said, images, _places(f"{at}/photographs_"), "")
+
+
+def _places(start: str) -> tuple[str, str, str]:
+    return f"{start}auc", f"{start}correlation", f"{start}slope"
 
 
 def _read(document: Document, index: int, row: ReadingEntry) -> Markup:

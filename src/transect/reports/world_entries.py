@@ -29,6 +29,22 @@ class FigureEntry(Model):
     n: Count
 
 
+class OutsideEntry(Model):
+    """How a model that was not trained on the world reads an attribute, there and on photographs where it saw some."""
+
+    reader: str
+    unit: str = Field(description="of the attribute, that slopes are per; empty for a share")
+    image_size: Count = Field(description="pixels of the rendered faces that it read")
+    auc: FigureEntry = Field(description="area under the ROC curve of the highest level against the lowest")
+    correlation: FigureEntry = Field(description="of its answer with the attribute, over the range")
+    slope: FigureEntry = Field(description="of its answer, per unit of the attribute")
+    photographs: str = Field(default="", description="the data set; empty without one")
+    label: str = Field(default="", description="the data set's label")
+    photographs_auc: FigureEntry | None = None
+    photographs_correlation: FigureEntry | None = None
+    photographs_slope: FigureEntry | None = None
+
+
 class ReadingEntry(FigureEntry):
     """How well a network reads an attribute back from held-out pictures of the world, where they show it."""
 
@@ -38,3 +54,6 @@ class ReadingEntry(FigureEntry):
     met: bool | None
     visibility: str = Field(description="which pictures show the attribute")
     reason: str = Field(description="why there is no value; empty where there is one")
+    outside: list[OutsideEntry] = Field(
+        default=[], description="what models from outside read; printed, never fitted to"
+    )

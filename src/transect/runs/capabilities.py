@@ -65,8 +65,10 @@ def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
     """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
     stated = validity(world)
     figures, reason = stated.get("readings", {}), stated.get("not_measured") or "not measured"
+    outside = stated.get("readers", {})
     return tuple(
-        _reading(world, name, figures[name]) if name in figures else Reading(name, reason=reason) for name in names
+        _reading(world, name, {**figures.get(name, {"reason": reason}), "outside": outside.get(name, [])})
+        for name in names
     )
 
 

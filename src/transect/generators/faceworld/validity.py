@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import TypedDict, cast
+
+from transect.errors import BadInput
 
 SUBJECTS, IMAGE_SIZE = 5000, 128
 """Subjects and pixels that the conditions apply to."""
@@ -20,6 +24,11 @@ MEDIANS = 90
 MEDIANS_INSIDE, SHARE_INSIDE, FACES_PER_FIFTH, DARKEST_CHEEK = 81, 0.70, 200, 0.16
 """What the photometry must reach: medians of ninety between the photographs' quartiles; the smallest share of faces
 between their p05 and p95; measured faces of every fifth; the median cheek luminance of the darkest tones."""
+
+READERS_FILE, FOLDER, FOLDER_VARIABLE = "readers.json", "runs/verify-world", "TRANSECT_WORLD_FOLDER"
+"""Where `transect verify world --reader` puts what models from outside read, and what names another folder."""
+
+_FIGURES = ("auc", "correlation", "slope")
 
 
 class Photometry(TypedDict):
@@ -40,6 +49,7 @@ class Facts(TypedDict, total=False):
     photometry: Photometry
     identity: Mapping[str, object]
     attributes: Sequence[Mapping[str, object]]
+    readers: Sequence[Mapping[str, object]]
 
 
 @functools.cache
@@ -119,13 +129,64 @@ def statement(facts: Facts, version: str) -> tuple[bool, str]:
     )
 
 
-def validity_of(facts: Facts, version: str) -> dict[str, object]:
+def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str, object]]:
+    """What models from outside read from pictures of that version, as measured on this machine; empty without.
+
+    folder: where it was measured (default: the folder that TRANSECT_WORLD_FOLDER names, else runs/verify-world).
+    Raises BadInput for a file that holds something else.
+    """
+    file = (folder or Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)) / READERS_FILE
+    if not file.is_file():
+        return []
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        of_version, rows = stored["renderer_version"] == version, list(stored["readers"])
+        return [{**row, "attribute": str(row["attribute"])} for row in rows if of_version]
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadInput(
+            f"{file}: expected what transect verify world --reader wrote, got {error!r}; delete it"
+        ) from None
+
+
+def validity_of(
+    facts: Facts, version: str, measured: Sequence[Mapping[str, object]] | None = None
+) -> dict[str, object]:
     """What a report states about pictures of that version: a statement, and figures of that version.
 
     photometry: a summary, None where it was not measured. identity: how well people can be told apart, None likewise.
-    readings: by attribute and nuisance, how well a network reads it back from held-out pictures. not_measured: why
-    there are no figures, "" where there are.
+    readings: by attribute and nuisance, how well a network reads it back from held-out pictures. readers: by attribute,
+    what models from outside read: of the facts, and as measured on this machine (default: what is stored).
+    not_measured: why there are no figures, "" where there are.
     """
+    of_version = bool(facts) and str(facts["renderer_version"]) == version
+    shipped: Sequence[Mapping[str, object]] = facts.get("readers", ()) if of_version else ()
+    known = stored_readers(version) if measured is None else measured
+    return {**_figures(facts, version), "readers": _by_attribute([*shipped, *known])}
+
+
+def _by_attribute(rows: Sequence[Mapping[str, object]]) -> dict[str, list[dict[str, object]]]:
+    """Rows of readers by attribute; the later row of a reader counts."""
+    latest = {(str(row["attribute"]), str(row["reader"])): row for row in rows}
+    found: dict[str, list[dict[str, object]]] = {}
+    for (attribute, _), row in latest.items():
+        found.setdefault(attribute, []).append(_outside(row))
+    return found
+
+
+def _outside(row: Mapping[str, object]) -> dict[str, object]:
+    """What reports keep of one reader: its figures on rendered faces and on photographs."""
+    seen = cast("Mapping[str, object]", row.get("photographs") or {})
+    kept = {name: row[name] for name in ("reader", "unit", "image_size")} | {n: _figure(row[n]) for n in _FIGURES}
+    on_photographs = {f"photographs_{name}": _figure(seen[name]) for name in _FIGURES if name in seen}
+    return {**kept, "photographs": seen.get("name", ""), "label": seen.get("label", ""), **on_photographs}
+
+
+def _figure(figure: object) -> dict[str, object]:
+    known = cast("Mapping[str, object]", figure)
+    return {name: known[name] for name in ("value", "low", "high", "n")}
+
+
+def _figures(facts: Facts, version: str) -> dict[str, object]:
     validated, words = statement(facts, version)
     facts_of_version = {"photometry_validated": validated, "statement": words, "renderer_version": version}
     if not facts or str(facts["renderer_version"]) != version:

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transect.console.audit_options import Threshold
 from transect.console.common_options import Json
 from transect.console.results import Block, show
+from transect.console.target_options import (
+    ClassNames,
+    Isolate,
+    OutputKind,
+    PositiveClass,
+    PreprocessFile,
+    TaskName,
+    given,
+)
 
 if TYPE_CHECKING:
     from transect.jobs.verify.run import VerifyResult
@@ -28,8 +38,9 @@ def world(
         int, typer.Option(help="Subjects of the photometry; other samples are in proportion. 5000 is the full check.")
     ] = 5000,
     only: Annotated[
-        str, typer.Option(help="Parts, separated by commas: photometry, targets, attributes, identity, groups.")
-    ] = "photometry,targets,attributes,identity,groups",
+        str,
+        typer.Option(help="Parts, separated by commas: photometry, targets, attributes, identity, groups, readers."),
+    ] = "photometry,targets,attributes,identity,groups,readers",
     size: Annotated[int, typer.Option(help="Width and height of the images, in pixels.")] = 128,
     epochs: Annotated[int, typer.Option(help="Passes over the training images.")] = 14,
     device: Annotated[str, typer.Option(help="Where networks are trained: cpu, cuda or cuda:N.")] = "cpu",
@@ -43,6 +54,28 @@ def world(
             envvar="TRANSECT_RECOGNITION_MODEL",
         ),
     ] = None,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ATTRIBUTE=TARGET: also measure how well a model from outside reads this attribute, as "
+            "smile=happy.toml; repeatable; see: transect targets."
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Labelled photographs that the readers see too: READER:PATH, as in audit --dataset."),
+    ] = None,
+    dataset_label: Annotated[
+        list[str] | None,
+        typer.Option(help="ATTRIBUTE=LABEL: the data set's label of an attribute; default its name, or CelebA's."),
+    ] = None,
+    task: TaskName = None,
+    preprocess: PreprocessFile = None,
+    labels: ClassNames = None,
+    positive: PositiveClass = None,
+    threshold: Threshold = None,
+    output: OutputKind = None,
+    isolate: Isolate = None,
     publish: Annotated[
         Path | None, typer.Option(help="Also write the figures that ship with FaceWorld to this file (maintainers).")
     ] = None,
@@ -53,9 +86,21 @@ def world(
 
     Takes about an hour. Rerun the command to resume.
     """
+    from transect.jobs.verify.outside_readers import Outside, parse_pairs
     from transect.jobs.verify.run import verify as run
     from transect.jobs.verify.settings import Settings
 
+    options = given(
+        task=task,
+        preprocess=preprocess,
+        labels=labels,
+        positive=positive,
+        threshold=threshold,
+        output=output,
+        isolate=isolate,
+    )
+    readers = parse_pairs("--reader", reader or ())
+    outside = Outside(readers, options, dataset, dict(parse_pairs("--dataset-label", dataset_label or ())))
     settings = Settings(
         subjects=subjects,
         image_size=size,
@@ -64,6 +109,7 @@ def world(
         device=device,
         landmark_model=landmark_model,
         recognition_model=recognition_model,
+        outside=outside,
     )
     result = run("world", settings=settings, out=out, quiet=json)
     if publish is not None and result.numbers.world is not None:

@@ -116,12 +116,61 @@ class LandmarkErrors:
 
 @final
 @dataclass(frozen=True, slots=True)
+class LevelAnswered(Measured):
+    """The mean answer at one level of an attribute or label. level: its name, or the value as text."""
+
+    level: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PhotographsRead:
+    """How a model's answers follow a label of photographs; see `OutsideReading`. images: those with an answer."""
+
+    name: str
+    label: str
+    images: int
+    subjects: int
+    unanswered: int
+    auc: Measured
+    correlation: Measured
+    slope: Measured
+    levels: tuple[LevelAnswered, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OutsideReading:
+    """How a model from outside reads an attribute of rendered faces, and of photographs where they were given.
+
+    auc: area under the ROC curve of the highest level against the lowest (of the first against all others, where
+    levels have names). correlation and slope (per unit of the attribute): over all levels. levels: the mean answer
+    at each. unanswered: pictures without an answer; a subject enters whose every level was answered.
+    """
+
+    attribute: str
+    unit: str
+    reader: str
+    task: str
+    image_size: int
+    subjects: int
+    unanswered: int
+    auc: Measured
+    correlation: Measured
+    slope: Measured
+    levels: tuple[LevelAnswered, ...]
+    photographs: PhotographsRead | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class WorldFigures:
     """`transect verify world`: the rendered world next to photographs. Parts that were not requested are empty.
 
     photometry: ninety rows, a statistic in a fifth of cheek luminance each. medians_inside: how many rendered medians
     lie between the photographs' quartiles. targets: shares of faces that detectors find. null_auc: how well a
-    network separates groups that do not differ. control_auc: the same for groups that do.
+    network separates groups that do not differ. control_auc: the same for groups that do. readers: how models from
+    outside read attributes.
     """
 
     renderer_version: str
@@ -150,6 +199,7 @@ class WorldFigures:
     null_auc: tuple[Measured, ...] = ()
     control_auc: Control | None = None
     landmarks: LandmarkErrors | None = None
+    readers: tuple[OutsideReading, ...] = ()
 
 
 @final

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from transect.errors import BadInput
-from transect.generators.faceworld.validity import IMAGE_SIZE
+from transect.generators.faceworld.validity import IMAGE_SIZE, READERS_FILE, stored_readers
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.figures import WorldFigures
 from transect.runs.folder import write_json
@@ -28,6 +28,15 @@ def publish_facts(figures: WorldFigures, file: Path) -> None:
     write_json(file, facts(figures), indent=1)
 
 
+def keep_readers(folder: Path, version: str, rows: Sequence[Figures]) -> None:
+    """Put what models from outside read where audits look for it; a reader's new row of an attribute replaces its old.
+
+    version: of the renderer; rows of another version are dropped.
+    """
+    kept = {(row["attribute"], row["reader"]): row for row in (*stored_readers(version, folder), *rows)}
+    write_json(folder / READERS_FILE, {"renderer_version": version, "readers": list(kept.values())}, indent=1)
+
+
 def facts(figures: WorldFigures) -> Figures:
     """What ships, of the figures of one check; no date, no machine."""
     photometry = ("medians_inside", "medians_outside", "share_inside", "faces_per_fifth", "unmeasured", "darkest_cheek")
@@ -45,6 +54,7 @@ def facts(figures: WorldFigures) -> Figures:
         "null_auc": figures.null_auc,
         "control_auc": figures.control_auc,
         "landmarks": figures.landmarks,
+        **({"readers": figures.readers} if figures.readers else {}),
     }
     return {name: _rounded(value) for name, value in plain(content).items()}
 

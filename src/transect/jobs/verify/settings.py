@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from transect.errors import BadInput, UnknownName
 
-PARTS = ("photometry", "targets", "attributes", "identity", "groups")
+if TYPE_CHECKING:
+    from transect.jobs.verify.outside_readers import Outside
+
+PARTS = ("photometry", "targets", "attributes", "identity", "groups", "readers")
 """The parts of the check, in the order in which they are made."""
 
 FULL = 5000
@@ -24,6 +27,7 @@ FIRST_SEEDS = {
     "other_people": 45_000_000,
     "controls": 50_000_000,
     "held_out_controls": 55_000_000,
+    "readers": 60_000_000,
 }
 """Each sample's seeds begin here, apart from each other, from a study's and from those that the world was fitted on."""
 
@@ -38,7 +42,8 @@ class Settings:
     subjects: of the photometry (5,000 is the full check); the other samples are in proportion. image_size: pixels.
     parts: which of PARTS. epochs: passes over the training images. device: cpu or cuda[:n], for training alone; the
     pictures are always rendered on the CPU. resamples: of the bootstrap. landmark_model, recognition_model: files of
-    dlib's 68-point predictor and recognition network, measured in addition where they are given.
+    dlib's 68-point predictor and recognition network, measured in addition where they are given. outside: models from
+    outside that read attributes; without them, the part readers is empty.
 
     Raises BadInput for numbers below their least and files that are not there, UnknownName for a part.
     """
@@ -51,6 +56,7 @@ class Settings:
     resamples: int = 1000
     landmark_model: Path | None = None
     recognition_model: Path | None = None
+    outside: Outside | None = None
 
     def __post_init__(self) -> None:
         for name in ("subjects", "epochs", "resamples"):
@@ -77,7 +83,7 @@ class Settings:
 
     def of(self, *names: str) -> dict[str, object]:
         """Some of the settings by name."""
-        return {name: value for name, value in asdict(self).items() if name in names}
+        return {name: getattr(self, name) for name in names}
 
 
 def _check_device(device: str) -> None:

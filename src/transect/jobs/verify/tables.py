@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transect.jobs.verify.figures import AttributeRead, Measured, ShareFound, WorldFigures
+from transect.jobs.verify.figures import (
+    AttributeRead,
+    Measured,
+    OutsideReading,
+    PhotographsRead,
+    ShareFound,
+    WorldFigures,
+)
 from transect.jobs.verify.world import PhotometryRow
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -29,11 +36,16 @@ def tables_of(figures: WorldFigures) -> Iterator[Table]:
         yield "The same in photographs (UTKFace, adults)", ["target", "group", "n", "share"], facts
     if figures.attributes:
         yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in figures.attributes]
+    if figures.readers:
+        rows = [row for reading in figures.readers for row in _outside(reading)]
+        yield "Read by models from outside (printed, never fitted to)", _OUTSIDE, rows
 
 
 _PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
 _TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
 _READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "visibility"]
+
+_OUTSIDE = ["attribute", "reader", "of", "AUC", "correlation", "slope", "mean answers", "subjects", "unanswered"]
 
 
 def _overview(figures: WorldFigures) -> Iterator[tuple[str, str]]:
@@ -86,6 +98,21 @@ def _reading(row: AttributeRead) -> list[str]:
     words = row.reason or row.visibility
     shown = [row.attribute, row.role, row.figure, _number(row.value), _interval(row)]
     return [*shown, str(row.n), gate, met, words]
+
+
+def _outside(row: OutsideReading) -> Iterator[list[str]]:
+    """A line of rendered faces, and one of photographs where they were given."""
+    yield [row.attribute, row.reader, "FaceWorld", *_answers(row, row.unit), str(row.subjects), str(row.unanswered)]
+    seen = row.photographs
+    if seen is not None:
+        of = f"{seen.name}, {seen.label}"
+        yield [row.attribute, row.reader, of, *_answers(seen, ""), str(seen.subjects), str(seen.unanswered)]
+
+
+def _answers(row: OutsideReading | PhotographsRead, unit: str) -> list[str]:
+    cells = [_interval(figure, value=True) for figure in (row.auc, row.correlation, row.slope)]
+    cells[2] += f" per {unit.removesuffix('s')}" if unit and row.slope.value is not None else ""
+    return [*cells, "; ".join(f"{level.level}: {_number(level.value)}" for level in row.levels)]
 
 
 def _interval(row: Measured | ShareFound, value: bool = False) -> str:

@@ -23,7 +23,9 @@ from transect.jobs.verify.cache import Cache, Figures
 from transect.jobs.verify.discrimination import INTERVAL
 from transect.jobs.verify.learning import Schedule, has_bfloat16
 from transect.jobs.verify.network import DESCRIPTION, Network
+from transect.jobs.verify.outside_readers import read_from_outside
 from transect.jobs.verify.pictures import PER_PART, Draw, Pictures, plain
+from transect.jobs.verify.publication import keep_readers
 from transect.jobs.verify.settings import FIRST_SEEDS, Settings
 from transect.jobs.verify.world import columns, compare, measure
 from transect.runs.parts import resumable
@@ -42,6 +44,7 @@ FULL_SIZES: Final = {
     "taught_groups": 4000,
     "control_pairs": 2000,
     "landmarks": 300,
+    "readers": 500,
 }
 """Subjects at the full size; photometry has 5,000."""
 
@@ -77,6 +80,8 @@ class _Check:
         for name, make in parts.items():
             if name in self.settings.parts:
                 results |= self.cache.figures(name, self._key(name), make)
+        if "readers" in self.settings.parts:
+            results["readers"] = self._readers()
         if self.settings.landmark_model is not None:
             model = self.settings.landmark_model
             key = self._key("landmarks") | {"model": model.name}
@@ -206,6 +211,18 @@ class _Check:
         )
         return figure.as_dict()
 
+    def _readers(self) -> list[Figures]:
+        """Answers are kept as tables; figures follow from them at once."""
+        outside = self.settings.outside
+        if outside is None or not outside.readers:
+            return []
+        seeds = FIRST_SEEDS["readers"] + np.arange(self.size("readers"))
+        rows = read_from_outside(
+            outside, self.world, seeds, self.cache, resamples=self.settings.resamples, quiet=self.quiet
+        )
+        keep_readers(self.cache.path, RENDERER_VERSION, rows)
+        return rows
+
     def _landmarks(self, model: Path) -> Figures:
         from transect.jobs.verify.dlib_models import landmark_errors
 
@@ -221,6 +238,7 @@ _EMPTY: Final[Figures] = {
     "null_auc": [],
     "control_auc": None,
     "landmarks": None,
+    "readers": [],
 }
 
 
