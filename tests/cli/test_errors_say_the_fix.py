@@ -76,7 +76,7 @@ def test_a_port_in_use_is_said_with_the_ways_out():
         with pytest.raises(BadInput) as error:
             check_address("127.0.0.1", port)
     assert str(error.value) == (
-        f"--port {port}: expected a free port, found another program on it (an earlier serve?): stop that, or choose "
+        f"--port {port}: expected a free port, found another program on it (started earlier?): stop that, or choose "
         "another --port; --port 0 takes any free one"
     )
 
