@@ -26,7 +26,7 @@ from torch.nn import functional
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual.answers import OUTPUTS, answers
+from transect.perceptual.answers import asked, columns_of
 from transect.perceptual.features import KIND, as_tensor
 from transect.perceptual.network import SIZE, FeatureNetwork
 from transect.runs.folder import spec_hash, write_atomically
@@ -71,7 +71,7 @@ class Lessons:
     """The truths of some subjects [n, answers], as a loss on the network's outputs. Numbers count in spreads."""
 
     def __init__(self, truths: Float[np.ndarray, "n k"]) -> None:
-        self.truths, self.answers = truths, answers()
+        self.truths, self.answers = truths, asked()
         self.center, spread = truths.mean(axis=0), truths.std(axis=0)
         self.scale = np.where(spread > _NO_SPREAD, spread, 1.0)
         self._signs = np.array([-1.0 if answer.name in _TURNED_ROUND else 1.0 for answer in self.answers])
@@ -109,7 +109,7 @@ def quality(
     None with a reason where the held-out subjects do not vary.
     """
     figures = {}
-    for index, answer in enumerate(answers()):
+    for index, answer in enumerate(asked()):
         measure = "auc" if answer.levels else "r2"
         value = (
             _areas(outputs[:, answer.columns], truths[:, index], answer.levels)
@@ -187,7 +187,7 @@ def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) ->
 
     The order of the images, their shifts and mirrorings depend on the seed and the epoch alone.
     """
-    network = new_network(OUTPUTS, plan.seed)
+    network = new_network(columns_of(asked()), plan.seed)
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = torch.optim.AdamW(network.parameters(), lr=plan.rate, weight_decay=plan.decay)
     lessons, count = Lessons(taught.truths), len(taught.pixels)
@@ -277,6 +277,7 @@ def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictu
         "size": SIZE,
         "weights": sum(value.numel() for value in half.values()),
         "world": FaceWorld(image_size=SIZE).describe(),
+        "answers": [[answer.name, answer.levels] for answer in asked()],
         "quality": quality(outputs_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
     }
     write_atomically(folder / "features.safetensors", save({**half, **moments}, {"kind": KIND}))

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.perceptual.answers import OUTPUTS, answers
+from transect.perceptual.answers import answers, columns_of
 from transect.perceptual.network import FEATURES, FeatureNetwork
 from transect.records import Images
 from transect.runs.tensor_files import Arrays, Facts, read_content
@@ -56,7 +56,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind i
     weights = {name: torch.from_numpy(array).float() for name, array in arrays.items() if name not in _MOMENTS}
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
         raise ValueError("its weights are not finite")
-    network = FeatureNetwork(OUTPUTS).folded()
+    network = FeatureNetwork(columns_of(answers())).folded()
     network.load_state_dict(weights)
     return Taught(network.requires_grad_(False), *(arrays[name] for name in _MOMENTS))
 
@@ -87,7 +87,7 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
     likely level. weights/README.md states the accuracy of each. Identity: see `identities`.
     """
     network, center, scale = load(path, device)
-    outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    outputs = _in_parts(pixels, network, columns_of(answers()), device).astype(np.float64)
     columns_by_name = {}
     for index, answer in enumerate(answers()):
         columns = outputs[:, answer.columns]
@@ -105,7 +105,7 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
 def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 36"]:
     """The network's estimates of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
     network = load(path, device).network
-    outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    outputs = _in_parts(pixels, network, columns_of(answers()), device).astype(np.float64)
     return outputs[:, [answer.start for answer in answers() if answer.name.startswith("identity.")]]
 
 

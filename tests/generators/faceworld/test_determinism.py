@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from transect.generators.faceworld import heads
-from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.canvas import canvas_of
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.chance import Stream, exogenous_noise, fine_noise, generator
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.renderer import Tile, radiance
@@ -57,7 +58,7 @@ def test_light_before_the_camera_is_the_same_to_the_last_bit(size):
     rng = np.random.default_rng(size)
     world = FaceWorld(size, threads=1)
     latents = of_all_kinds(world, np.arange(720, 737), rng)
-    p = parameters(world.model.solve(latents), latents.values[:, : len(IDENTITY)])
+    p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
 
     def light(rows):
         with torch.inference_mode():

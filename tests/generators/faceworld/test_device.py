@@ -11,9 +11,9 @@ from transect import generators
 from transect.errors import BadInput
 from transect.experiment.world_settings import WorldSettings
 from transect.generators.faceworld import hair, heads, masks, windows
-from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.camera import defocus, expose
 from transect.generators.faceworld.canvas import canvas_of
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.landmarks import face_points
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.renderer import Tile, draw_noise, radiance
@@ -69,7 +69,7 @@ def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     }
     latents = world.set(world.sample(np.arange(n) // 2), values)
     device = torch.device("meta")
-    p = parameters(world.model.solve(latents), latents.values[:, : len(IDENTITY)]).to(device)
+    p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS]).to(device)
     tile = Tile(p, [int(seed) for seed in latents.seeds], canvas_of(64, device))
     light = defocus(radiance(tile).clamp(min=0), np.full(n, 0.5), 64)
     taken = expose(light, p, draw_noise(tile))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.head import EYE_Y
 from transect.generators.faceworld.world import FaceWorld
 
@@ -23,8 +24,11 @@ def points(**settings):
     return latents, WORLD.landmarks(latents)
 
 
-def test_an_upright_face_is_its_own_mirror_image():
-    _, landmarks = points()
+def test_an_upright_face_is_its_own_mirror_image_but_for_its_own_shape():
+    latents, own = points()
+    latents.values[:, IDENTITY_COLUMNS[-7:]] = 0.0
+    landmarks = WORLD.landmarks(latents)
+    assert not np.allclose(own, landmarks, atol=0.1)
     mirrored = landmarks[:, MIRROR] * np.array([-1, 1]) + np.array([SIZE, 0])
     np.testing.assert_allclose(mirrored, landmarks, atol=1e-3)
 

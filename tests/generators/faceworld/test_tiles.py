@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.canvas import canvas_of
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.heads import same_heads
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.rows import picked, put, some
@@ -20,7 +20,7 @@ WORLD = FaceWorld(32, threads=1)
 
 
 def rows_and_seeds(latents):
-    return parameters(WORLD.model.solve(latents), latents.values[:, : len(IDENTITY)]), latents.seeds
+    return parameters(WORLD.model.solve(latents), latents.values[:, IDENTITY_COLUMNS]), latents.seeds
 
 
 @settings(max_examples=40, deadline=None)

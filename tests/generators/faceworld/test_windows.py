@@ -7,8 +7,8 @@ import pytest
 
 from transect.generators.faceworld import hair as hair_module
 from transect.generators.faceworld import heads, renderer
-from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.canvas import COLUMNS, ROWS, canvas_of, picture_grid
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.windows import WHOLE, Windows, below
 from transect.generators.faceworld.world import FaceWorld
@@ -51,7 +51,7 @@ def test_the_margin_goes_on_where_the_picture_ends():
 def test_the_rows_below_a_height_follow_the_farthest_camera():
     world = FaceWorld(64, threads=1)
     latents = world.set(world.sample([1, 2]), {"distance": [1.0, 1.25]})
-    p = parameters(world.model.solve(latents), latents.values[:, : len(IDENTITY)])
+    p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
     frame = heads.shape_heads(p, [1, 2], canvas_of(64)).frame
     # From distance 1.25 the picture spans 2.65: height .26 lies (.26 + .06 + 1.325) * 64 / 2.65 = 39.7 pixels below its
     # upper edge, from distance 1 at (.26 + .06 + 1.06) * 64 / 2.12 = 41.7. The first center below 39.7 is that of row

@@ -10,6 +10,7 @@ import pytest
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import SUBJECTS_PER_SEED
 
@@ -87,7 +88,7 @@ def test_extremes_of_every_attribute_render_finite_pictures(world):
         corner = world.set(latents, {a.name: float(a.bounds[end]) for a in ATTRIBUTES})
         assert world.render(corner).pixels.shape == (1, 40, 40, 3)
     radical = latents.values.copy()
-    radical[:, : len(IDENTITY)] = 8.0
+    radical[:, IDENTITY_COLUMNS] = 8.0
     extreme = type(latents)(latents.seeds, radical)
     assert world.render(world.set(extreme, {"exposure": 0.0})).pixels.std() > 5
 

@@ -7,6 +7,7 @@ import pytest
 from small_world import Sample
 
 from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify import identity as module
 from transect.jobs.verify.identity import embedding, pairs, person_auc, same_code, same_person
@@ -22,10 +23,10 @@ def world():
 def test_the_same_code_and_nothing_else(world):
     rows = np.arange(8)
     latents = same_code(500, copies=4)(world, rows)
-    codes = latents.values[:, : len(IDENTITY)]
+    codes = latents.values[:, IDENTITY_COLUMNS]
     assert (codes[0] == codes[3]).all()
     assert not (codes[3] == codes[4]).any()
-    np.testing.assert_array_equal(codes[4], world.sample([501]).values[0, : len(IDENTITY)])
+    np.testing.assert_array_equal(codes[4], world.sample([501]).values[0, IDENTITY_COLUMNS])
     assert len(set(latents.seeds.tolist())) == 8, "texture and noise are each picture's own"
     assert len(set(world.read(latents)["skin_tone"].to_pylist())) == 8
     part = same_code(500, copies=4)(world, rows[5:6])

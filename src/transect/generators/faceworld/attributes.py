@@ -150,7 +150,8 @@ IDENTITY: tuple[str, ...] = (
     "shape_7",
     "hat_height",
 )
-"""The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set."""
+"""The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set. shape_1 and
+so on are the ways in which photographs' faces differ most: see shape.py."""
 
 NAMES: tuple[str, ...] = tuple(attribute.name for attribute in ATTRIBUTES)
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}

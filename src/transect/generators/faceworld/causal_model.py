@@ -1,8 +1,8 @@
 """From exogenous noise to attribute values: the structural causal model of FaceWorld.
 
-u ~ N(0, I) holds the identity code first and then one coordinate per attribute, which the population turns into
-values; a population may give an attribute a mechanism, a linear equation in other attributes. `exposure` always has
-one: the camera's meter, downstream of skin_tone and light_level; its own coordinate of u is the metering error.
+u ~ N(0, I) holds the identity code and one coordinate per attribute, which the population turns into values; a
+population may give an attribute a mechanism, a linear equation in other attributes. `exposure` always has one: the
+camera's meter, downstream of skin, light and metering; its own coordinate of u is the metering error.
 Interventions do(name = value) stand in `Latents.settings` and are applied when the model is solved, so that u is never
 changed: the same noise under another population is the same subject (abduction). Source: Pearl 2009, Causality,
 chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
@@ -28,6 +28,12 @@ from transect.records import Latents
 from transect.runs.inputs import as_names
 
 LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES)
+_BEFORE = 36
+ATTRIBUTE_COLUMNS = slice(_BEFORE, _BEFORE + len(ATTRIBUTES))
+"""Coordinates of u that become attributes."""
+IDENTITY_COLUMNS = np.r_[:_BEFORE, ATTRIBUTE_COLUMNS.stop : LATENT_DIM]
+"""Coordinates of u that are the identity code. Traits that came later lie behind the attributes, so that a seed's
+attributes stay what they were."""
 SPACE = "u"
 
 
@@ -44,7 +50,7 @@ class CausalModel:
         Raises BadInput when the latents are not of FaceWorld's space u or have another number of coordinates.
         """
         check_latents(latents)
-        scores = self.population.scores(latents.values[:, len(IDENTITY) :])
+        scores = self.population.scores(latents.values[:, ATTRIBUTE_COLUMNS])
         values: dict[str, Float[np.ndarray, " n"]] = {}
         for name in self.population.order:  # causes before effects
             value = self.population.value(name, values, scores[:, NAMES.index(name)])

@@ -25,6 +25,7 @@ from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, 
 from transect.generators.faceworld.compositing import Parameters, Vector, coverage, unit
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Pick, some
+from transect.generators.faceworld.shape import read_shift, shift_maps
 
 CROWN, CHIN = -1.0, 0.89
 EYE_Y = -0.10
@@ -199,11 +200,11 @@ def locate(p: Parameters, canvas: Canvas, relief: Callable[[Tensor, Tensor], Ten
     tables = profile_tables(p)
     shifts = torch.stack(_parallax(p, canvas, tables, relief), dim=1)
     wide = functional.interpolate(shifts, size=(canvas.height, canvas.width), mode="bilinear", align_corners=False)
-    shift_x, shift_y = wide.unbind(1)
+    shift_x, shift_y, slide = wide.unbind(1)
     y = (V + shift_y).div_(vertical_scale(p))
     lean, *turned = read_tables(tables[:, : WIDTH + 1], y).unbind(1)
     face, pixel = surface_at(turned, U + shift_x, y), canvas.pixel * p["distance"]
-    cover = coverage(inside_silhouette(lean, turned[0], U, y), pixel)
+    cover = coverage(inside_silhouette(lean, turned[0], U + slide, y), pixel)
     planes = torch.stack([X, Y, U, V, face.x, face.y, face.sine, face.cosine, cover], dim=1)
     return frame_of(canvas, pixel, planes, tables)
 
@@ -237,19 +238,23 @@ def _coarse_grid(canvas: Canvas) -> tuple[Tensor, Tensor]:
 
 def _parallax(
     p: Parameters, canvas: Canvas, tables: Tensor, relief: Callable[[Tensor, Tensor], Tensor]
-) -> tuple[Tensor, Tensor]:
-    """Offset, on a coarse lattice over the picture, of the visible surface from its place on a flat upright face."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Offset, on a coarse lattice over the picture, of the visible surface from its place on a flat upright face of
+    average shape; and how much of its first part is due to shape.
+    """
     U, V = unroll(p, *_from_distance(p, *_coarse_grid(canvas)))
     sin_yaw, cos_yaw, tilt, scale = p["sin_yaw"], p["cos_yaw"], p["sin_pitch"] / p["cos_pitch"], vertical_scale(p)
     high = V / p["cos_pitch"]
-    shift_x, y = torch.zeros_like(U), V
+    shift_x, y, moved = torch.zeros_like(U), V, shift_maps(p)
     for _ in range(_ITERATIONS):
         *turned, d = read_tables(tables[:, REACH : DEPTH + 1], blunted(y / scale)).unbind(1)
         seen = surface_at(turned, U + shift_x, y / scale)
         height = relief(seen.x, seen.y) * seen.cosine.clamp(min=0)
         forward = (d * seen.cosine + height) * cos_yaw - seen.x * sin_yaw
-        shift_x, y = -height * sin_yaw, high + forward * tilt
-    return shift_x, y - V
+        across, down = read_shift(moved, seen.x, seen.y)
+        slide = -across * cos_yaw
+        shift_x, y = slide - height * sin_yaw, high + forward * tilt - down * scale
+    return shift_x, y - V, slide
 
 
 def blunted(y: Tensor) -> Tensor:
@@ -277,7 +282,8 @@ def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
     w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).expand(many)).unbind(1)
     x = width * sine
     z = d * (1 - (x / w) ** 2).clamp(min=0).sqrt()
-    X, Y = (coordinate.flatten(1) for coordinate in project(p, x, y * vertical_scale(p), z))
+    across, down = read_shift(shift_maps(p), x, y.expand_as(x))
+    X, Y = (coordinate.flatten(1) for coordinate in project(p, x + across, (y + down) * vertical_scale(p), z))
     left, top = X.amin(1, keepdim=True), Y.amin(1, keepdim=True)
     right, bottom = X.amax(1, keepdim=True), Y.amax(1, keepdim=True)
     box = [to_pixels(p, left, top, size), to_pixels(p, right, bottom, size)]

@@ -28,6 +28,7 @@ from transect.generators.faceworld.head import (
 )
 from transect.generators.faceworld.mouth import mouth_curves
 from transect.generators.faceworld.relief import eye_x, nose_base, nose_half_width
+from transect.generators.faceworld.shape import read_shift, shift_maps
 
 _ANGLES = ("yaw", "pitch", "roll")
 _VECTOR = 32
@@ -48,8 +49,12 @@ def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 
     sine = (x / w).clamp(-1, 1)
     z = (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
     flat = {f"{part}_{angle}": p[f"{part}_{angle}"].view(-1, 1) for part in ("sin", "cos") for angle in _ANGLES}
-    X, Y = project(flat, x, y * vertical_scale(p).reshape(-1, 1), z)
+    scale = vertical_scale(p).reshape(-1, 1)
+    X, Y = project(flat, x, y * scale, z)
     X, Y = _within_silhouette(flat, X, Y, reach)
+    across, down = (part.squeeze(1) for part in read_shift(shift_maps(p), x.unsqueeze(1), y.unsqueeze(1)))
+    moved_x, moved_y = project(flat, across, down * scale, 0 * z)
+    X, Y = X + moved_x, Y + moved_y
     return to_pixels(p, X, Y, size).numpy()
 
 

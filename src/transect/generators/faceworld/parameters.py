@@ -24,6 +24,7 @@ from transect.generators.faceworld.lighting import AMBIENT
 from transect.generators.faceworld.reflectance import iris_reflectance, luminance, skin_reflectance
 from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import scene_traits
+from transect.generators.faceworld.shape import shape_weights
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
@@ -72,7 +73,7 @@ def _parameters(
     # therefore stated relative to skin, so that the ratio to the cheek stays in the range that photographs have.
     scalars["beside_skin"] = (luminance(skin) / _RELATIVE_REFERENCE) ** _RELATIVE_POWER
     scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
-    scalars |= _transcendental(scalars)
+    scalars |= _transcendental(scalars) | shape_weights(scalars)
     return scalars | _key_light(scalars), colors
 
 

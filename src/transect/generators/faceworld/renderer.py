@@ -34,7 +34,7 @@ from transect.generators.faceworld.skin import ear, face_skin, neck
 from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
 from transect.generators.faceworld.windows import WHOLE, Window, below, cut, cut_light
 
-RENDERER_VERSION = "6"
+RENDERER_VERSION = "7"
 """Changes whenever the same latents give other pixels."""
 
 NECK_TOP, CLOTHES_TOP = 0.26, 0.78

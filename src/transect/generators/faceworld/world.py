@@ -16,9 +16,9 @@ from jaxtyping import Bool, Float, Int
 from transect.errors import BadInput
 from transect.generators.devices import device_of
 from transect.generators.faceworld import camera, exposure
-from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.canvas import canvas_of
-from transect.generators.faceworld.causal_model import LATENT_DIM, SPACE, CausalModel
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_DIM, SPACE, CausalModel
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
 from transect.generators.faceworld.latent_view import rotate, rotate_back
@@ -174,7 +174,7 @@ class FaceWorld:
         """Calls work(rows, tile) for all rows, tile by tile."""
         if not len(latents):
             return
-        p = parameters(values, latents.values[:, : len(IDENTITY)])
+        p = parameters(values, latents.values[:, IDENTITY_COLUMNS])
         canvas = canvas_of(self.image_size, self.device)
 
         def do(rows: Int[np.ndarray, " b"]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.discrimination import Figure, pairs_auc
 from transect.jobs.verify.learning import answers
@@ -36,7 +36,8 @@ def same_code(first_seed: int, copies: int = COPIES) -> Draw:
     def draw(world: FaceWorld, rows: Int[np.ndarray, " n"]) -> Latents:
         subject = world.sample(first_seed + rows // copies).values
         rest = world.sample(first_seed + _OTHER_SEEDS + rows)
-        values = np.concatenate([subject[:, : len(IDENTITY)], rest.values[:, len(IDENTITY) :]], axis=1)
+        values = rest.values.copy()
+        values[:, IDENTITY_COLUMNS] = subject[:, IDENTITY_COLUMNS]
         return Latents(rest.seeds, values, rest.space)
 
     return draw

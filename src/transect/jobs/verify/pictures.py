@@ -17,6 +17,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.cache import Cache
 from transect.records import Latents
@@ -131,7 +132,10 @@ class Pictures:
         write_atomically(file, sink.getvalue())
         values = self.world.read(latents)
         columns = {name: values[name].to_numpy() for name in values.column_names}
-        columns |= {f"identity.{name}": latents.values[:, j] for j, name in enumerate(IDENTITY)}
+        columns |= {
+            f"identity.{name}": column
+            for name, column in zip(IDENTITY, latents.values[:, IDENTITY_COLUMNS].T, strict=True)
+        }
         boxes = images.face_boxes if images.face_boxes is not None else np.full((len(rows), 4), np.nan)
         columns |= {f"face.{side}": boxes[:, j] for j, side in enumerate(_SIDES)}
         points = self.world.landmarks(latents).reshape(len(rows), -1)
