@@ -43,6 +43,9 @@ def test_the_contract(checked):
     assert found["identity"]["met"] in (True, False)
     assert found["renderer_version"] == RENDERER_VERSION
     assert found["photometry_passes"] is False, "ten subjects are not enough"
+    assert len(found["by_attribute"]) == 24 * 11
+    assert (found["share_within"], {row["reason"] for row in found["by_attribute"]}) == (None, {"too few faces"})
+    assert {(row["population"], row["pixels"]) for row in found["sharpness"]} >= {("celebrity-like", "128")}
     json.dumps(found, allow_nan=False)
 
 

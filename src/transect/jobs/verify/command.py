@@ -39,8 +39,11 @@ def world(
     ] = 5000,
     only: Annotated[
         str,
-        typer.Option(help="Parts, separated by commas: photometry, targets, attributes, identity, groups, readers."),
-    ] = "photometry,targets,attributes,identity,groups,readers",
+        typer.Option(
+            help="Parts, separated by commas: photometry, by_attribute, sharpness, targets, attributes, identity, "
+            "groups, readers."
+        ),
+    ] = "photometry,by_attribute,sharpness,targets,attributes,identity,groups,readers",
     size: Annotated[int, typer.Option(help="Width and height of the images, in pixels.")] = 128,
     epochs: Annotated[int, typer.Option(help="Passes over the training images.")] = 14,
     device: Annotated[str, typer.Option(help="Where networks are trained: cpu, cuda or cuda:N.")] = "cpu",
@@ -82,7 +85,7 @@ def world(
     out: Annotated[Path, typer.Option(help="Folder for what is computed.")] = Path("runs/verify-world"),
     json: Json = False,
 ) -> None:
-    """Measure FaceWorld: photometry, what detectors find, what networks read, whether people can be distinguished.
+    """Measure FaceWorld: light, sharpness, what detectors find, what networks read, whether people are distinguished.
 
     Takes about an hour. Rerun the command to resume.
     """

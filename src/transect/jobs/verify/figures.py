@@ -7,7 +7,9 @@ from typing import TypeVar, final
 
 from pydantic import TypeAdapter
 
+from transect.jobs.verify.by_attribute import EffectRow
 from transect.jobs.verify.estimators import ProvenRow
+from transect.jobs.verify.sharpness import SharpnessRow
 from transect.jobs.verify.world import PhotometryRow
 
 Record = TypeVar("Record")
@@ -168,9 +170,10 @@ class WorldFigures:
     """`transect verify world`: the rendered world next to photographs. Parts that were not requested are empty.
 
     photometry: ninety rows, a statistic in a fifth of cheek luminance each. medians_inside: how many rendered medians
-    lie between the photographs' quartiles. targets: shares of faces that detectors find. null_auc: how well a
-    network separates groups that do not differ. control_auc: the same for groups that do. readers: how models from
-    outside read attributes.
+    lie between the photographs' quartiles. by_attribute: each measure of a face by each label, share_within: the share
+    of these whose coefficients agree. sharpness: populations beside photographs. targets: shares of
+    faces that detectors find. null_auc: how well a network separates groups that do not differ. control_auc: the same
+    for groups that do. readers: how models from outside read attributes.
     """
 
     renderer_version: str
@@ -200,6 +203,9 @@ class WorldFigures:
     control_auc: Control | None = None
     landmarks: LandmarkErrors | None = None
     readers: tuple[OutsideReading, ...] = ()
+    by_attribute: tuple[EffectRow, ...] = ()
+    share_within: float | None = None
+    sharpness: tuple[SharpnessRow, ...] = ()
 
 
 @final

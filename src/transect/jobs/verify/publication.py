@@ -54,7 +54,7 @@ def facts(figures: WorldFigures) -> Figures:
         "null_auc": figures.null_auc,
         "control_auc": figures.control_auc,
         "landmarks": figures.landmarks,
-        **({"readers": figures.readers} if figures.readers else {}),
+        **{name: known for name in ("share_within", "sharpness", "readers") if (known := getattr(figures, name))},
     }
     return {name: _rounded(value) for name, value in plain(content).items()}
 

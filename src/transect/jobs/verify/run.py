@@ -78,10 +78,13 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
 
 
 def _world_headline(world: WorldFigures) -> str:
+    agree = [row.within for row in world.by_attribute if row.within is not None]
     gated = [row for row in world.attributes if row.gate is not None]
     parts = [
         *([f"{world.medians_inside} of {len(world.photometry)} medians of luminance within the photographs' quartiles"]
           if world.photometry else []),
+        *([f"{sum(agree)} of {len(agree)} coefficients of light by attribute within two standard errors"]
+          if agree else []),
         *([f"{sum(bool(row.met) for row in gated)} of {len(gated)} attributes read back at their gate"]
           if gated else []),
     ]  # fmt: skip

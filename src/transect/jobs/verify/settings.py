@@ -11,7 +11,7 @@ from transect.errors import BadInput, UnknownName
 if TYPE_CHECKING:
     from transect.jobs.verify.outside_readers import Outside
 
-PARTS = ("photometry", "targets", "attributes", "identity", "groups", "readers")
+PARTS = ("photometry", "by_attribute", "sharpness", "targets", "attributes", "identity", "groups", "readers")
 """The parts of the check, in the order in which they are made."""
 
 FULL = 5000
@@ -28,6 +28,8 @@ FIRST_SEEDS = {
     "controls": 50_000_000,
     "held_out_controls": 55_000_000,
     "readers": 60_000_000,
+    "by_attribute": 65_000_000,
+    "sharpness": 70_000_000,
 }
 """Each sample's seeds begin here, apart from each other, from a study's and from those that the world was fitted on."""
 

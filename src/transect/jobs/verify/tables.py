@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from transect.jobs.verify.by_attribute import WANTED
 from transect.jobs.verify.figures import (
     AttributeRead,
     Measured,
@@ -12,6 +14,7 @@ from transect.jobs.verify.figures import (
     ShareFound,
     WorldFigures,
 )
+from transect.jobs.verify.sharpness import SharpnessRow
 from transect.jobs.verify.world import PhotometryRow
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -30,6 +33,12 @@ def tables_of(figures: WorldFigures) -> Iterator[Table]:
             _PHOTOMETRY,
             [_light(row) for row in figures.photometry],
         )
+    if figures.by_attribute:
+        yield "Light by attribute: coefficients within two standard errors", _BY_LABEL, list(_by_label(figures))
+        if differing := list(_differing(figures)):
+            yield "Light by attribute: coefficients that differ", _EFFECTS, differing
+    if figures.sharpness:
+        yield "Sharpness of pictures, rendered and in photographs", _SHARPNESS, [_sharp(r) for r in figures.sharpness]
     if figures.targets:
         yield f"Share found: {figures.found_rule}", _TARGETS, [_share(row) for row in figures.targets]
         facts = [[row.target, row.group, str(row.n), _number(row.share)] for row in figures.photographs]
@@ -42,6 +51,17 @@ def tables_of(figures: WorldFigures) -> Iterator[Table]:
 
 
 _PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
+_BY_LABEL = ["label", "attribute", "coefficients", "within", "share"]
+_EFFECTS = ["label", "measure", "rendered", "photographs", "standard errors apart"]
+_SHARPNESS = [
+    "population",
+    "pixels",
+    "n",
+    "rendered p05, p50, p95",
+    "photographs p05, p50, p95",
+    "inside",
+    "share inside",
+]
 _TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
 _READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "visibility"]
 
@@ -59,6 +79,10 @@ def _overview(figures: WorldFigures) -> Iterator[tuple[str, str]]:
         yield "faces per fifth", ", ".join(map(str, figures.faces_per_fifth))
         yield "median cheek luminance of the darkest tones", _number(figures.darkest_cheek)
         yield "photometry passes", _yes(figures.photometry_passes)
+    if figures.by_attribute:
+        known = [row.within for row in figures.by_attribute if row.within is not None]
+        shares = f"{sum(known)} of {len(known)} ({_number(figures.share_within)}), wanted {WANTED}"
+        yield "coefficients by attribute within two standard errors", shares
     gated = [row for row in figures.attributes if row.gate is not None]
     if gated:
         yield "attributes read back at their gate", f"{sum(bool(row.met) for row in gated)} of {len(gated)}"
@@ -85,6 +109,28 @@ def _light(row: PhotometryRow) -> list[str]:
     photographs = f"{row.p25:.3f} to {row.p75:.3f}"
     shares = _number(row.share_inside)
     return [str(row.fifth), row.statistic, _number(row.rendered_p50), photographs, _yes(row.inside), shares]
+
+
+def _by_label(figures: WorldFigures) -> Iterator[list[str]]:
+    for label in dict.fromkeys(row.label for row in figures.by_attribute):
+        rows = [row for row in figures.by_attribute if row.label == label]
+        known = [row.within for row in rows if row.within is not None]
+        share = sum(known) / len(known) if known else None
+        yield [label, rows[0].attributes, str(len(known)), str(sum(known)), _number(share)]
+
+
+def _differing(figures: WorldFigures) -> Iterator[list[str]]:
+    for row in figures.by_attribute:
+        if row.within is False and row.rendered is not None and row.rendered_error is not None:
+            error = math.hypot(row.rendered_error, row.photographs_error)
+            pairs = (row.rendered, row.rendered_error), (row.photographs, row.photographs_error)
+            shown = [f"{value:+.3f} ± {spread:.3f}" for value, spread in pairs]
+            yield [row.label, row.statistic, *shown, f"{(row.rendered - row.photographs) / error:+.1f}"]
+
+
+def _sharp(row: SharpnessRow) -> list[str]:
+    quantiles = [", ".join(_number(values[k]) for k in (0, 2, 4)) for values in (row.rendered, row.photographs)]
+    return [row.population, row.pixels, str(row.n), *quantiles, _yes(row.inside), _number(row.share_inside)]
 
 
 def _share(row: ShareFound) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, final
 
@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from transect import __version__
+from transect.generators.faceworld.population import SHIPPED
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.verify import detection, groups, identity, reading
+from transect.jobs.verify import by_attribute, detection, groups, identity, reading, sharpness
 from transect.jobs.verify.cache import Cache, Figures
 from transect.jobs.verify.discrimination import INTERVAL
 from transect.jobs.verify.learning import Schedule, has_bfloat16
@@ -29,6 +30,7 @@ from transect.jobs.verify.publication import keep_readers
 from transect.jobs.verify.settings import FIRST_SEEDS, Settings
 from transect.jobs.verify.world import columns, compare, measure
 from transect.runs.parts import resumable
+from transect.runs.plain_json import plain as plain_json
 from transect.runs.progress import Progress
 
 POPULATION = "balanced"
@@ -45,6 +47,8 @@ FULL_SIZES: Final = {
     "control_pairs": 2000,
     "landmarks": 300,
     "readers": 500,
+    "by_attribute": 2400,
+    "sharpness": 500,
 }
 """Subjects at the full size; photometry has 5,000."""
 
@@ -71,6 +75,8 @@ class _Check:
     def figures(self) -> Figures:
         parts: dict[str, Callable[[], Figures]] = {
             "photometry": self._photometry,
+            "by_attribute": self._by_attribute,
+            "sharpness": self._sharpness,
             "targets": self._targets,
             "attributes": self._attributes,
             "identity": self._identity,
@@ -90,7 +96,9 @@ class _Check:
 
     def _key(self, part: str) -> Figures:
         """What the figures of a part depend on."""
-        names = {"photometry": (), "targets": (), "landmarks": ()}.get(part, ("epochs", "resamples"))
+        names = dict.fromkeys(("photometry", "by_attribute", "sharpness", "targets", "landmarks"), ()).get(
+            part, ("epochs", "resamples")
+        )
         key = {"world": self.world.describe(), "subjects": self.settings.subjects, **self.settings.of(*names)}
         if part in ("attributes", "identity", "groups"):
             key["network"] = DESCRIPTION
@@ -122,16 +130,40 @@ class _Check:
         return reading.trained_reader(self.taught, self.schedule, self.cache, quiet=self.quiet)
 
     def _photometry(self) -> Figures:
-        first, count, parts = FIRST_SEEDS["photometry"], self.settings.subjects, []
-        with Progress("photometry", count, quiet=self.quiet) as progress:
+        count = self.settings.subjects
+        table = self._table("photometry", count, self.world, lambda seeds: _light(self.world, seeds))
+        return compare(columns(table.to_pylist()), count).as_dict()
+
+    def _by_attribute(self) -> Figures:
+        world = FaceWorld(by_attribute.IMAGE_SIZE, POPULATION)
+        table = self._table(
+            "by_attribute", self.size("by_attribute"), world, lambda seeds: by_attribute.measured(world, seeds)
+        )
+        rows = tuple(by_attribute.compared(_columns(table)))
+        return {"by_attribute": plain_json(rows), "share_within": by_attribute.share_within(rows)}
+
+    def _sharpness(self) -> Figures:
+        rows = []
+        for population in SHIPPED:
+            worlds = sharpness.worlds(population)
+            make = partial(sharpness.measured, worlds)
+            table = self._table("sharpness", self.size("sharpness"), worlds[0], make, name=f"sharpness-{population}")
+            rows += plain_json(tuple(sharpness.compared(population, _columns(table))))
+        return {"sharpness": rows}
+
+    def _table(
+        self, part: str, count: int, world: FaceWorld, make: Callable[[np.ndarray], pa.Table], name: str = ""
+    ) -> pa.Table:
+        """One row per subject that was measured, of the subjects of a part; kept as files of PER_PART subjects."""
+        first, tables = FIRST_SEEDS[part], []
+        with Progress(name or part, count, quiet=self.quiet) as progress:
             for start in range(0, count, PER_PART):
                 seeds = np.arange(first + start, first + min(start + PER_PART, count))
-                key = {"world": self.world.describe(), "first": int(seeds[0]), "subjects": len(seeds)}
-                make = _measured(self.world, seeds)
-                parts.append(self.cache.table(f"photometry-{start // PER_PART:04d}", key, make))
+                key = {"world": world.describe(), "first": int(seeds[0]), "subjects": len(seeds)}
+                name_of_file = f"{name or part}-{start // PER_PART:04d}"
+                tables.append(self.cache.table(name_of_file, key, partial(make, seeds)))
                 progress.advance(len(seeds))
-        rows = pa.concat_tables(parts).to_pylist()
-        return compare(columns(rows), count).as_dict()
+        return pa.concat_tables(tables)
 
     def _targets(self) -> Figures:
         pictures = self.sample("targets", self.size("targets"))
@@ -239,11 +271,18 @@ _EMPTY: Final[Figures] = {
     "control_auc": None,
     "landmarks": None,
     "readers": [],
+    "by_attribute": [],
+    "share_within": None,
+    "sharpness": [],
 }
 
 
-def _measured(world: FaceWorld, seeds: np.ndarray) -> Callable[[], pa.Table]:
-    return lambda: pa.table(measure(world, seeds, world.landmarks))
+def _light(world: FaceWorld, seeds: np.ndarray) -> pa.Table:
+    return pa.table(measure(world, seeds, world.landmarks))
+
+
+def _columns(table: pa.Table) -> dict[str, np.ndarray]:
+    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def _head(settings: Settings) -> Figures:
