@@ -178,6 +178,10 @@ def test_another_label_can_be_named(photographs, tmp_path):
 def test_names_and_forms_are_checked():
     with pytest.raises(UnknownName, match="unknown attribute 'smil': did you mean smile"):
         Outside((("smil", "dlib:hog-face"),))
+    with pytest.raises(BadInput, match="--dataset: expected a model that reads an attribute"):
+        Outside((), dataset="folder:faces")
+    with pytest.raises(BadInput, match="--reader: expected readers among the parts of the check; add it to --only"):
+        Settings(parts=("photometry",), outside=Outside((("smile", Brightness()),)))
     with pytest.raises(BadInput, match="--reader 'smile': expected ATTRIBUTE=VALUE"):
         parse_pairs("--reader", ["smile"])
 

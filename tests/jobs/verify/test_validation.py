@@ -137,6 +137,7 @@ def test_figures_of_another_size_do_not_ship(checked, tmp_path):
         ({"epochs": 0}, "epochs: expected at least 1, got 0"),
         ({"resamples": 0}, "resamples: expected at least 1"),
         ({"parts": ()}, "expected at least one part of the check, got none"),
+        ({"parts": ("readers",)}, "expected a model that reads an attribute, got none; give --reader ATTRIBUTE=TARGET"),
         ({"device": "gpu"}, "device: expected cpu, cuda or cuda:N, got 'gpu'"),
         ({"device": "cuda:x"}, "device: expected cpu, cuda or cuda:N"),
         ({"device": "cuda:99"}, "device: expected a CUDA device for 'cuda:99', found"),

@@ -60,6 +60,8 @@ class Outside:
     def __post_init__(self) -> None:
         for name, _ in self.readers:
             attribute_of(name)
+        if self.dataset is not None and not self.readers:
+            raise BadInput("--dataset: expected a model that reads an attribute; give --reader ATTRIBUTE=TARGET")
         for name in self.labels:
             if name not in dict(self.readers):
                 raise BadInput(

@@ -69,6 +69,11 @@ class Settings:
                 raise UnknownName("part of the check", part, PARTS, "separate several by commas")
         if not self.parts:
             raise BadInput(f"expected at least one part of the check, got none; choose from {', '.join(PARTS)}")
+        given = bool(self.outside and self.outside.readers)
+        if self.parts == ("readers",) and not given:
+            raise BadInput("expected a model that reads an attribute, got none; give --reader ATTRIBUTE=TARGET")
+        if given and "readers" not in self.parts:
+            raise BadInput("--reader: expected readers among the parts of the check; add it to --only")
         for name in ("landmark_model", "recognition_model"):
             file = getattr(self, name)
             if file is not None and not file.is_file():

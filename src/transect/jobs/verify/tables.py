@@ -96,6 +96,9 @@ def _overview(figures: WorldFigures) -> Iterator[tuple[str, str]]:
         if network := identity.recognition:
             for name, figure in (("identities", network.identities), ("other people", network.other_people)):
                 yield f"dlib's recognition network on {name} (AUC)", _interval(figure, value=True)
+    yield from [
+        (f"{row.attribute}, read by {row.reader} (AUC)", _interval(row.auc, value=True)) for row in figures.readers
+    ]
     for figure in figures.null_auc:
         yield "groups that do not differ (AUC)", _interval(figure, value=True)
     if figures.control_auc:
