@@ -106,12 +106,49 @@ def test_bangs_cover_the_forehead():
     assert bare.sum() < 0.1 * 6 * forehead.sum()
 
 
+def _edges(mask):
+    """How often rows and columns of masks [n, h, w] pass from one side to the other, per image."""
+    return (mask[:, 1:] != mask[:, :-1]).sum((1, 2)) + (mask[:, :, 1:] != mask[:, :, :-1]).sum((1, 2))
+
+
+def test_bangs_end_in_single_tresses():
+    """A straight edge crosses each of the 30 columns once; teeth of one width and length crossed 1.8 times as often."""
+    forehead = (np.abs(X) < 0.40) & (Y > -0.62) & (Y < -0.20)
+    rows, columns = np.flatnonzero(forehead.any(1)), np.flatnonzero(forehead.any(0))
+    part = np.ix_(range(6), rows, columns)
+    for style in ("cropped", "straight", "ponytail"):
+        ends = _edges(hair(style=style, bangs=0.7, hair_length=0.5)[part])
+        assert ends.mean() > 2.2 * len(columns), style
+        assert (ends > 1.9 * len(columns)).all(), style
+
+
+def test_temples_are_soft_and_sideburns_fade():
+    """Dark hair on light skin. A cut edge, a pixel wide on both sides, is 2 of the 46 pixels from ear to ear: .04."""
+    dark = {"hair_color": 0.0, "skin_tone": 2.0, "light_azimuth": 0.0, "noise": 0.0}
+    bare = pixels(hair_style=0.0, **dark)
+    taken = {length: ((bare - pixels(hair_style=1.0, hair_length=length, **dark)) / bare.clip(1)).mean(-1)
+             for length in (0.25, 0.9)}  # fmt: skip
+    across = taken[0.9][:, (np.abs(Y + 0.30) < 0.06) & (np.abs(X) < 0.62)]
+    share = across / across.max(1, keepdims=True)
+    assert ((share > 0.2) & (share < 0.8)).mean() > 0.06
+    strip = np.abs(np.abs(X) - 0.58) < 0.03
+    temple, sideburn = strip & (np.abs(Y + 0.35) < 0.05), strip & (np.abs(Y - 0.06) < 0.05)
+    assert (taken[0.25][:, sideburn].mean(1) < 0.6 * taken[0.25][:, temple].mean(1)).all()
+
+
+def test_only_cropped_hair_is_short_all_over():
+    n = len(HAIR_STYLES)
+    rows = {"hair_style": np.arange(n) * 1.0, "hair_length": np.full(n, 0.2), "baldness": np.zeros(n)}
+    short = hair_traits(rows | {"hair_volume": np.zeros(n)})["short"]
+    # Lift .002 + .2 * .198 = .0416: 1 - .0416 / .09 = .538; a shaven head has no hair, and any number does.
+    assert short[HAIR_STYLES.index("cropped")] == pytest.approx(0.538, abs=1e-3)
+    assert (short[2:] == 0).all()
+
+
 def test_baldness_bares_the_scalp_step_by_step():
     areas = [hair(style="cropped", baldness=amount).sum((1, 2)) for amount in (0.0, 0.4, 0.7, 1.0)]
     assert all((more > less).all() for more, less in itertools.pairwise(areas))
     assert (areas[-1] == 0).all()
-
-
 
 
 def test_facial_hair_grows_where_its_style_says():

@@ -15,12 +15,15 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, power, smoothstep
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables
 from transect.generators.faceworld.rows import Pick, Rows, put, some
-from transect.generators.faceworld.strands import Strands, shade, strands
+from transect.generators.faceworld.strands import Strands, parted_share, shade, strands
 from transect.generators.faceworld.windows import Window, cut, upright_box
 
 _WIDEST_Y = -0.16
 _EDGE = 0.15
 """More than hair departs from its outline."""
+
+_CORNER = 0.16
+"""Size of the rounding where the hairline turns down at the temples."""
 
 _COIL_Y = -0.36
 """Height of the middle of coily hair."""
@@ -53,7 +56,7 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     if under_hat is not None:
         outer = torch.minimum(outer, window.of(under_hat))
     grown = _left(frame, p, locks)
-    inside = outer - frame.U.abs()
+    inside = outer - (frame.U - _lean(p) * smoothstep(-frame.V, 0.2, 0.9)).abs()
     edge = _feather(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
     bottom = _bottom(frame, p, locks)
     density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.0, 0.045))
@@ -83,13 +86,14 @@ def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
     bare = smoothstep(p["baldness"], 0.35, 0.75)
     rim = -0.45 + 0.75 * p["scalp"]
     sides = smoothstep(frame.V + 0.05 * locks.fine, rim - 0.30, rim)
-    return smoothstep(1 - p["scalp"], 0.0, 0.15) * (1 - bare * (1 - sides))
+    return smoothstep(1 - p["scalp"], 0.02, 0.17) * (1 - bare * (1 - sides))
 
 
 def _feather(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
     """Coverage at an edge of hair: single hairs reach beyond it, about that far, and between them one sees through."""
-    half = width + frame.pixel
-    return smoothstep(inside + 0.7 * width * fine, -half, half)
+    # Where pixels show single hairs these end sharply; farther off they are a soft edge.
+    half = (1 - 0.5 * (0.013 / frame.pixel).clamp(max=1)) * width + frame.pixel
+    return smoothstep(inside + 1.15 * width * fine, -half, half)
 
 
 def _add_tail(layers: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
@@ -139,15 +143,24 @@ def _side(p: Parameters) -> Tensor:
     return side * (1 - 0.6 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
 
 
+def _lean(p: Parameters) -> Tensor:
+    """How far the top of the hair lies towards one side: away from the parting, the more the higher it stands."""
+    return 0.28 * p["lift"] * p["swept_side"] * (1 - 0.8 * p["coil"])
+
+
 def _roughness(p: Parameters) -> Tensor:
-    return 0.006 + 0.008 * p["wave"] + 0.015 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
+    tufts = 0.012 * smoothstep(p["lift"], 0.03, 0.12) * (1 - p["coil"]) * (1 - p["tied"])
+    return 0.005 + tufts + 0.006 * p["wave"] + 0.012 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
 
 
 def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
     """Half width of the hair at heights V of the upright head."""
     lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.75 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
     y = (V - 0.1) / (1 + lift / 1.1) + 0.1
-    cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0] * (1 + _side(p) / 0.62)
+    # Hair that does not hang lies closer towards the ears.
+    close = (1 - smoothstep(p["hang"], 0.02, 0.35)) * (1 - p["coil"]) * smoothstep(V, -0.70, -0.15)
+    cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0]
+    cap = cap * (1 + _side(p) * (1 - 0.85 * close) / 0.62)
     cap = cap - 3.0 * (CROWN - y).clamp(min=0)
     hanging = (V - _WIDEST_Y).clamp(min=0)
     loose = smoothstep(p["hang"], 0.15, 0.7)
@@ -175,7 +188,7 @@ def _cloud(V: Tensor, p: Parameters, widest: Tensor) -> Tensor:
 def _bottom(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     """Height at which hanging hair ends, lock by lock; longer behind than at the sides of the face."""
     hang = p["hang"]
-    locks = (0.02 + 0.05 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * texture.ragged
+    locks = (0.02 + 0.05 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * (texture.ragged + 0.4 * texture.fine)
     return _end(p) + 0.35 * p["coil"] + locks - 0.10 * bump(frame.U.abs() - 0.62, 0.14) * hang
 
 
@@ -191,21 +204,28 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     loose = smoothstep(p["hang"], 0.0, 0.12)
     reach = 0.02 + 0.16 * masculine - 0.12 * p["coil"]
     sideburn = torch.minimum(reach - 0.08 * p["tied"], reach + loose)
-    temple = smoothstep(across, 0.78, 0.98)
-    line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
-    fringe = 0.008 + 0.010 * p["coil"]
-    return line + fringe * texture.ragged - face.y
+    # It comes forward a little at the temples and narrows to the sideburns.
+    forward = across + 0.04 * bump(face.y + 0.28, 0.13) + 0.012 * texture.ragged
+    forward = forward - (0.07 + 0.03 * p["tied"]) * smoothstep(face.y, -0.22, 0.10)
+    forehead = center + 0.20 * smoothstep(across, 0.35, 0.9) + (0.010 + 0.010 * p["coil"]) * texture.ragged - face.y
+    beside = torch.minimum(0.60 * (forward - 0.88), sideburn - face.y)
+    # The corner between both is round.
+    rounding = (_CORNER - (forehead - beside).abs()).clamp(min=0)
+    return torch.maximum(forehead, beside) + rounding * rounding / (4 * _CORNER)
 
 
 def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside: Tensor) -> Tensor:
     """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
     short = 1 - smoothstep(p["lift"], 0.0, 0.045)
-    faded = 1 - 0.35 * short * smoothstep(frame.face.y, -0.45, 0.0)
-    width = 0.034 + 0.020 * p["tied"] + 0.014 * short
+    faded = 1 - (0.45 + 0.45 * short) * (1 - 0.6 * p["coil"]) * smoothstep(frame.face.y, -0.36, 0.14)
+    width = 0.038 + 0.016 * p["tied"] + 0.018 * short
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
     dense = mix(p["density"], torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
-    return _feather(frame, line, fine, width) * dense * faded
+    # At the temples and beside a parting hairs lie along the line, and only their ends cross it.
+    along = smoothstep(frame.face.sine.abs(), 0.70, 0.86).maximum(parted_share(p))
+    ends = fine * (1 - 0.65 * along)
+    return _feather(frame, line, ends, width) * dense * faded
 
 
 def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
@@ -216,14 +236,23 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
     face, amount = frame.face, p["bangs"]
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
-    swept = 0.18 * p["swept_side"] * face.x
+    swept = 0.22 * p["swept_side"] * face.x
+    # Tresses of several widths, each to its own length; longer towards the temples.
+    tresses = 0.030 * torch.sin(8 * face.x + 3 * p["hair_parting"]) + 0.016 * torch.sin(
+        19 * face.x - 5 * p["hair_fall"]
+    )
+    tresses = 0.16 * face.x * face.x - 0.02 + tresses
     low = HAIRLINE_Y + (0.44 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
-    distance = mix(low - face.y, line, smoothstep(across, 0.78, 0.98))
-    distance = distance + (0.010 + 0.024 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
-    strays = locks.fine * (1 - 0.8 * p["coil"])
+    distance = mix(low + amount * tresses - face.y, line, smoothstep(across, 0.80, 0.98))
+    distance = distance + (0.008 + 0.030 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
+    strays = locks.fine * (1 - 0.8 * p["coil"]) * (1 - 0.5 * p["curl"])
     left = smoothstep(strays + 4.0 - 4.4 * p["baldness"], -1.0, 1.0) * smoothstep(1 - p["scalp"], 0.0, 0.15)
-    cover = _feather(frame, distance, locks.fine, 0.040)
-    return distance, cover * left * inside
+    ends = strays * (1 - 0.6 * smoothstep(across, 0.70, 0.86))
+    cover = _feather(frame, distance, ends, 0.030 + 0.035 * amount)
+    # Towards their ends one sees the forehead between them.
+    open_ = smoothstep(-0.7 * strays - 0.5 * locks.ragged, 0.45, 1.30) * (1 - p["coil"])
+    thin = 1 - smoothstep(distance, 0.0, 0.05 + 0.30 * amount)
+    return distance, cover * (1 - 0.85 * open_ * thin) * left * inside
 
 
 def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor) -> Tensor:

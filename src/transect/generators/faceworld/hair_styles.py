@@ -54,7 +54,8 @@ _NAMES = tuple(field.name for field in fields(Traits))
 
 
 def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """The traits of each row's style at its length, and `scalp`, the share of the scalp that is bare.
+    """The traits of each row's style at its length; `scalp`: the share of the scalp that is bare; `short`: of hair that
+    is so short that single hairs end all over the head.
 
     >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5])}
     >>> rows |= {"baldness": np.zeros(2), "hair_volume": np.zeros(2)}
@@ -67,4 +68,7 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     hair_loss = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
     shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
     volume = traits["fullness"] * np.asarray(values["hair_volume"])
-    return traits | {"scalp": np.maximum(shaven, hair_loss), "hair_volume": volume}
+    flat = (
+        np.clip(1 - traits["lift"] / 0.09, 0, 1) * (traits["hang"] == 0) * (traits["tied"] == 0) * (traits["coil"] == 0)
+    )
+    return traits | {"scalp": np.maximum(shaven, hair_loss), "hair_volume": volume, "short": flat}

@@ -22,6 +22,9 @@ _ARCH_Y, _ARCH_HEIGHT = -0.22, 0.98
 _SPACING = 0.0085
 """Distance of neighboring strands in the lattice, in face units."""
 
+_TRESS, _GATHERED = 0.36, 0.012
+"""Strands' spacing over that of tresses, and how far strands move towards the middle of their lock."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strands:
@@ -41,23 +44,42 @@ def parting_x(p: Parameters) -> Tensor:
     return 0.17 * p["parted_side"]
 
 
+def parted_share(p: Parameters) -> Tensor:
+    """1 where hair is parted and runs to both sides, 0 where it is swept, tied, cropped or falls over the forehead."""
+    return (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
+
+
 def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, widest: Tensor) -> Strands:
     """The strands at each pixel of a mass of half width `outer`, `widest` at the temples."""
     lateral = (frame.U / outer.clamp(min=0.05)).clamp(-1.2, 1.2)
     side = frame.U - parting_x(p) * (1 - smoothstep(frame.V, -0.95, -0.1))
     rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
     arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
-    parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
+    parted = parted_share(p)
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
-    across = mix(mix(combed, 0.9 * lateral, p["tied"]), arch * (2 * beyond(side) - 1), parted)
+    drawn_back = frame.U / (0.6 * outer.clamp(min=0.05) + 0.4 * widest)
+    across = mix(mix(combed, drawn_back, p["tied"]), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
     # Where hair is parted, the strands of one side end and others begin, so neither stands out there.
     off_parting = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
     coarse = _read(lattices["locks"], across, along) * off_parting
     phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
     bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
-    fine = _read(lattices["strands"], across + bend, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
-    straight = 0.75 * fine + 0.45 * _read(lattices["locks"], across + bend, along)
+    # Strands gather in locks, and within them in tresses.
+    across_lock = across + bend + _GATHERED * coarse
+    fine = _read(lattices["strands"], across_lock, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
+    tresses = _read(lattices["strands"], _TRESS * across_lock + 0.3, 0.7 * along)
+    tresses = tresses * _visible_contrast(1.5 * _SPACING / _TRESS, frame.pixel)
+    straight = 0.58 * fine + 0.55 * tresses + 0.22 * coarse
+    cropped = p.with_any("short")
+    if cropped is not None:
+        put(
+            straight,
+            cropped,
+            _draw_short(
+                frame.take(cropped), p.take(cropped), *(some(each, cropped) for each in (lattices["stubble"], straight))
+            ),
+        )
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
@@ -68,6 +90,12 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     put(straight, curly, fine)
     put(coarse, curly, ragged)
     return Strands(lateral, straight, coarse)
+
+
+def _draw_short(frame: Frame, p: Parameters, hairs: Tensor, straight: Tensor) -> Tensor:
+    """Short hairs, which end all over the head."""
+    ends = _read(hairs, frame.U / 0.62, frame.V / 1.5) * _visible_contrast(0.018, frame.pixel)
+    return mix(straight, 0.75 * ends + 0.40 * straight, p["short"])
 
 
 def _draw_curls(
@@ -82,8 +110,11 @@ def _draw_curls(
         U, V, crests = (some(field, coily) for field in (frame.U, frame.V, lattices["stubble"]))
         fine = 0.8 * _visible_contrast(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
         put(noise, coily, 0.55 * some(noise, coily) + fine)
-    turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)
-    rings = mix(0.42 * turns + 0.60 * straight + 0.38 * noise, 0.62 * noise - 0.1, p["coil"])
+    turns = torch.sin(31 * frame.V + 9 * across + 3.4 * noise + 3.2 * coarse)
+    crests = 0.85 - 1.15 * noise.abs()
+    rings = mix(
+        0.36 * turns * (0.6 + 0.4 * coarse.abs()) + 0.50 * straight + 0.60 * crests, 0.62 * noise - 0.1, p["coil"]
+    )
     ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
     return mix(straight, 0.8 * rings, curly), ragged
 
@@ -100,15 +131,16 @@ def _read(lattice: Tensor, across: Tensor, along: Tensor) -> Tensor:
 def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tensor:
     """Radiance of hair: light on a rounded mass, strands, and a band of highlight across them."""
     curly = torch.maximum(p["curl"], p["coil"])
-    nx = locks.lateral.clamp(-1, 1)
+    # Every lock faces a little elsewhere.
+    nx = (locks.lateral + 0.20 * locks.ragged * (1 - 0.6 * p["coil"])).clamp(-1, 1)
     ny = -smoothstep(-frame.V, 0.25, 1.15)
     nz = (1 - nx * nx - 0.8 * ny * ny).clamp(min=0.02).sqrt()
     toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
     diffuse = p["ambient"] * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
-    contrast = torch.exp((0.36 + 0.16 * curly) * locks.fine + 0.13 * locks.ragged)
+    contrast = torch.exp((0.34 + 0.18 * curly) * locks.fine.clamp(max=1.6) + 0.12 * locks.ragged)
     body = tint(p["hair"], 0.85 * diffuse * contrast * _depth(frame, p, rounded))
     # Strands run down the mass: light that meets them across makes the band.
-    across = ny * p["light_y"] + nz * (1 + p["light_z"]) + 0.07 * locks.fine + 0.05 * locks.ragged
+    across = ny * p["light_y"] + nz * (1 + p["light_z"]) + 0.08 * locks.fine + 0.11 * locks.ragged
     band = bump(across - 1.72, 0.15) * (1 - 0.8 * curly) * (nz * 1.2).clamp(max=1) * p["density"]
     sheen = (0.006 + 0.12 * p["hair"]) * (band * (1 + 0.5 * locks.fine).clamp(0, 2)).unsqueeze(1)
     return (body + sheen) * light_color(body)
