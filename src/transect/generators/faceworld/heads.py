@@ -16,7 +16,8 @@ from torch import Tensor
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.canvas import Canvas
 from transect.generators.faceworld.head import Frame, locate, smooth_normal
-from transect.generators.faceworld.relief import face_maps, read_maps
+from transect.generators.faceworld.relief import read_maps
+from transect.generators.faceworld.relief_maps import face_maps
 from transect.generators.faceworld.rows import Rows, some
 from transect.generators.faceworld.textures import draw_lattices
 from transect.generators.faceworld.windows import Windows, cut, windows_of
@@ -29,6 +30,7 @@ SHAPE = (
     "old",
     "young",
     "smile",
+    "mouth_open",
     "makeup",
     "yaw",
     "pitch",
@@ -60,7 +62,7 @@ def same_heads(
 
 
 def head_maps(p: Rows, seeds: Sequence[int], canvas: Canvas) -> Tensor:
-    """The maps of the face of each row: see relief.face_maps."""
+    """The maps of the face of each row: see relief_maps.face_maps."""
     values = dict(zip(SHAPE, p.host(*SHAPE).astype(np.float64), strict=True))
     return face_maps(values, draw_lattices(seeds, canvas.device), canvas.pixel)
 
