@@ -24,6 +24,7 @@ from transect.generators.faceworld.compositing import (
 from transect.generators.faceworld.head import CHIN, Frame, project, vertical_scale
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import mouth_y, nose_base
+from transect.generators.faceworld.shape import read_shift, shift_maps
 from transect.generators.faceworld.textures import sample_mirrored
 
 _REGIONS: dict[str, tuple[float, float, float]] = {
@@ -116,7 +117,8 @@ def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
 def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Radiance and coverage of what hangs below the chin, before the neck."""
     zero = torch.zeros_like(p["yaw"])
-    X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.57)
+    across, down = read_shift(shift_maps(p), zero, zero + CHIN)
+    X, Y = project(p, across, (down + CHIN) * vertical_scale(p), zero + 0.57)
     c, s = p["cos_roll"], p["sin_roll"]
     offset = c * X + s * Y
     x, y = frame.U - offset, frame.V - (c * Y - s * X)

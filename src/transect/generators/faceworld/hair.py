@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, power, smoothstep
-from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables
+from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
 from transect.generators.faceworld.rows import Pick, Rows, put, some
 from transect.generators.faceworld.strands import Strands, parted_share, shade, strands
 from transect.generators.faceworld.windows import Window, cut, upright_box
@@ -52,14 +52,14 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     frame = cut(whole, window)
     outer = _outline(frame.V, frame.tables, p, widest)
     locks = strands(frame, p, lattices, outer, widest)
-    outer = outer + _roughness(p) * locks.ragged
+    outer = outer + _roughness(p) * locks.ragged * (1 - 0.7 * p["short"] * smoothstep(frame.V, -0.60, -0.20))
     if under_hat is not None:
         outer = torch.minimum(outer, window.of(under_hat))
     grown = _left(frame, p, locks)
     inside = outer - (frame.U - _lean(p) * smoothstep(-frame.V, 0.2, 0.9)).abs()
     edge = _feather(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
     bottom = _bottom(frame, p, locks)
-    density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.0, 0.045))
+    density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.01, 0.06))
     back = edge * _feather(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
     line = _hairline(frame, p, locks)
     front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom))
@@ -156,7 +156,7 @@ def _roughness(p: Parameters) -> Tensor:
 def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
     """Half width of the hair at heights V of the upright head."""
     lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.75 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
-    y = (V - 0.1) / (1 + lift / 1.1) + 0.1
+    y = (V / vertical_scale(p) - 0.1) / (1 + lift / 1.1) + 0.1
     # Hair that does not hang lies closer towards the ears.
     close = (1 - smoothstep(p["hang"], 0.02, 0.35)) * (1 - p["coil"]) * smoothstep(V, -0.70, -0.15)
     cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0]
@@ -203,10 +203,10 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
     reach = 0.02 + 0.16 * masculine - 0.12 * p["coil"]
-    sideburn = torch.minimum(reach - 0.08 * p["tied"], reach + loose)
+    sideburn = torch.minimum(reach - 0.20 * p["tied"], reach + loose)
     # It comes forward a little at the temples and narrows to the sideburns.
     forward = across + 0.04 * bump(face.y + 0.28, 0.13) + 0.012 * texture.ragged
-    forward = forward - (0.07 + 0.03 * p["tied"]) * smoothstep(face.y, -0.22, 0.10)
+    forward = forward - (0.11 + 0.03 * p["tied"]) * smoothstep(face.y, -0.40, 0.02) - 0.02 * p["tied"]
     forehead = center + 0.20 * smoothstep(across, 0.35, 0.9) + (0.010 + 0.010 * p["coil"]) * texture.ragged - face.y
     beside = torch.minimum(0.60 * (forward - 0.88), sideburn - face.y)
     # The corner between both is round.
@@ -221,10 +221,11 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     width = 0.038 + 0.016 * p["tied"] + 0.018 * short
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
-    dense = mix(p["density"], torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
+    hidden = mix(p["density"], torch.ones_like(p["density"]), smoothstep(p["lift"], 0.03, 0.10))
+    dense = mix(hidden, torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
     # At the temples and beside a parting hairs lie along the line, and only their ends cross it.
     along = smoothstep(frame.face.sine.abs(), 0.70, 0.86).maximum(parted_share(p))
-    ends = fine * (1 - 0.65 * along)
+    ends = fine * (1 - 0.65 * along) * (1 - 0.55 * p["tied"])
     return _feather(frame, line, ends, width) * dense * faded
 
 

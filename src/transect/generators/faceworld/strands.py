@@ -57,7 +57,8 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
     parted = parted_share(p)
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
-    drawn_back = frame.U / (0.6 * outer.clamp(min=0.05) + 0.4 * widest)
+    # Tied hair is drawn back over the outline of the head.
+    drawn_back = frame.U * (1 + 0.5 * (frame.V + 0.4)) / widest
     across = mix(mix(combed, drawn_back, p["tied"]), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
     # Where hair is parted, the strands of one side end and others begin, so neither stands out there.
