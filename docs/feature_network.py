@@ -26,7 +26,7 @@ from torch.nn import functional
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual.answers import asked, columns_of
+from transect.perceptual.answers import asked, columns_of, listed
 from transect.perceptual.features import KIND, as_tensor
 from transect.perceptual.network import SIZE, FeatureNetwork
 from transect.runs.folder import spec_hash, write_atomically
@@ -277,10 +277,11 @@ def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictu
         "size": SIZE,
         "weights": sum(value.numel() for value in half.values()),
         "world": FaceWorld(image_size=SIZE).describe(),
-        "answers": [[answer.name, answer.levels] for answer in asked()],
         "quality": quality(outputs_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
     }
-    write_atomically(folder / "features.safetensors", save({**half, **moments}, {"kind": KIND}))
+    write_atomically(
+        folder / "features.safetensors", save({**half, **moments}, {"kind": KIND, "answers": listed(asked())})
+    )
     text = json.dumps(figures, indent=1, allow_nan=False)
     write_atomically(folder / "features.json", f"{text}\n".encode())
     return figures

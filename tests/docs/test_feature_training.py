@@ -10,16 +10,16 @@ from feature_network import Lessons, Pictures, Plan, main, pictures, quality, tr
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
-from transect.perceptual.answers import OUTPUTS, answers
+from transect.perceptual.answers import asked, columns_of
 
 
 def test_losses_by_hand():
     """All answers as they should be cost nothing; a number that is one spread off costs 1 / answers."""
-    truths = np.zeros((2, len(answers())))
-    numbers = [index for index, answer in enumerate(answers()) if not answer.levels]
+    truths = np.zeros((2, len(asked())))
+    numbers = [index for index, answer in enumerate(asked()) if not answer.levels]
     truths[:, numbers] = [[-1.0], [1.0]]
-    lessons, outputs = Lessons(truths), torch.zeros(2, OUTPUTS)
-    for index, answer in enumerate(answers()):
+    lessons, outputs = Lessons(truths), torch.zeros(2, columns_of(asked()))
+    for index, answer in enumerate(asked()):
         if answer.levels == 0:
             outputs[:, answer.start] = torch.from_numpy(truths[:, index]).float()
         elif answer.levels == 2:
@@ -28,33 +28,33 @@ def test_losses_by_hand():
             outputs[:, answer.start] = 50.0
     rows, plain = np.arange(2), np.zeros(2, dtype=bool)
     assert lessons.loss(outputs, rows, plain).item() == pytest.approx(0, abs=1e-6)
-    outputs[:, answers()[0].start] += 1
-    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(1 / len(answers()), rel=1e-4)
+    outputs[:, asked()[0].start] += 1
+    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(1 / len(asked()), rel=1e-4)
 
 
 def test_a_mirrored_face_is_taught_the_mirrored_yaw():
-    truths = np.zeros((2, len(answers())))
-    yaw = next(index for index, answer in enumerate(answers()) if answer.name == "yaw")
+    truths = np.zeros((2, len(asked())))
+    yaw = next(index for index, answer in enumerate(asked()) if answer.name == "yaw")
     truths[:, yaw] = [-1.0, 1.0]
-    lessons, outputs = Lessons(truths), torch.zeros(2, OUTPUTS)
-    outputs[:, answers()[yaw].start] = torch.tensor([1.0, -1.0])
+    lessons, outputs = Lessons(truths), torch.zeros(2, columns_of(asked()))
+    outputs[:, asked()[yaw].start] = torch.tensor([1.0, -1.0])
     rows = np.arange(2)
     mirrored, plain = (lessons.loss(outputs, rows, np.full(2, flag)).item() for flag in (True, False))
-    assert plain - mirrored == pytest.approx(4 / len(answers()), rel=1e-3)
+    assert plain - mirrored == pytest.approx(4 / len(asked()), rel=1e-3)
 
 
 def test_quality_by_hand():
     """R2 1 where numbers are hit, 0 where the mean is said, None where nothing varies; AUC 1 where levels are parted."""
-    truths = np.zeros((4, len(answers())))
-    by_name = {answer.name: (index, answer) for index, answer in enumerate(answers())}
-    outputs = np.zeros((4, OUTPUTS))
+    truths = np.zeros((4, len(asked())))
+    by_name = {answer.name: (index, answer) for index, answer in enumerate(asked())}
+    outputs = np.zeros((4, columns_of(asked())))
     for name in ("age", "smile"):
         truths[:, by_name[name][0]] = [1, 2, 3, 4]
     outputs[:, by_name["age"][1].start] = [1, 2, 3, 4]
     outputs[:, by_name["smile"][1].start] = 2.5
     truths[:, by_name["glasses"][0]] = [0, 1, 0, 1]
     outputs[:, by_name["glasses"][1].start] = [-1, 2, -3, 1]
-    qualities = quality(outputs, truths, np.zeros(len(answers())), np.ones(len(answers())))
+    qualities = quality(outputs, truths, np.zeros(len(asked())), np.ones(len(asked())))
     assert qualities["age"]["value"] == 1.0
     assert qualities["smile"]["value"] == 0.0
     assert qualities["glasses"] == {"measure": "auc", "value": 1.0, "n": 4}

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.perceptual.answers import answers, columns_of
+from transect.perceptual.answers import Answer, answers_of, columns_of
 from transect.perceptual.network import FEATURES, FeatureNetwork
 from transect.records import Images
 from transect.runs.tensor_files import Arrays, Facts, read_content
@@ -29,9 +29,10 @@ _AT_ONCE = 64
 
 
 class Taught(NamedTuple):
-    """A trained network, and the mean and spread [answers] of its targets."""
+    """A trained network, its answers, and the mean and spread [answers] of its targets."""
 
     network: FeatureNetwork
+    answers: tuple[Answer, ...]
     center: Float[np.ndarray, " k"]
     scale: Float[np.ndarray, " k"]
 
@@ -52,13 +53,14 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
         return taught._replace(network=taught.network.to(device))
 
 
-def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind is the only fact)
+def _parse(arrays: Arrays, facts: Facts) -> Taught:
     weights = {name: torch.from_numpy(array).float() for name, array in arrays.items() if name not in _MOMENTS}
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
         raise ValueError("its weights are not finite")
-    network = FeatureNetwork(columns_of(answers())).folded()
+    answers = answers_of(facts["answers"])
+    network = FeatureNetwork(columns_of(answers)).folded()
     network.load_state_dict(weights)
-    return Taught(network.requires_grad_(False), *(arrays[name] for name in _MOMENTS))
+    return Taught(network.requires_grad_(False), answers, *(arrays[name] for name in _MOMENTS))
 
 
 def as_tensor(pixels: np.ndarray, device: str = "cpu") -> Float[Tensor, "n 3 h w"]:
@@ -86,10 +88,10 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
     Numbers as they are, not cut to their range; switches as the probability of "on"; choices as the index of the most
     likely level. weights/README.md states the accuracy of each. Identity: see `identities`.
     """
-    network, center, scale = load(path, device)
-    outputs = _in_parts(pixels, network, columns_of(answers()), device).astype(np.float64)
+    network, answers, center, scale = load(path, device)
+    outputs = _in_parts(pixels, network, columns_of(answers), device).astype(np.float64)
     columns_by_name = {}
-    for index, answer in enumerate(answers()):
+    for index, answer in enumerate(answers):
         columns = outputs[:, answer.columns]
         if answer.name.startswith("identity."):
             continue
@@ -102,11 +104,11 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
     return columns_by_name
 
 
-def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 36"]:
-    """The network's estimates of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
-    network = load(path, device).network
-    outputs = _in_parts(pixels, network, columns_of(answers()), device).astype(np.float64)
-    return outputs[:, [answer.start for answer in answers() if answer.name.startswith("identity.")]]
+def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n traits"]:
+    """The network's estimates of the identity code, in spreads, float64 [n, traits]."""
+    taught = load(path, device)
+    outputs = _in_parts(pixels, taught.network, columns_of(taught.answers), device).astype(np.float64)
+    return outputs[:, [answer.start for answer in taught.answers if answer.name.startswith("identity.")]]
 
 
 def identity_distance(embeddings: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:

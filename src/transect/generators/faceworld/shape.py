@@ -51,7 +51,7 @@ WEIGHTS = tuple(f"weight_{name}" for name in FIELDS)
 def shift_maps(p: Mapping[str, Tensor]) -> Tensor:
     """[b, 2, rows, columns]: the shift of each head in x and y, on a lattice over the face."""
     weights = torch.cat([p[name].reshape(-1, 1, 1) for name in WEIGHTS], dim=2)
-    fields = _fields(weights.device)
+    fields = fields_of(weights.device)
     rows, columns = fields.shape[2:]
     filled = torch.nn.functional.pad(weights, (0, fields.shape[0] - len(FIELDS)))
     return products(filled, fields.view(1, fields.shape[0], -1)).view(-1, 2, rows, columns)
@@ -64,7 +64,7 @@ def read_shift(maps: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @functools.lru_cache(maxsize=8)
-def _fields(device: torch.device) -> Tensor:
+def fields_of(device: torch.device) -> Tensor:
     """[fields, 2, rows, columns], filled up with zeros to whole vectors of fields."""
     file = resources.files("transect.generators.faceworld") / "facts" / "face_shape.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
