@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.camera import (
     READ_NOISE,
     SHOT_NOISE,
     WHITE,
+    blur_kernel,
     compress,
     defocus,
     expose,
     roll_off,
     sensor_noise,
 )
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
 
@@ -29,7 +31,7 @@ WORLD = FaceWorld(image_size=64, threads=1)
 def settings(**values):
     neutral = {"light_level": 0.0, "exposure": 0.0, "noise": 0.0, "white_balance": 0.0, "blur": 0.0}
     latents = WORLD.set(WORLD.sample([0]), neutral | values)
-    return parameters(WORLD.model.solve(latents), latents.values[:, : len(IDENTITY)])
+    return parameters(WORLD.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
 
 
 def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
@@ -95,12 +97,29 @@ def test_white_balance_by_hand():
     assert pixel.tolist() == [117, 100, 85]
 
 
-def test_blur_by_loops():
+def gaussian_of_pixels(n, variance):
+    """exp(-t) times the modified Bessel function of order n, by its power series."""
+    half = variance / 2
+    return math.exp(-variance) * sum(
+        half ** (2 * k + n) / (math.factorial(k) * math.factorial(k + n)) for k in range(30)
+    )
+
+
+@pytest.mark.parametrize("deviation", [0.1, 0.256, 0.5, 2.0])
+def test_a_blur_has_its_variance_however_narrow(deviation):
+    kernel = blur_kernel(deviation, 65, 65)[32].astype(np.float64)
+    away = np.arange(65) - 32
+    assert kernel.sum() == pytest.approx(1.0, abs=1e-6)
+    assert (kernel * away**2).sum() == pytest.approx(deviation**2, rel=1e-5)
+
+
+@pytest.mark.parametrize("deviation", [0.48, 0.72])  # narrow enough for a few neighbors, and not
+def test_blur_by_loops(deviation):
     rng = np.random.default_rng(0)
     field = torch.from_numpy(rng.uniform(0, 1, (1, 3, 12, 12)).astype(np.float32))
-    blurred = defocus(field, np.array([0.48]), 12)[0].numpy()
-    # 4 % of 12 pixels: a standard deviation of .48 pixels; weights sum to 1 at the borders too.
-    weight = np.array([[np.exp(-0.5 * ((i - j) / 0.48) ** 2) for j in range(12)] for i in range(12)])
+    blurred = defocus(field, np.array([deviation]), 12)[0].numpy()
+    # 4 % of 12 pixels are .48 pixels; weights sum to 1 at the borders too.
+    weight = np.array([[gaussian_of_pixels(abs(i - j), deviation**2) for j in range(12)] for i in range(12)])
     weight /= weight.sum(1, keepdims=True)
     for c, i, j in ((0, 0, 0), (1, 5, 7), (2, 11, 3)):
         slow = sum(weight[i, k] * weight[j, m] * field[0, c, k, m].item() for k in range(12) for m in range(12))
@@ -160,3 +179,12 @@ def test_dark_faces_are_exposed_as_photographs_expose_them():
         pixels = world.render(world.set(latents, {"skin_tone": tone})).pixels[:, 34:40, 20:26] / 255
         linear = np.where(pixels <= 0.04045, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
         assert low < np.median(linear @ weights) < high
+
+
+def test_a_blurred_picture_does_not_depend_on_its_mates():
+    field = torch.from_numpy(np.random.default_rng(1).uniform(0, 1, (4, 3, 32, 32)).astype(np.float32))
+    deviations = np.array([0.1, 1.3, 0.6, 0.61])
+    together = defocus(field, deviations, 30)
+    for row in range(4):
+        alone = defocus(field[row : row + 1].clone(), deviations[row : row + 1], 30)
+        assert torch.equal(together[row, :, :30, :30], alone[0, :, :30, :30])

@@ -28,7 +28,7 @@ def masks(name, *latents):
 
 def settled(low, high, **settings):
     """Latents at two settings and their pictures."""
-    base = WORLD.set(WORLD.sample(MANY), {"distance": DISTANCE} | settings)
+    base = WORLD.set(WORLD.sample(MANY), {"distance": DISTANCE, "blur": 0.0} | settings)
     latents = [WORLD.set(base, values, hold=["exposure"]) for values in (low, high)]
     return latents, [WORLD.render(row).pixels for row in latents]
 
@@ -146,7 +146,7 @@ def test_every_attribute_changes_the_picture(name):
     # Hues are circular: not from end to end.
     ends = (low, high if attribute.discrete else low + 0.6 * (high - low))
     worn = {"facial_hair": 0.8 if name == "facial_hair_style" else 0.0, "hair_style": 4.0, "hat": 0.0, "age": 30.0}
-    base = WORLD.set(WORLD.sample(SEEDS), worn | {"baldness": 0.0})
+    base = WORLD.set(WORLD.sample(SEEDS), worn | {"baldness": 0.0, "blur": 0.0})
     before, after = (WORLD.render(WORLD.set(base, {name: value})).pixels for value in ends)
     assert all((a != b).any() for a, b in zip(before, after, strict=True))
 

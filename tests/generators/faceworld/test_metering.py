@@ -13,7 +13,7 @@ from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb, lu
 from transect.generators.faceworld.world import FaceWorld
 
 TONES = np.array([1.0, 3.0, 5.0, 7.0, 9.0, 10.0])
-STILL = {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "facial_hair": 0.0, "noise": 0.0, "light_level": 0.0}
+STILL = {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "facial_hair": 0.0, "noise": 0.0, "blur": 0.0, "light_level": 0.0}
 
 
 def exposure(skin_tone, metering, fill_light, light_level=0.0):

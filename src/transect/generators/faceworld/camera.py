@@ -12,12 +12,14 @@ import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from PIL import Image
+from scipy.special import ive
 from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.compositing import Parameters, power
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.reflectance import LUMINANCE
+from transect.generators.faceworld.rows import picked, put, some
 
 SHOT_NOISE = 0.8e-4
 """Variance of a unit signal at base gain."""
@@ -27,6 +29,9 @@ READ_NOISE = 2.5e-4
 
 COLOR_KEPT = 0.8
 """Share of the tone curve that follows luminance."""
+
+_NARROW, _REACH = 0.6, 4
+"""Blurs up to that many pixels have a weight below 1e-5 beyond the fourth neighbor."""
 
 _KNEE = 0.0031308
 
@@ -49,10 +54,41 @@ def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
 
 
 def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
-    """The radiance [b, 3, h, w] under Gaussian blurs, rows and columns by one matrix each.
+    """The radiance [b, 3, h, w] under Gaussian blurs.
 
     deviations: in pixels, above 0. size: rows and columns of the picture, from the first; beyond is black.
     """
+    blurred = torch.empty_like(radiance)
+    for rows, way in ((deviations <= _NARROW, _mix_neighbors), (deviations > _NARROW, _mix_all)):
+        pick = picked(rows)
+        if pick is not None:
+            put(blurred, pick, way(some(radiance, pick), deviations[rows], size))
+    return blurred
+
+
+def _mix_neighbors(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
+    """A blur so narrow that _REACH pixels to each side hold it: neighbor by neighbor."""
+    weights = ive(np.arange(_REACH + 1), deviations[:, None] ** 2)
+    inside = np.minimum(np.arange(size), _REACH)
+    sides = np.cumsum(weights, axis=1)[:, inside]
+    totals = np.zeros((len(deviations), max(radiance.shape[2:])))
+    totals[:, :size] = 1 / (sides + sides[:, ::-1] - weights[:, :1])
+    taps, scale = (torch.from_numpy(part.astype(np.float32)).to(radiance.device) for part in (weights, totals))
+    mixed = torch.zeros_like(radiance)
+    mixed[..., :size, :size] = radiance[..., :size, :size]
+    for axis in (2, 3):
+        length, source = mixed.shape[axis], mixed
+        mixed = source * taps[:, 0].view(-1, 1, 1, 1)
+        for step in range(1, _REACH + 1):
+            part = source * taps[:, step].view(-1, 1, 1, 1)
+            mixed.narrow(axis, step, length - step).add_(part.narrow(axis, 0, length - step))
+            mixed.narrow(axis, 0, length - step).add_(part.narrow(axis, step, length - step))
+        mixed.mul_(scale[:, :length].view(-1, 1, *((length, 1) if axis == 2 else (1, length))))
+    return mixed
+
+
+def _mix_all(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
+    """Any blur: rows and columns by one matrix each."""
     b, channels, height, width = radiance.shape
     kernels = torch.from_numpy(
         np.stack([blur_kernel(float(deviation), size, max(height, width)) for deviation in deviations])
@@ -65,8 +101,13 @@ def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) ->
 
 
 def blur_kernel(deviation: float, size: int, length: int) -> Float[np.ndarray, "length length"]:
-    """Weights float32 [to, from] of a Gaussian over `size` pixels, whose sum is 1 at the borders too; 0 beyond them."""
-    weights = np.exp(-0.5 * (np.arange(size) / deviation) ** 2)
+    """Weights float32 [to, from] of a Gaussian over `size` pixels, whose sum is 1 at the borders too; 0 beyond them.
+
+    The Gaussian of whole pixels, whose variance is deviation² however narrow: one that is read at the middles of pixels
+    would do nothing below a fifth of a pixel. Source: Lindeberg 1990, Scale-space for discrete signals,
+    doi:10.1109/34.49051.
+    """
+    weights = ive(np.arange(size), deviation**2)
     sums = np.cumsum(weights)
     totals = sums + sums[::-1] - weights[0]
     kernel = np.zeros((length, length), dtype=np.float32)
