@@ -33,8 +33,12 @@ YEARS, MIDDLE_AGE = 25.0, 47.0
 """Apparent years between those whom onlookers call young and others, and in the middle of both."""
 
 
+POINTS = {"ear_left": (-0.60, 0.02, 0), "ear_right": (0.60, 0.02, 0), "chin_drop": (0.0, 0.885, 1)}
+"""Where ears grow from the face, and the chin: x, y and the axis along which the fields' shift is kept by that name."""
+
+
 def shape_weights(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """The weight of each field, by `weight_` and its name."""
+    """The weight of each field, by `weight_` and its name, and the shifts of POINTS."""
     weights = {
         "mean": np.ones_like(p["age"]),
         "smile": p["smile"],
@@ -42,7 +46,11 @@ def shape_weights(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[n
         "age": (p["age"] - MIDDLE_AGE) / YEARS,
         "masculine": p["face_shape"] - 0.5,
     }
-    return {f"weight_{name}": weights[name] if name in weights else p[name] for name in FIELDS}
+    named = {f"weight_{name}": weights[name] if name in weights else p[name] for name in FIELDS}
+    for name, point in POINTS.items():
+        parts = [named[f"weight_{field}"] * by for field, by in zip(FIELDS, _shifts(*point), strict=True)]
+        named[name] = np.sum(parts, axis=0)
+    return named
 
 
 WEIGHTS = tuple(f"weight_{name}" for name in FIELDS)
@@ -61,6 +69,16 @@ def read_shift(maps: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """The shift in x and y at face coordinates x, y [b, h, w]."""
     across, down = sample(maps, x / X_EXTENT, (y - Y_CENTER) / Y_EXTENT).unbind(1)
     return across, down
+
+
+@functools.cache
+def _shifts(x: float, y: float, axis: int) -> tuple[float, ...]:
+    """How far each field shifts the point of the lattice next to (x, y) along an axis."""
+    fields = fields_of(torch.device("cpu"))[: len(FIELDS), axis].double().numpy()
+    rows, columns = fields.shape[1:]
+    row = round(((y - Y_CENTER) / Y_EXTENT + 1) / 2 * (rows - 1))
+    column = round((x / X_EXTENT + 1) / 2 * (columns - 1))
+    return tuple(fields[:, row, column].tolist())
 
 
 @functools.lru_cache(maxsize=8)

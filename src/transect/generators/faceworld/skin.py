@@ -94,7 +94,7 @@ def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     cord = x.abs() - 0.72 + 0.55 * (frame.Y - 0.75)
     tilt = -0.28 * bump(cord + 0.10, 0.13) + 0.28 * bump(cord - 0.12, 0.15)
     normal = unit(sine + torch.sign(x) * tilt, 0.15 + 0 * sine, (1 - sine * sine).clamp(min=0.04).sqrt())
-    chin_shadow = 1.0 * (1 - smoothstep(frame.Y - 0.16 * x * x, 0.78, 1.16))
+    chin_shadow = 1.0 * (1 - smoothstep(frame.Y - p["chin_drop"] - 0.16 * x * x, 0.78, 1.16))
     sides = 0.35 * smoothstep(sine.abs(), 0.6, 1.0)
     hollow = 0.20 * bump(x, 0.22) * smoothstep(frame.Y, 0.95, 1.15)
     light = illuminate(p, normal, 0.20 + 0.35 * chin_shadow + sides + hollow, 0.9 * chin_shadow)
@@ -139,8 +139,9 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
 
 def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     """X outward and y down from the middle of an ear, in units of an average ear."""
-    width = 0.613 * (1 + BREADTH * p["face_width"])
-    x = width * side * p["cos_yaw"] - 0.06 * p["sin_yaw"]
+    width = 0.603 * (1 + BREADTH * p["face_width"])
+    moved = width * side + p["ear_left" if side < 0 else "ear_right"]
+    x = moved * p["cos_yaw"] - 0.06 * p["sin_yaw"]
     y = 0.020 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
     size = 1 + 0.07 * p["ear_size"] + 0.12 * p["old"]
     outward = side * (frame.U - x)
