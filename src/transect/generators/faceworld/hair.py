@@ -243,7 +243,7 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
         19 * face.x - 5 * p["hair_fall"]
     )
     tresses = 0.16 * face.x * face.x - 0.02 + tresses
-    low = HAIRLINE_Y + (0.44 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
+    low = HAIRLINE_Y + (0.50 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
     distance = mix(low + amount * tresses - face.y, line, smoothstep(across, 0.80, 0.98))
     distance = distance + (0.008 + 0.030 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
     strays = locks.fine * (1 - 0.8 * p["coil"]) * (1 - 0.5 * p["curl"])
@@ -300,7 +300,7 @@ def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:
     """How much light the hair takes from the skin just below its edge; line: distance above the hairline."""
     grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.15 + smoothstep(p["lift"], 0.0, 0.08))
     overhang = 0.5 + 0.9 * p["bangs"]
-    below = 0.42 * overhang * smoothstep(line, -0.05 - 0.09 * p["bangs"], 0.03) * grown
+    below = 0.42 * overhang * smoothstep(line, -0.05 - 0.12 * p["bangs"], 0.03) * grown
     at_sides = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
     return below + 0.55 * at_sides * smoothstep(p["hang"], 0.06, 0.2) * (1 - p["scalp"])
 

@@ -59,7 +59,8 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
     # Tied hair is drawn back over the outline of the head.
     drawn_back = frame.U * (1 + 0.5 * (frame.V + 0.4)) / widest
-    across = mix(mix(combed, drawn_back, p["tied"]), arch * (2 * beyond(side) - 1), parted)
+    bare_forehead = p["tied"] * (1 - smoothstep(p["bangs"], 0.1, 0.3))
+    across = mix(mix(combed, drawn_back, bare_forehead), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
     # Where hair is parted, the strands of one side end and others begin, so neither stands out there.
     off_parting = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
