@@ -44,6 +44,7 @@ FACIAL_HAIR_STYLES = ("stubble", "mustache", "goatee", "full")
 BACKGROUNDS = ("studio", "wall", "interior", "outdoors")
 CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
 PATTERNS = ("plain", "stripes", "checks")
+GLASSES_STYLES = ("thin frame", "thick frame", "tinted", "dark")
 HATS = ("none", "cap", "beanie", "brimmed hat", "hood", "headscarf")
 
 ATTRIBUTES: tuple[Attribute, ...] = (
@@ -102,6 +103,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         source=_PHOTOGRAPHY,
     ),
     _nuisance("fill_light", "soft light on the person, from none (0) to as much as the key light (1)", source=_RATIO),
+    _choice("glasses_style", "what glasses are like; nothing where none are worn", *GLASSES_STYLES),
 )
 
 IDENTITY: tuple[str, ...] = (

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from transect.generators.faceworld.accessories import glasses_parts
 from transect.generators.faceworld.compositing import Parameters
 from transect.generators.faceworld.eyes import eye_opening, locate_lids
+from transect.generators.faceworld.glasses import glasses_parts
 from transect.generators.faceworld.head import HAIRLINE_Y, Frame
 from transect.generators.faceworld.heads import Heads, shape_heads
 from transect.generators.faceworld.mouth import mouth_cover

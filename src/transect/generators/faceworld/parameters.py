@@ -17,6 +17,7 @@ from torch import Tensor
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
 from transect.generators.faceworld.exposure import FILL
 from transect.generators.faceworld.facial_hair import facial_hair_traits
+from transect.generators.faceworld.glasses import glasses_traits
 from transect.generators.faceworld.hair_pigment import hair_reflectance
 from transect.generators.faceworld.hair_styles import hair_traits
 from transect.generators.faceworld.hats import hat_traits
@@ -72,7 +73,8 @@ def _parameters(
     # Swatches span 47x, living skin about a fifth of that. What lies next to skin in photographs (sclera, teeth) is
     # therefore stated relative to skin, so that the ratio to the cheek stays in the range that photographs have.
     scalars["beside_skin"] = (luminance(skin) / _RELATIVE_REFERENCE) ** _RELATIVE_POWER
-    scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
+    spectacles, colors["lens_depth"] = glasses_traits(values, scalars["frame_color"])
+    scalars |= spectacles | hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
     scalars |= _transcendental(scalars) | shape_weights(scalars)
     return scalars | _key_light(scalars), colors
 

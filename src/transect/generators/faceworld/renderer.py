@@ -14,12 +14,13 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from transect.generators.faceworld.accessories import earring, glasses
+from transect.generators.faceworld.accessories import earring
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
 from transect.generators.faceworld.canvas import Canvas, spread_over
 from transect.generators.faceworld.compositing import over
 from transect.generators.faceworld.eyes import brows, eyes
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
+from transect.generators.faceworld.glasses import glasses
 from transect.generators.faceworld.hair import Hair, hair, shade_skin
 from transect.generators.faceworld.hats import NO_LIMIT, Hat, hat
 from transect.generators.faceworld.head import Frame

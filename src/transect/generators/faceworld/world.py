@@ -135,8 +135,9 @@ class FaceWorld:
         """Pixels by part: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
 
         glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
-        (and without blur and JPEG, which mix pixels) leaves all others as they are. skin, hair and face hold pixels of
-        which the part is at least half; background is what the person does not touch. Masks may overlap.
+        (and without blur and JPEG, which mix pixels) leaves all others as they are, but for the shade of glasses on
+        the face. skin, hair and face hold pixels of which the part is at least half; background is what the person
+        does not touch. Masks may overlap.
 
         >>> world = FaceWorld(image_size=32)
         >>> masks = world.masks(world.sample([7]))

@@ -97,6 +97,7 @@ RULES: dict[str, Rule] = {
         "where putting them on or off changes .02 % of the picture: hair covers many ears",
         lambda t: np.asarray(t["seen.earrings"] >= EARRING_AREA),
     ),
+    "glasses_style": Rule("where glasses are worn", lambda t: np.asarray(t["glasses"] == 1)),
     "identity.frame_shape": Rule("where glasses are worn", lambda t: np.asarray(t["glasses"] == 1)),
     "identity.frame_color": Rule("where glasses are worn", lambda t: np.asarray(t["glasses"] == 1)),
     "identity.hat_hue": Rule("where a hat is worn", lambda t: ~_no_hat(t)),

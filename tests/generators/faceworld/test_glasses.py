@@ -1,0 +1,104 @@
+"""Glasses by style: frames, lenses that hold light back, what they mirror, and their shade."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transect.generators.faceworld.attributes import GLASSES_STYLES
+from transect.generators.faceworld.glasses import glasses_traits
+from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
+from transect.generators.faceworld.world import FaceWorld
+
+NONE = {"glasses": 0.0}
+THIN, THICK, TINTED, DARK = ({"glasses": 1.0, "glasses_style": float(style)} for style in range(4))
+WORLD = FaceWorld(image_size=96, threads=1)
+BASE = WORLD.set(
+    WORLD.sample(range(40, 46)),
+    {
+        **{"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "hat": 0.0, "bangs": 0.0, "hair_style": 1.0, "facial_hair": 0.0},
+        **{"light_azimuth": 0.0, "light_elevation": 30.0, "blur": 0.0, "noise": 0.0, "skin_tone": 3.0, "distance": 1.0},
+    },
+)
+
+
+def pictures(worn):
+    """Linear luminance of the pictures with those glasses."""
+    return decode_srgb(WORLD.render(WORLD.set(BASE, worn)).pixels / 255) @ LUMINANCE
+
+
+def discs(light, down):
+    """Mean luminance [n] of a disc of .06 io, `down` io below the middle of each eye."""
+    points, (y, x) = WORLD.landmarks(BASE), np.mgrid[:96, :96] + 0.5
+    found = np.zeros(len(light))
+    for i, face in enumerate(points):
+        left, right = face[36:42].mean(0), face[42:48].mean(0)
+        io = np.linalg.norm(left - right)
+        for eye in (left, right):
+            found[i] += light[i][np.hypot(x - eye[0], y - eye[1] - down * io) < 0.06 * io].mean() / 2
+    return found
+
+
+def test_styles_in_their_order():
+    assert GLASSES_STYLES == ("thin frame", "thick frame", "tinted", "dark")
+
+
+def test_what_lenses_let_pass_by_hand():
+    traits, depth = glasses_traits(
+        {"glasses": np.array([0.0, 1.0, 1.0, 1.0, 1.0]), "glasses_style": np.array([3.0, 0.0, 1.0, 2.0, 3.0])},
+        np.full(5, -1.0),
+    )
+    # Grey lenses: e^(-.105) = .90 of clear glass, e^-.85 = .43 and e^-3 = .05; .99 of it in green.
+    np.testing.assert_allclose(1 - traits["shaded"], [1, 0.9003, 0.9003, 0.4274, 0.0498], atol=1e-4)
+    np.testing.assert_allclose(depth[:, 1], [0, 0.105, 0.105, 0.85 * 0.99, 3.0 * 0.99])
+    # Brown ones pass more red than blue.
+    _, brown = glasses_traits({"glasses": np.ones(1), "glasses_style": np.array([3.0])}, np.ones(1))
+    assert brown[0, 0] < brown[0, 1] < brown[0, 2]
+
+
+def test_each_style_passes_as_much_light_as_its_lens():
+    eyes = [discs(pictures(worn), 0.10) for worn in (NONE, THIN, TINTED, DARK)]
+    bare, clear, tinted, dark = (np.median(values) for values in eyes)
+    assert 0.85 * bare < clear < 1.1 * bare
+    assert 0.35 * bare < tinted < 0.8 * bare
+    assert dark < 0.35 * bare
+
+
+def test_a_thick_frame_covers_more_than_a_thin_one():
+    bare, thin, thick = (pictures(worn) for worn in (NONE, THIN, THICK))
+    darkened = [(np.abs(worn - bare) > 0.12).mean() for worn in (thin, thick)]
+    assert darkened[1] > 1.5 * darkened[0] > 0
+
+
+@pytest.mark.parametrize("style", [THIN, THICK, TINTED, DARK])
+def test_every_style_reaches_its_mask_and_shades_the_face_around_it(style):
+    worn, bare = WORLD.set(BASE, style), WORLD.set(BASE, NONE)
+    reached = (WORLD.render(worn).pixels != WORLD.render(bare).pixels).any(-1)
+    # Eyes lie in row 46, 24 pixels apart; rims end .34 of that below them, and light from above shades .2 more.
+    beside = reached & ~WORLD.masks(worn)["glasses"]
+    assert beside.any((1, 2)).all()
+    assert not (beside & WORLD.masks(bare)["background"]).any()
+    heights = np.argwhere(beside)[:, 1]
+    assert 44 < heights.min() < heights.max() < 46 + 0.6 * 24
+    assert not WORLD.masks(bare)["glasses"].any()
+
+
+def test_without_glasses_the_style_is_nothing():
+    bare = [WORLD.render(WORLD.set(BASE, NONE | {"glasses_style": style})).pixels for style in (0.0, 3.0)]
+    np.testing.assert_array_equal(*bare)
+
+
+def test_light_from_above_casts_the_shade_of_the_rim_below_it():
+    # The rim's lower edge lies .03 + .14 face units below the eyes, .31 io: just under it is its shade.
+    bare, worn = (discs(pictures(worn), 0.45) for worn in (NONE, THICK))
+    assert (worn < bare).all()
+    lower = [discs(pictures(worn), 0.80) for worn in (NONE, THICK)]
+    np.testing.assert_array_equal(*lower)
+
+
+@pytest.mark.parametrize("style", range(4))
+def test_a_picture_with_glasses_does_not_depend_on_its_mates(style):
+    worn = WORLD.set(BASE, {"glasses": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0], "glasses_style": [0, style, 0, style, 3, 0]})
+    together = WORLD.render(worn).pixels
+    for row in range(6):
+        np.testing.assert_array_equal(together[row], WORLD.render(worn.take(slice(row, row + 1))).pixels[0])
