@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from jaxtyping import Float, Int
 from scipy.interpolate import RBFInterpolator
 from scipy.ndimage import gaussian_filter, grey_closing, map_coordinates
+from surfaces import Quads, foremost, subdivided
 
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.eyes import brow_line, eye_line, lid_edges
@@ -33,7 +33,6 @@ from transect.generators.faceworld.relief_shapes import COLUMNS, FILE, ROWS, STE
 from transect.generators.faceworld.rows import Rows
 
 Vertices: TypeAlias = Float[np.ndarray, "n 3"]
-Quads: TypeAlias = Int[np.ndarray, "m 4"]
 Places: TypeAlias = Mapping[int, Sequence[float]]
 """Face coordinates x and y of vertices, by number."""
 
@@ -74,43 +73,37 @@ def _both(*names: str) -> tuple[Moves, Moves]:
     return _target(1.0, *(f"{name}-incr" for name in names)), _target(1.0, *(f"{name}-decr" for name in names))
 
 
+def _pair(name: str, more: str, less: str) -> tuple[Moves, Moves]:
+    """Targets that exist by two other words."""
+    return _target(1.0, f"{name}-{more}"), _target(1.0, f"{name}-{less}")
+
+
+def _opposed(moves: Moves) -> tuple[Moves, Moves]:
+    """The moves, and the opposite ones."""
+    return moves, [(name, -weight) for name, weight in moves]
+
+
 MEAN = _macro("young", 1.0)
 SHAPES: dict[str, tuple[Moves, Moves]] = {
-    "masculine": (
-        _macro("young", 0.5, sexes=["male"]) + _macro("young", -0.5, sexes=["female"]),
-        _macro("young", -0.5, sexes=["male"]) + _macro("young", 0.5, sexes=["female"]),
-    ),
+    "masculine": _opposed(_macro("young", 0.5, sexes=["male"]) + _macro("young", -0.5, sexes=["female"])),
     "old": (_macro("old", 1.0) + _macro("young", -1.0), []),
-    "first": (
-        _macro("young", 0.5, ["african"]) + _macro("young", -0.5, ["caucasian"]),
-        _macro("young", -0.5, ["african"]) + _macro("young", 0.5, ["caucasian"]),
-    ),
-    "second": (
-        _macro("young", 0.5, ["asian"]) + _macro("young", -0.25, ["caucasian", "african"]) * 2,
-        _macro("young", -0.5, ["asian"]) + _macro("young", 0.25, ["caucasian", "african"]) * 2,
-    ),
+    "first": _opposed(_macro("young", 0.5, ANCESTRIES[:1]) + _macro("young", -0.5, ANCESTRIES[2:])),
+    "second": _opposed(_macro("young", 0.5, ANCESTRIES[1:2]) + _macro("young", -0.5, ANCESTRIES[::2])),
     "cheekbones": _both("cheek/l-cheek-bones", "cheek/l-cheek-inner"),
     "cheek_fullness": _both("cheek/l-cheek-volume", "head/head-fat"),
     "chin_length": _both("chin/chin-prominent", "chin/chin-bones"),
     "chin_width": _both("chin/chin-width"),
-    "chin_cleft": _both("chin/chin-cleft"),
     "nose_width": _both("nose/nose-width1", "nose/nose-width2", "nose/nose-width3"),
-    "nose_length": (_target(1.0, "nose/nose-point-down"), _target(1.0, "nose/nose-point-up")),
+    "nose_length": _pair("nose/nose-point", "down", "up"),
     "nose_bridge": _both("nose/nose-greek", "nose/nose-scale-depth"),
     "nose_tip": _both("nose/nose-volume", "nose/nose-point-width"),
     "nose_hump": _both("nose/nose-hump"),
     "nose_flare": _both("nose/nose-flaring", "nose/nose-nostrils-width"),
     "lip_fullness": _both("mouth/mouth-upperlip-volume", "mouth/mouth-lowerlip-volume"),
-    "lip_protrusion": (_target(1.0, "mouth/mouth-trans-forward"), _target(1.0, "mouth/mouth-trans-backward")),
-    "forehead_slope": (
-        _target(1.0, "forehead/forehead-trans-backward"),
-        _target(1.0, "forehead/forehead-trans-forward"),
-    ),
+    "lip_protrusion": _pair("mouth/mouth-trans", "forward", "backward"),
+    "forehead_slope": _pair("forehead/forehead-trans", "backward", "forward"),
     "forehead_width": _both("forehead/forehead-temple"),
-    "brow_ridge": (
-        _target(1.0, "eyebrows/eyebrows-trans-forward"),
-        _target(1.0, "eyebrows/eyebrows-trans-backward"),
-    ),
+    "brow_ridge": _pair("eyebrows/eyebrows-trans", "forward", "backward"),
     "eyelid_fold": (
         _target(1.0, "eyes/l-eye-eyefold-concave", "eyes/l-eye-epicanthus-out"),
         _target(1.0, "eyes/l-eye-eyefold-convex", "eyes/l-eye-epicanthus-in"),
@@ -123,7 +116,6 @@ SHAPES: dict[str, tuple[Moves, Moves]] = {
 
 ALIGNED = {"masculine", "old", "first", "second"}
 """Shapes of heads that differ in size and place, too, which is undone."""
-
 
 MIMIC = {"smile", "mouth_open"}
 """Shapes that move the skin of the whole face."""
@@ -184,36 +176,6 @@ class Mesh:
         scale = size.sum() / ((ours - middle) ** 2).sum()
         moved: Vertices = scale * (vertices - middle) @ left @ right + target
         return moved
-
-
-def subdivided(count: int, quads: Quads) -> tuple[sp.csr_matrix, Quads]:
-    """A step of Catmull and Clark (1978): the matrix from vertices to finer vertices, and the finer quads."""
-    faces = len(quads)
-    ends = np.sort(np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
-    edges, of_side, sides = np.unique(ends, axis=0, return_inverse=True, return_counts=True)
-    of_side = of_side.reshape(faces, 4)
-    number = np.repeat(np.arange(faces), 4)
-    center = _incidence(number, quads.ravel(), (faces, count)) / 4
-    middle = _incidence(np.repeat(np.arange(len(edges)), 2), edges.ravel(), (len(edges), count)) / 2
-    beside = _incidence(of_side.ravel(), number, (len(edges), faces))
-    inner = sides == 2
-    edge = sp.diags(np.where(inner, 0.5, 1.0)) @ middle + sp.diags(np.where(inner, 0.25, 0.0)) @ beside @ center
-    around = _incidence(quads.ravel(), number, (count, faces))
-    valence = np.maximum(np.asarray(around.sum(1)).ravel(), 1)
-    at_edge = _incidence(edges.ravel(), np.repeat(np.arange(len(edges)), 2), (count, len(edges)))
-    meeting = np.maximum(np.asarray(at_edge.sum(1)).ravel(), 1)
-    smooth = sp.diags(valence**-2.0) @ around @ center + sp.diags(2 / valence / meeting) @ at_edge @ middle
-    smooth = smooth + sp.diags((valence - 3) / valence)
-    rim = np.zeros(count, dtype=bool)
-    rim[edges[~inner].ravel()] = True
-    corner = sp.diags(1.0 * ~rim) @ smooth + sp.diags(1.0 * rim)
-    around_face = [quads, count + of_side, count + len(edges) + np.repeat(np.arange(faces)[:, None], 4, axis=1)]
-    finer = np.stack([*around_face, count + np.roll(of_side, 1, axis=1)], axis=2).reshape(-1, 4)
-    return sp.vstack([corner, edge, center]).tocsr(), finer
-
-
-def _incidence(rows: Int[np.ndarray, " k"], columns: Int[np.ndarray, " k"], shape: tuple[int, int]) -> sp.csr_matrix:
-    return sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape)
 
 
 LIDS_ABOVE, LIDS_BELOW = (6841, 13359, 6785, 13353, 6790, 6793), (13362, 13368, 13370, 13372, 13373, 13374)
@@ -357,47 +319,29 @@ def _step(value: Float[np.ndarray, "*s"], low: float, high: float) -> Float[np.n
     return np.asarray(t * t * (3 - 2 * t))
 
 
-def foremost(
-    quads: Float[np.ndarray, "m 4 3"], x: Float[np.ndarray, " c"], y: Float[np.ndarray, " r"]
-) -> Float[np.ndarray, "r c"]:
-    """The greatest depth of triangles over each point of a grid, NaN where there is none."""
-    triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    step = np.array([x[1] - x[0], y[1] - y[0]])
-    corners = (triangles[..., :2] - [x[0], y[0]]) / step
-    first = np.ceil(corners.min(1)).astype(int)
-    size = np.floor(corners.max(1)).astype(int) - first + 1
-    found = np.full((len(y), len(x)), -np.inf)
-    edges = corners[:, 1:] - corners[:, :1]
-    area = edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0]
-    usable = (np.abs(area) > 1e-12) & (size > 0).all(1)
-    for row, column in np.ndindex(*size[usable].max(0)[::-1]):
-        some = np.flatnonzero(usable & (size[:, 1] > row) & (size[:, 0] > column))
-        place = first[some] + [column, row]
-        away = place - corners[some, 0]
-        u = (away[:, 0] * edges[some, 1, 1] - away[:, 1] * edges[some, 1, 0]) / area[some]
-        v = (away[:, 1] * edges[some, 0, 0] - away[:, 0] * edges[some, 0, 1]) / area[some]
-        within = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9)
-        within &= (place >= 0).all(1) & (place[:, 0] < len(x)) & (place[:, 1] < len(y))
-        z = triangles[some, :, 2]
-        depth = z[:, 0] + u * (z[:, 1] - z[:, 0]) + v * (z[:, 2] - z[:, 0])
-        np.maximum.at(found, (place[within, 1], place[within, 0]), depth[within])
-    return np.where(np.isfinite(found), found, np.nan)
-
-
 def reliefs(mesh: Mesh) -> dict[str, Float[np.ndarray, "r c"]]:
     """The relief of the mean head, and by how much each shape changes it."""
     laying, mean = Laying(mesh), mesh.mean
     print("depth apart from the smooth head's:", laying.tilt)
     base = laying.relief(mean)
-    found = {"mean": base}
+    found = {"mean": base, "parted": without_slit(base) - base}
     for name, sides in SHAPES.items():
         heads = [mesh.moved(mean, moves) for moves in sides]
         heads = [mesh.aligned(head) for head in heads] if name in ALIGNED else heads
         local = name not in ALIGNED and name not in MIMIC
-        more, less = (laying.relief(head, local) if moves else base for head, moves in zip(heads, sides, strict=True))
+        reliefs = (laying.relief(head, local) if moves else base for head, moves in zip(heads, sides, strict=True))
+        more, less = (without_slit(relief) for relief in reliefs)
         found[name] = (more - less) / (2 if all(sides) else 1)
         print(f"{name}: {found[name].min():.3f} to {found[name].max():.3f}")
     return found
+
+
+def without_slit(relief: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
+    """The relief with the slit between the lips filled, as an opening mouth has it; its shapes differ elsewhere."""
+    filled = gaussian_filter(grey_closing(relief, size=(9, 1)), (3.0, 0.5), mode="nearest")
+    x, y = (np.arange(COLUMNS) + 0.5) / COLUMNS * X_EXTENT, np.linspace(Y_CENTER - Y_EXTENT, Y_CENTER + Y_EXTENT, ROWS)
+    near = _step(-x, -0.28, -0.20)[None] * (_step(y, 0.45, 0.48) * _step(-y, -0.59, -0.56))[:, None]
+    return relief + (filled - relief) * near
 
 
 def write(maps: Mapping[str, Float[np.ndarray, "r c"]]) -> None:

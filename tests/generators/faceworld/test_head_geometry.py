@@ -127,10 +127,11 @@ def test_relief_slopes_are_the_derivatives_of_the_relief():
     # Fornberg 1988: (f(-2) - 8 f(-1) + 8 f(1) - f(2)) / 12 is the slope up to the fifth derivative.
     by_x = (height[:, :-4] - 8 * height[:, 1:-3] + 8 * height[:, 3:-1] - height[:, 4:])[2:-2] / (12 * dx)
     by_y = (height[:-4] - 8 * height[1:-3] + 8 * height[3:-1] - height[4:])[:, 2:-2] / (12 * dy)
-    # What is left are kinks where the lattice is read between its points: slopes are up to 3.
-    assert np.abs(by_x - slope_x).max() < 0.2
-    assert np.abs(by_y - slope_y).max() < 0.2
-    assert np.corrcoef(by_y.ravel(), slope_y.ravel())[0, 1] > 0.998
+    # What is left are the slit between the lips and edges that are as sharp as the lattice; slopes are up to 3.
+    assert np.quantile(np.abs(by_x - slope_x), 0.99) < 0.1
+    assert np.quantile(np.abs(by_y - slope_y), 0.99) < 0.1
+    assert np.corrcoef(by_x.ravel(), slope_x.ravel())[0, 1] > 0.998
+    assert np.corrcoef(by_y.ravel(), slope_y.ravel())[0, 1] > 0.995
     assert np.abs(maps[1].numpy()).max() > 1  # the nose is steep: the comparison is not of zeros
     assert Y_CENTER - Y_EXTENT < HAIRLINE_Y
 

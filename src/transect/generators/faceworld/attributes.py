@@ -151,9 +151,17 @@ IDENTITY: tuple[str, ...] = (
     "shape_6",
     "shape_7",
     "hat_height",
+    "nose_hump",
+    "nose_flare",
+    "lip_protrusion",
+    "brow_ridge",
+    "eye_bags",
+    "relief_1",
+    "relief_2",
 )
 """The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set. shape_1 and
-so on are the ways in which photographs' faces differ most: see shape.py."""
+so on are the ways in which photographs' faces differ most: see shape.py; relief_1 and relief_2 those in which heads
+differ in depth: see relief_shapes.py."""
 
 NAMES: tuple[str, ...] = tuple(attribute.name for attribute in ATTRIBUTES)
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}

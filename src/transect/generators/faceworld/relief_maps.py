@@ -29,10 +29,13 @@ from transect.generators.faceworld.relief import (
     nose_base,
     nose_half_width,
 )
-from transect.generators.faceworld.relief_shapes import Heads, relief_maps
+from transect.generators.faceworld.relief_shapes import Heads, half_relief, parting
 from transect.generators.faceworld.textures import LATTICES, spline_matrix, spread
 
 _IRREGULAR = ("mottle", "pores", "freckles")
+SLOPE_X = 1
+"""The map that changes its sign on the other side of the face."""
+
 _FIELDS = ("x", "y", "width_x", "width_y", "height", "occlusion", "blush")
 
 Number: TypeAlias = float | Float[np.ndarray, " n"]
@@ -57,16 +60,16 @@ def _shades(p: Heads) -> list[Bump]:
     base, half, my = nose_base(p), nose_half_width(p), mouth_y(p)
     corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
     masculine, old = p["face_shape"] - 0.5, p["old"]
-    opened = np.clip(3 * p["mouth_open"] + 2 * (p["smile"] - 0.45), 0, 1)
     return [
-        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.50 + 0.2 * masculine),
-        Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.45),
+        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.62 + 0.2 * masculine),
+        Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.60),
         Bump(0.0, base - 0.057, 0.088, 0.062, 0.0, -0.05, 0.14),
         Bump(half * 0.82, base - 0.038, 0.044, 0.044, 0.0, 0.0, 0.2),
         Bump(0.0, -0.14, 0.072, 0.10, 0.0, 0.10),
         Bump(0.31, 0.07, 0.15, 0.11, 0.034),
         Bump(0.44, 0.33, 0.16, 0.17, -0.025, 0.22 + 0.06 * old),
-        Bump(0.0, my + 0.01, 0.15, 0.05, 0.0, -0.45 * opened),
+        Bump(0.0, my + 0.105 + 0.04 * p["mouth_open"], 0.18, 0.05, 0.030 * parting(p)),
+        Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
         Bump(0.0, 0.765, 0.18, 0.11, 0.0, -0.33),
         Bump(
@@ -84,7 +87,7 @@ def _shades(p: Heads) -> list[Bump]:
 def _folds(p: Heads) -> list[Bump]:
     """Folds from nose to mouth, bags and wrinkles: valleys in the relief, shaded by the light like everything else."""
     old, smile = p["old"], p["smile"]
-    depth = 0.006 * (1 - 0.7 * p["young"]) + 0.013 * old + 0.010 * smile
+    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.014 * smile
     bumps = [
         Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.042, 0.055, -depth * (1 - 0.4 * t), 4.0 * depth)
         for t in (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -171,11 +174,18 @@ def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
     same = products(down.transpose(1, 2), torch.cat(shaped, dim=2))
     height, slope_x, occlusion, blush = same.view(len(same), size[0], 4, size[1]).unbind(2)
     slope_y = products(tilt.transpose(1, 2), shaped[0])
-    relief = relief_maps(p, size, pixel, device)
-    height, slope_x = height + relief[:, 0], slope_x + relief[:, 1]
-    slope_y, occlusion = slope_y + relief[:, 2], occlusion + relief[:, 3]
-    irregular = [spread(lattices[name], *_splines(device, name, size, pixel)) for name in _IRREGULAR]
-    return torch.stack([height, slope_x, slope_y, occlusion, blush, *irregular], dim=1)
+    maps = torch.empty(len(same), 8, *size, device=device)
+    halves = maps[..., : size[1] // 2], maps[..., size[1] // 2 :]
+    for number, (right, bumps) in enumerate(
+        zip(half_relief(p, size, pixel, device), (height, slope_x, slope_y, occlusion), strict=True)
+    ):
+        halves[1][:, number] = right
+        halves[0][:, number] = -right.flip(2) if number == SLOPE_X else right.flip(2)
+        maps[:, number] += bumps
+    maps[:, 4] = blush
+    for number, name in enumerate(_IRREGULAR):
+        maps[:, 5 + number] = spread(lattices[name], *_splines(device, name, size, pixel))
+    return maps
 
 
 def _across(b: Mapping[str, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:

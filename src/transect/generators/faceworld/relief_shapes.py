@@ -44,9 +44,16 @@ FILE = Path(__file__).parent / "facts" / "relief.npz"
 Heads: TypeAlias = Mapping[str, Float[np.ndarray, " n"]]
 """One number per head, by name."""
 
+CPU = torch.device("cpu")
 _PADDED = 16
+BEYOND = 0.05
+"""How far the maps of the right half reach over the midline."""
+
+_SMOOTH = (64, 32)
+"""Rows and columns, from the midline, on which shifts of the features are spread over the face."""
+
 _NARROW, _WIDE = 0.022, 0.075
-_IN_CREASES, _IN_HOLLOWS = 6.0, 5.0
+_IN_CREASES, _IN_HOLLOWS = 6.0, 6.5
 """Optical depth that keeps light from a place per face unit that it lies below the mean of its surroundings, at two
 widths (standard deviations, in face units)."""
 
@@ -73,21 +80,47 @@ def shape_weights(p: Heads) -> dict[str, Float[np.ndarray, " n"]]:
         "forehead_slope": 0.20 * p["forehead_height"],
         "forehead_width": 0.35 * p["forehead_width"],
         "eyelid_fold": 0.35 * p["eyelid_fold"],
+        "nose_hump": 0.40 * p["nose_hump"] + 0.1,
+        "nose_flare": 0.30 * p["nose_flare"],
+        "lip_protrusion": 0.16 * p["lip_protrusion"],
+        "brow_ridge": 0.16 * p["brow_ridge"] + 0.2 * masculine,
+        "eye_bags": 0.30 * p["eye_bags"] + 0.5 * p["old"],
+        "first": 0.40 * p["relief_1"],
+        "second": 0.40 * p["relief_2"],
         "smile": p["smile"],
         "mouth_open": p["mouth_open"],
+        "parted": parting(p),
     }
 
 
-def relief_maps(p: Heads, size: tuple[int, int], pixel: float, device: torch.device) -> Tensor:
-    """[b, 4, rows, columns] of b heads: height, its slopes in x and y, occlusion; pixel: as in relief.face_maps."""
+def parting(p: Heads) -> Float[np.ndarray, " n"]:
+    """How far the lips are parted, from 0 to 1: by an open mouth, or by a smile that shows teeth."""
+    return np.clip(5 * p["mouth_open"] + 2 * np.clip(p["smile"] - 0.42, 0, 1), 0, 1)
+
+
+def half_relief(p: Heads, size: tuple[int, int], pixel: float, device: torch.device) -> Tensor:
+    """Height, its slopes in x and y, and occlusion of b heads on the right half of the maps: [4, b, rows, columns / 2].
+
+    size: rows and columns of the maps. pixel: as in relief_maps.face_maps.
+    """
     given = shape_weights(p)
-    names = tuple(given)
-    weights = np.zeros((len(p["old"]), 1, -(-len(names) // _PADDED) * _PADDED), dtype=np.float32)
+    names, coarse = tuple(given), _coarse_size(pixel)
+    weights = np.zeros((len(p["old"]), 1, _padded(len(names))), dtype=np.float32)
     weights[:, 0, : len(names)] = np.stack(list(given.values()), axis=1)
-    maps = products(torch.from_numpy(weights).to(device), _stack(device, names, size, pixel)).view(-1, 2, *size)
-    height, occlusion = _moved(maps, p).unbind(1)
+    maps = products(torch.from_numpy(weights).to(device), _stack(device, names, coarse, pixel)).view(-1, 2, *coarse)
+    height, occlusion = _moved(maps, p, size).unbind(1)
     down, across = _derivatives(device, size)
-    return torch.stack([height, products(height, across), products(down, height), occlusion], dim=1)
+    return torch.stack([height, products(height, across), products(down, height), occlusion])
+
+
+def _coarse_size(pixel: float) -> tuple[int, int]:
+    """Rows and columns, from the midline, of the maps before they are moved: about one for each pixel."""
+    rows, columns = (-(-int(extent / (0.9 * pixel)) // 8) * 8 for extent in (2 * Y_EXTENT, X_EXTENT + BEYOND))
+    return min(rows, ROWS), min(columns, COLUMNS + 8)
+
+
+def _padded(count: int) -> int:
+    return -(-count // _PADDED) * _PADDED
 
 
 def load() -> dict[str, Float[np.ndarray, "r c"]]:
@@ -115,72 +148,98 @@ def _blurred(field: Float[np.ndarray, "r c"], width: float) -> Float[np.ndarray,
 @functools.lru_cache(maxsize=32)
 def _stack(device: torch.device, names: tuple[str, ...], size: tuple[int, int], pixel: float) -> Tensor:
     """[1, shapes, 2 * rows * columns]: the fields as pixels of that width show them, each the mean over itself."""
-    rows, columns = (np.linspace(0, n - 1, m) for n, m in zip((ROWS, 2 * COLUMNS), size, strict=True))
+    beyond = BEYOND / (2 * X_EXTENT) * (2 * COLUMNS - 1)
+    rows = np.linspace(0, ROWS - 1, size[0])
+    columns = np.linspace(COLUMNS - 0.5 - beyond, 2 * COLUMNS - 1, size[1])
     grid = np.meshgrid(rows, columns, indexing="ij")
-    stack = np.zeros((-(-len(names) // _PADDED) * _PADDED, 2, *size), dtype=np.float32)
+    stack = np.zeros((_padded(len(names)), 2, *size), dtype=np.float32)
     for number, name in enumerate(names):
         for channel, field in enumerate(_fields()[name]):
-            stack[number, channel] = map_coordinates(_blurred(field, pixel / 12**0.5), grid, order=1)
-    with torch.inference_mode(False):
-        return torch.from_numpy(stack.reshape(1, len(stack), -1)).to(device)
+            stack[number, channel] = map_coordinates(_blurred(field, pixel / 12**0.5), grid, order=3, mode="nearest")
+    return _constant(stack.reshape(len(stack), -1), device)
 
 
 @functools.lru_cache(maxsize=32)
 def _derivatives(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Matrices that turn a map's values into its slopes along a column, from the left, and a row, from the right."""
-    along = [
-        CubicSpline(np.linspace(-extent, extent, n), np.eye(n))(np.linspace(-extent, extent, n), 1)
-        for n, extent in zip(size, (Y_EXTENT, X_EXTENT), strict=True)
-    ]
-    down, across = (torch.from_numpy(matrix.astype(np.float32)).unsqueeze(0).to(device) for matrix in along)
-    with torch.inference_mode(False):
-        return down.clone(), across.transpose(1, 2).contiguous()
+    """Matrices that turn the right half of a map into its slopes along a column, from the left, and a row, from the
+    right: those of cubic splines.
+    """
+    y, x = (np.linspace(-extent, extent, n) for extent, n in zip((Y_EXTENT, X_EXTENT), size, strict=True))
+    down, whole = (CubicSpline(places, np.eye(len(places)))(places, 1) for places in (y, x))
+    half = size[1] // 2
+    return _constant(down, device), _constant((whole[half:, half:] + whole[half:, half - 1 :: -1]).T, device)
 
 
-def _moved(maps: Tensor, p: Heads) -> Tensor:
-    """Maps [b, c, rows, columns] of an average face as those of the subjects' faces."""
-    size, device = (maps.shape[2], maps.shape[3]), maps.device
+def _moved(maps: Tensor, p: Heads, size: tuple[int, int]) -> Tensor:
+    """Maps of the right half of an average face, [b, c, r, k], as those of the subjects' faces, [b, c, rows, half]."""
+    device, half = maps.device, (size[0], size[1] // 2)
     away = feature_points(p) - feature_points(AVERAGE)
-    away = np.pad(away, ((0, 0), (0, -away.shape[1] % _PADDED), (0, 0))).astype(np.float32)
+    away = np.pad(away, ((0, 0), (0, -away.shape[1] % _PADDED), (0, 0))).astype(np.float32).transpose(0, 2, 1)
+    each = np.ascontiguousarray(away[:, :, None])
     shift = [
-        products(torch.from_numpy(np.ascontiguousarray(away[:, None, :, axis])).to(device), basis)
-        for axis, basis in enumerate(_spreading(device, size))
+        products(torch.from_numpy(each[:, axis]).to(device), basis) for axis, basis in enumerate(_spreading(device))
     ]
-    shifts = torch.cat(shift, dim=1).view(-1, 2, *size)
-    places = _places(device, size)
+    shifts = torch.cat(shift, dim=1).view(-1, 2, *_SMOOTH)
     # A place shows what lies at it less the shift of what lies there: found in two steps.
-    first = (places - shifts).permute(0, 2, 3, 1)
-    there = functional.grid_sample(shifts, first, padding_mode="border", align_corners=True)
-    return functional.grid_sample(maps, (places - there).permute(0, 2, 3, 1), padding_mode="border", align_corners=True)
+    there = _read(shifts, _places(device, _SMOOTH, whole=True) - shifts, "bilinear")
+    down, across = _finer(device, half)
+    wide = products(products(down, there.flatten(0, 1)), across).view(-1, 2, *half)
+    return _read(maps, _places(device, half) - wide, "bicubic")
 
 
 @functools.lru_cache(maxsize=32)
-def _places(device: torch.device, size: tuple[int, int]) -> Tensor:
-    """[1, 2, rows, columns]: x and y of a map's values, -1 to 1."""
+def _finer(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """Matrices that turn shifts on _SMOOTH, from the left and from the right, into shifts at all places of a half."""
+    y, x = (places[0].numpy() for places in (_places(CPU, size)[0, 1].T, _places(CPU, size)[0, 0]))
+    down, across = (
+        CubicSpline(np.linspace(-1, 1, many), np.eye(many))(there) for many, there in zip(_SMOOTH, (y, x), strict=True)
+    )
+    return _constant(down, device), _constant(across.T, device)
+
+
+def _constant(matrix: Float[np.ndarray, "r c"], device: torch.device) -> Tensor:
+    """[1, r, c], kept for later calls. What is negligible is 0: products with denormal numbers take a hundred times as
+    long.
+    """
+    kept = np.where(np.abs(matrix) > 1e-9, matrix, 0)
     with torch.inference_mode(False):
-        y, x = (torch.linspace(-1, 1, n, dtype=torch.float32, device=device) for n in size)
+        return torch.from_numpy(np.ascontiguousarray(kept, dtype=np.float32)).unsqueeze(0).to(device)
+
+
+def _read(maps: Tensor, places: Tensor, how: str) -> Tensor:
+    return functional.grid_sample(maps, places.permute(0, 2, 3, 1), how, padding_mode="border", align_corners=True)
+
+
+@functools.lru_cache(maxsize=32)
+def _places(device: torch.device, size: tuple[int, int], whole: bool = False) -> Tensor:
+    """[1, 2, rows, columns]: x and y of the right half's values, -1 at BEYOND and the top, 1 at the edges.
+
+    whole: the first column lies at BEYOND, and not half a column beside the midline.
+    """
+    first = -1.0 if whole else 2 * (BEYOND + X_EXTENT / (2 * size[1] - 1)) / (X_EXTENT + BEYOND) - 1
+    with torch.inference_mode(False):
+        y = torch.linspace(-1, 1, size[0], dtype=torch.float32, device=device)
+        x = torch.linspace(first, 1, size[1], dtype=torch.float32, device=device)
         return torch.stack([x.view(1, -1).expand(size), y.view(-1, 1).expand(size)]).unsqueeze(0).contiguous()
 
 
-@functools.lru_cache(maxsize=32)
-def _spreading(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """How a shift of each point of the right half, and of its mirror image, spreads over the face: smooth surfaces.
+@functools.lru_cache(maxsize=8)
+def _spreading(device: torch.device) -> tuple[Tensor, Tensor]:
+    """How a shift of each point, and of its mirror image, spreads over the right half of the face: smooth surfaces.
 
-    [1, points, rows * columns] for shifts in x and y, in extents of the map.
+    [1, points, rows * columns] each for shifts in x and y in face units, in the units of _places.
     """
     known = feature_points(AVERAGE)[0]
     aside = np.flatnonzero(known[:, 0] > 1e-6)
     points = np.concatenate([known, known[aside] * [-1.0, 1.0]])
-    values = np.zeros((len(points), -(-len(known) // _PADDED) * _PADDED, 2))
+    values = np.zeros((len(points), _padded(len(known)), 2))
     values[np.arange(len(known)), np.arange(len(known))] = 1.0
     values[len(known) + np.arange(len(aside)), aside] = [-1.0, 1.0]
-    x, y = np.linspace(-X_EXTENT, X_EXTENT, size[1]), np.linspace(Y_CENTER - Y_EXTENT, Y_CENTER + Y_EXTENT, size[0])
+    x, y = np.linspace(-BEYOND, X_EXTENT, _SMOOTH[1]), np.linspace(Y_CENTER - Y_EXTENT, Y_CENTER + Y_EXTENT, _SMOOTH[0])
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     spread = RBFInterpolator(points, values.reshape(len(points), -1), kernel="thin_plate_spline")(places)
-    spread = spread.reshape(len(places), -1, 2).transpose(2, 1, 0) / np.array([X_EXTENT, Y_EXTENT])[:, None, None]
-    with torch.inference_mode(False):
-        across, down = torch.from_numpy(spread.astype(np.float32)).to(device).unsqueeze(1).unbind(0)
-        return across.contiguous(), down.contiguous()
+    spread = spread.reshape(len(places), -1, 2).T * np.array([2 / (X_EXTENT + BEYOND), 1 / Y_EXTENT])[:, None, None]
+    return _constant(spread[0], device), _constant(spread[1], device)
 
 
 _AGE = 30.0
