@@ -33,7 +33,7 @@ INTEROCULAR = 0.54
 """The distance of the eyes in face units."""
 STEP = 0.9
 """The share of what is missing that a round adds: the instrument answers a shift with about as much."""
-SMOOTHING, BEYOND = 2e-4, 1.18
+SMOOTHING, BEYOND = 3e-2, 1.18
 STILL = np.array([
     (0, -1), (0.35, -0.9), (-0.35, -0.9), (0.62, -0.55), (-0.62, -0.55), (0, -0.78), (0.3, -0.72), (-0.3, -0.72),
     (0.75, -0.2), (-0.75, -0.2), (0.5, -0.62), (-0.5, -0.62),
@@ -137,6 +137,7 @@ class Fit:
             lengths = np.linalg.norm(shift), np.linalg.norm(wanted)
             print(f"{name}: cosine {(shift * wanted).sum() / np.prod(lengths):.3f}, size {lengths[0] / lengths[1]:.2f}")
             changes[name] = (wanted - shift) / units
+        changes["mouth_open"][17:] = 0  # the lips part by themselves: only the jaw moves
         return changes
 
     def _modes(self, residuals: np.ndarray) -> dict[str, np.ndarray]:
