@@ -15,7 +15,7 @@ SIZE, DISTANCE = 96, 1.2
 WORLD = FaceWorld(image_size=SIZE, threads=1)
 PLAIN = {"hat": 0.0, "baldness": 0.0, "bangs": 0.0, "facial_hair": 0.0, "glasses": 0.0, "earrings": 0.0, "yaw": 0.0,
          "pitch": 0.0, "roll": 0.0, "distance": DISTANCE, "face_shape": 0.5, "age": 30.0, "hair_volume": 0.0,
-         "light_azimuth": 0.0, "light_elevation": 40.0, "hair_style": 5.0, "hair_length": 1.0}  # fmt: skip
+         "light_azimuth": 0.0, "light_elevation": 40.0, "hair_style": 5.0, "hair_length": 1.0, "blur": 0.0}  # fmt: skip
 SUBJECTS = WORLD.set(WORLD.sample(range(6)), PLAIN)
 # All wear their hats at the same height: the rim lies at -.42 on the middle of the forehead.
 SUBJECTS.values[:, IDENTITY_COLUMNS[IDENTITY.index("hat_height")]] = 0.0
