@@ -174,6 +174,6 @@ def brow_line(p: Parameters, t: Tensor) -> Tensor:
     """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
     masculine = p["face_shape"] - 0.5
     arch = (0.040 + 0.023 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
-    lift = 0.022 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"] + 0.030 * p["brow_raise"]
+    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"] + 0.030 * p["brow_raise"]
     frown = 0.022 * (-p["brow_raise"]).clamp(min=0) * (0.6 - t).clamp(min=0)
     return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t + frown
