@@ -114,8 +114,8 @@ def half_relief(p: Heads, size: tuple[int, int], pixel: float, device: torch.dev
 
 
 def _coarse_size(pixel: float) -> tuple[int, int]:
-    """Rows and columns, from the midline, of the maps before they are moved: about one for each pixel."""
-    rows, columns = (-(-int(extent / (0.9 * pixel)) // 8) * 8 for extent in (2 * Y_EXTENT, X_EXTENT + BEYOND))
+    """Rows and columns, from the midline, of the maps before they are moved: somewhat more than pixels."""
+    rows, columns = (-(-int(extent / (0.7 * pixel)) // 8) * 8 for extent in (2 * Y_EXTENT, X_EXTENT + BEYOND))
     return min(rows, ROWS), min(columns, COLUMNS + 8)
 
 
@@ -173,7 +173,7 @@ def _derivatives(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, T
 def _moved(maps: Tensor, p: Heads, size: tuple[int, int]) -> Tensor:
     """Maps of the right half of an average face, [b, c, r, k], as those of the subjects' faces, [b, c, rows, half]."""
     device, half = maps.device, (size[0], size[1] // 2)
-    away = feature_points(p) - feature_points(AVERAGE)
+    away = feature_points(p) - _average_points()
     away = np.pad(away, ((0, 0), (0, -away.shape[1] % _PADDED), (0, 0))).astype(np.float32).transpose(0, 2, 1)
     each = np.ascontiguousarray(away[:, :, None])
     shift = [
@@ -229,7 +229,7 @@ def _spreading(device: torch.device) -> tuple[Tensor, Tensor]:
 
     [1, points, rows * columns] each for shifts in x and y in face units, in the units of _places.
     """
-    known = feature_points(AVERAGE)[0]
+    known = _average_points()[0]
     aside = np.flatnonzero(known[:, 0] > 1e-6)
     points = np.concatenate([known, known[aside] * [-1.0, 1.0]])
     values = np.zeros((len(points), _padded(len(known)), 2))
@@ -269,6 +269,11 @@ def feature_points(p: Heads) -> Float[np.ndarray, "n k 2"]:
     wide = 1 + BREADTH * p["face_width"]
     fixed = [(x * wide, y + 0 * wide) for x, y in _STILL]
     return np.stack([np.stack(point, axis=-1) for point in (*_of_nose(p), *_of_features(p), *fixed)], axis=1)
+
+
+@functools.lru_cache(maxsize=1)
+def _average_points() -> Float[np.ndarray, "1 k 2"]:
+    return feature_points(AVERAGE)
 
 
 def _of_nose(p: Heads) -> list[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]]:
