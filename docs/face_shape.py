@@ -33,6 +33,8 @@ INTEROCULAR = 0.54
 """The distance of the eyes in face units."""
 STEP = 0.9
 """The share of what is missing that a round adds: the instrument answers a shift with about as much."""
+MOST_DROP = 0.13
+"""How far an open mouth lowers the chin at most, in face units: more would fold the field over itself."""
 SMOOTHING, BEYOND = 3e-2, 1.18
 STILL = np.array([
     (0, -1), (0.35, -0.9), (-0.35, -0.9), (0.62, -0.55), (-0.62, -0.55), (0, -0.78), (0.3, -0.72), (-0.3, -0.72),
@@ -90,6 +92,15 @@ class Fit:
         with np.load(FACTS, allow_pickle=False) as stored:
             self.fields = {name: stored[name].astype(np.float64) for name in shape.FIELDS}
 
+    def drop_jaw(self, by: float) -> None:
+        """Lower the jaw by that much more with an open mouth: evenly down the face, so that nothing folds over."""
+        across = np.linspace(-shape.X_EXTENT, shape.X_EXTENT, COLUMNS)
+        down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
+        x, y = np.meshgrid(across, down)
+        lowered = np.clip((y - 0.50) / 0.32, 0, 1) * np.exp(-((x / 0.62) ** 2))
+        now = float(self.fields["mouth_open"][1].max() / lowered.max())
+        self.fields["mouth_open"] = np.stack([0 * x, min(MOST_DROP, now + by) * lowered])
+
     def coefficient(self, label: str) -> np.ndarray:
         """The photographs' shift of the points with a label, [68, 2]."""
         found: np.ndarray = self.photographs["coefficients"][list(self.photographs["columns"]).index(label)]
@@ -123,6 +134,7 @@ class Fit:
         changes = {"mean": mirrored(missing)} | self._movements(first, subjects) | self._modes(fit.residuals)
         distance = np.linalg.norm(missing, axis=1)
         print(f"mean shape: inner face {distance[17:].max():.3f} at most, jaw {distance[:17].mean():.3f} on average")
+        self.drop_jaw(STEP * INTEROCULAR * float(changes.pop("mouth_open")[8, 1]))
         for name, change in changes.items():
             self.add(name, change)
         self.save()
@@ -137,7 +149,6 @@ class Fit:
             lengths = np.linalg.norm(shift), np.linalg.norm(wanted)
             print(f"{name}: cosine {(shift * wanted).sum() / np.prod(lengths):.3f}, size {lengths[0] / lengths[1]:.2f}")
             changes[name] = (wanted - shift) / units
-        changes["mouth_open"][17:] = 0  # the lips part by themselves: only the jaw moves
         return changes
 
     def _modes(self, residuals: np.ndarray) -> dict[str, np.ndarray]:

@@ -154,7 +154,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.66 * smoothstep(t, -0.1, 1.0)) * (0.70 + 0.30 * smoothstep(t, -1.0, -0.5))
-    half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.006 * masculine) * taper * (1 - 0.15 * p["old"])
     down = frame.face.y - brow_line(p, t)
     # Hairs stand up at the inner end and lie along the brow at the outer one.
     across = 4.6 * t * BROW_HALF_WIDTH + (1.2 + 5.0 * smoothstep(t, -0.9, 0.3)) * down
@@ -162,7 +162,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     inside = half - down.abs() + 0.005 * strokes
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.30) * beyond(frame.face.cosine)
     edge = smoothstep(inside, -0.015 - 0.5 * frame.pixel, 0.025 + 0.5 * frame.pixel)
-    density = (0.97 + 0.10 * masculine + 0.17 * strokes).clamp(0.3, 0.98) * edge * ends
+    density = (0.97 + 0.03 * masculine + 0.17 * strokes).clamp(0.3, 0.98) * edge * ends
     density = density * (0.78 + 0.22 * smoothstep(t, -1.0, -0.45))
     # The darker the skin, the less do hairs of the same color stand out from it.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)

@@ -99,7 +99,7 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
 
 def _gap(p: Parameters) -> Tensor:
     """How far the lips are apart in the middle: a broad smile shows teeth."""
-    return 0.14 * p["mouth_open"] + 0.052 * smoothstep(p["smile"], 0.42, 0.95)
+    return 0.115 * p["mouth_open"] + 0.052 * smoothstep(p["smile"], 0.42, 0.95)
 
 
 def _inside(

@@ -61,14 +61,14 @@ def _shades(p: Heads) -> list[Bump]:
     corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
     masculine, old = p["face_shape"] - 0.5, p["old"]
     return [
-        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 + 0.2 * masculine),
+        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.3 * masculine),
         Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.60),
         Bump(0.0, base - 0.057, 0.088, 0.062, 0.0, -0.05, 0.14),
         Bump(half * 0.82, base - 0.038, 0.044, 0.044, 0.0, 0.0, 0.2),
         Bump(0.0, -0.14, 0.072, 0.10, 0.0, 0.10),
         Bump(0.31, 0.07, 0.15, 0.11, 0.034),
         Bump(0.44, 0.33, 0.16, 0.17, -0.025, 0.20 + 0.06 * old),
-        Bump(0.0, my + 0.105 + 0.04 * p["mouth_open"], 0.18, 0.05, 0.030 * parting(p)),
+        Bump(0.0, my + 0.105 + 0.04 * p["mouth_open"], 0.18, 0.05, 0.012 * parting(p)),
         Bump(0.0, my, 0.20, 0.06, 0.0, 0.34 * (1 - parting(p))),
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
@@ -88,7 +88,7 @@ def _shades(p: Heads) -> list[Bump]:
 def _folds(p: Heads) -> list[Bump]:
     """Folds from nose to mouth, bags and wrinkles: valleys in the relief, shaded by the light like everything else."""
     old, smile = p["old"], p["smile"]
-    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.014 * smile
+    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.004 * smile
     bumps = [
         Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.042, 0.055, -depth * (1 - 0.4 * t), 4.0 * depth)
         for t in (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -106,7 +106,7 @@ def _folds(p: Heads) -> list[Bump]:
             0.12,
             0.022,
             -0.008 * (0.4 - 0.3 * p["young"] + old),
-            0.10 - 0.05 * p["young"] + 0.22 * old + 0.06 * smile,
+            0.10 - 0.05 * p["young"] + 0.22 * old,
         ),
         Bump(eye_x(p), EYE_Y + 0.075, 0.12, 0.03, 0.004 * (old + smile)),
         Bump(0.27, 0.66, 0.045, 0.10, -0.007 * old, 0.12 * old),
@@ -125,7 +125,7 @@ def _forehead_line(p: Heads, y: float, depth: Number) -> list[Bump]:
 def _blush(p: Heads) -> list[Bump]:
     makeup = p["makeup"]
     return [
-        Bump(0.42, 0.12, 0.19, 0.12, blush=0.12 + 0.5 * makeup),
+        Bump(0.42, 0.12, 0.19, 0.12, blush=0.12 + 0.25 * makeup),
         Bump(0.0, 0.78, 0.16, 0.08, blush=0.25),
         Bump(0.0, -0.45, 0.3, 0.16, blush=0.10),
         Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.25),

@@ -77,7 +77,7 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     nose_shade = bump(x + 0.15 * p["nose_side"], 0.105) * bump(y - nose_base(p) + 0.10, 0.16)
     below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.055)
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
-    below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.66, 0.04)
+    below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.66 - 0.12 * p["mouth_open"], 0.04)
     risen = smoothstep(up, 0.1, 0.9)
     return 0.95 * side.abs() * nose_shade + risen * (0.55 * below_nose + 0.5 * below_brow + 0.28 * below_lip)
 
