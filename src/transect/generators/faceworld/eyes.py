@@ -107,11 +107,11 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper + 0.015, 0.075) * bump(t, 1.25) * lids.front
     # The little light from a socket has crossed skin and is redder.
-    dark = torch.exp(-1.64 * socket.unsqueeze(1) * color(radiance, 0.80, 1.05, 1.10))
+    dark = torch.exp(-1.64 * socket.unsqueeze(1) * color(radiance, 0.92, 1.02, 1.04))
     radiance = radiance * (1 - crease).unsqueeze(1) * dark
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
-    return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
+    return radiance * (1 + (0.65 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
 
 
 def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Tensor:
@@ -127,11 +127,11 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     ring = (
         0.85 + 0.40 * (radius / IRIS_RADIUS).clamp(max=1) - 0.65 * smoothstep(radius, 0.75 * IRIS_RADIUS, IRIS_RADIUS)
     )
-    ball = over(ball, tint(p["iris"], shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
+    ball = over(ball, tint(p["iris"], 1.35 * shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
     ball = over(ball, color(ball, 0.006, 0.006, 0.006), coverage(PUPIL_RADIUS - radius, lids.pixel))
     glint_x, glint_y = dx - side * 0.020 * torch.sign(p["light_x"]), dy + 0.018
-    glint = coverage(0.011 - (glint_x**2 + glint_y**2).sqrt(), lids.pixel)
-    return (ball + 0.06 * (glint * lid_shade).unsqueeze(1)) * light_color(ball)
+    glint = coverage(0.013 - (glint_x**2 + glint_y**2).sqrt(), lids.pixel)
+    return (ball + 0.16 * (glint * lid_shade).unsqueeze(1)) * light_color(ball)
 
 
 def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:

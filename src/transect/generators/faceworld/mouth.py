@@ -111,8 +111,8 @@ def _inside(
     length = torch.minimum(shown, 0.85 * (gap_bottom - gap_top))
     edge = coverage(gap_top + length - v, 1.5 * frame.pixel)
     lip_shade = smoothstep(v - gap_top, -0.010, 0.030) * (1 - smoothstep(t.abs(), 0.45, 0.95))
-    between = 1 - 0.20 * bump(torch.sin(35 * frame.face.x), 0.28) * (0.02 / frame.pixel).clamp(max=1)
-    enamel = color(p["skin"], 0.79, 0.66, 0.51) * p["beside_skin"].unsqueeze(1)
+    between = 1 - 0.42 * bump(torch.sin(42 * frame.face.x), 0.22) * (0.02 / frame.pixel).clamp(max=1)
+    enamel = color(p["skin"], 0.86, 0.73, 0.58) * p["beside_skin"].unsqueeze(1)
     teeth = tint(enamel, lip_shade * between * (0.35 + 0.55 * light.diffuse.clamp(max=1.2) + 0.40 * p["fill"]))
     return over(dark.expand_as(teeth), teeth, edge) * light_color(teeth)
 

@@ -113,9 +113,9 @@ def neck_half_width(p: Parameters) -> Tensor:
 
 
 def neck_flare(Y: Tensor) -> Tensor:
-    """How much wider than below the jaw the neck is at each height, where it becomes the shoulders."""
+    """How wide the neck is at each height, over that below the jaw: narrower behind the jaw, wider at the shoulders."""
     low = (Y - 0.80).clamp(min=0)
-    return 1 + 0.6 * low + 2.6 * low * low
+    return 1 + 0.6 * low + 2.6 * low * low - 0.42 * (0.80 - Y).clamp(0, 0.6)
 
 
 def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
