@@ -24,7 +24,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.errors import BadInput
-from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+from transect.generators.faceworld.attributes import ATTRIBUTES
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual.answers import asked, columns_of, listed
 from transect.perceptual.features import KIND, as_tensor
@@ -168,7 +169,7 @@ def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[
         latents = world.sample(seeds)
         table = world.read(latents)
         truths = [table[attribute.name].to_numpy() for attribute in ATTRIBUTES]
-        truths += [latents.values[:, index] for index in range(len(IDENTITY))]
+        truths += list(latents.values[:, IDENTITY_COLUMNS].T)
         part = {"pixels": world.render(latents).pixels, "truths": np.stack(truths, axis=1)}
         write_atomically(file, save_arrays(part))
     loaded: dict[str, np.ndarray] = load_file(file)

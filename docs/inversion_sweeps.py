@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 
 from transect.controls.directions import Direction, fit_direction
-from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.derivative_free import Surrogate, fit_surrogate, invert_view, latent_view
 from transect.inversion.optimisation import Inverted, Search, invert
@@ -155,7 +155,7 @@ def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | Non
                 "perceptual": _apart(world.render(true_latents).pixels, pixels),
                 "attribute_error": _attribute_error(world, true_latents, subjects),
                 "identity_error": _median(
-                    identity_distance(true_latents.values[:, : len(IDENTITY)], subjects.values[:, : len(IDENTITY)])
+                    identity_distance(true_latents.values[:, IDENTITY_COLUMNS], subjects.values[:, IDENTITY_COLUMNS])
                 ),
                 "edit_distance": _apart(
                     *(world.render(_set(world, latents)).pixels for latents in (true_latents, subjects))

@@ -16,8 +16,8 @@ from jaxtyping import Float
 from transect.controls.directions import Direction, fit_direction, hyperplanes
 from transect.controls.hyperplanes import dual_directions
 from transect.controls.local import LocalControls, fit_model
-from transect.generators.faceworld.attributes import IDENTITY, NAMES
-from transect.generators.faceworld.causal_model import LATENT_DIM
+from transect.generators.faceworld.attributes import NAMES
+from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, LATENT_DIM
 from transect.generators.faceworld.latent_view import SPACE, rotation
 from transect.generators.faceworld.population import load_population
 from transect.records import Latents
@@ -85,7 +85,7 @@ def true_normals(population: str) -> Float[np.ndarray, "k d"]:
     >>> bool(np.allclose(normals @ normals.T, np.eye(len(NAMES)), rtol=0, atol=1e-9))
     True
     """
-    return np.asarray(load_population(population).factor @ rotation()[:, len(IDENTITY) :].T)
+    return np.asarray(load_population(population).factor @ rotation()[:, ATTRIBUTE_COLUMNS].T)
 
 
 def true_directions(population: str) -> Float[np.ndarray, "k d"]:

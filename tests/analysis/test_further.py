@@ -44,7 +44,7 @@ def corners(pixels):
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("further")
     (path / "clinic.csv").write_text(SHARES)
-    vary = {"skin_tone": (1, 5, 10), "glasses": None, "hat": None}
+    vary = {"skin_tone": (1, 5, 10), "glasses": None, "hat": (0, 1, 2)}
     auditing.audit(noisy, vary=vary, subjects=24, image_size=32, outcomes=["answer", "score"], out=path / "run")
     return path
 

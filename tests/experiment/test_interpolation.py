@@ -11,6 +11,7 @@ from transect.errors import BadInput
 from transect.experiment import interpolation
 from transect.records import Design, Task
 from transect.runs.folder import RunFolder
+from transect.runs.places import INTERPOLATION
 
 YES_OR_NO, NUMBERS = (SimpleNamespace(name=one, task=Task(one), predict=len) for one in ("binary", "regression"))
 
@@ -27,15 +28,15 @@ def test_a_world_and_a_target_with_classes_are_needed():
 def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
     assert finished_lines.sections(tmp_path) == []
     spec = small_spec(Design({SHARE: (0.0, 1.0)}, 2), subjects_per_part=2)
-    with RunFolder(tmp_path / interpolation.FOLDER, spec.to_json()):
+    with RunFolder(tmp_path / INTERPOLATION, spec.to_json()):
         pass
     (section,) = finished_lines.sections(tmp_path)
     assert "is not finished" in section.warnings[0]
 
 
 def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
-    (tmp_path / interpolation.FOLDER).mkdir()
-    (tmp_path / interpolation.FOLDER / "run.json").touch()
+    (tmp_path / INTERPOLATION).mkdir()
+    (tmp_path / INTERPOLATION / "run.json").touch()
     target = SimpleNamespace(name="small", task=Task.BINARY)
     monkeypatch.setattr(finished_lines, "FinishedRun", lambda _: SimpleNamespace())
     monkeypatch.setattr(finished_lines, "_finished", lambda _: True)

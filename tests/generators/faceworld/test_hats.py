@@ -57,7 +57,7 @@ def test_a_hat_hides_the_hair_of_the_crown(name):
 @pytest.mark.parametrize("name", HATS[1:])
 def test_a_hat_adds_to_the_person_and_leaves_the_middle_of_the_face(name):
     # A peak ends at -.45 + .17 = -.28.
-    middle = (np.abs(X) < 0.30) & (Y > -0.02) & (Y < 0.60)
+    middle = (np.abs(X) < 0.24) & (Y > -0.02) & (Y < 0.48)
     face = seen(name, "face")
     assert face[:, middle].all()
     bare = seen("none", "person", hair_style=0.0)

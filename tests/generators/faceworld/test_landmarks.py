@@ -71,7 +71,9 @@ def test_irises_lie_within_the_eyes_points():
 def test_lipstick_colors_the_hull_of_the_lips():
     latents, landmarks = points(skin_tone=4.0)
     images = [
-        WORLD.render(WORLD.set(latents, {"lipstick": c, "noise": 0.0, "blur": 0.0}, hold=["exposure"])).pixels.astype(int)
+        WORLD.render(WORLD.set(latents, {"lipstick": c, "noise": 0.0, "blur": 0.0}, hold=["exposure"])).pixels.astype(
+            int
+        )
         for c in (0.0, 1.0)
     ]
     changed = np.abs(images[0] - images[1]).sum(axis=-1) > 12

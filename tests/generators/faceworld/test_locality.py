@@ -149,7 +149,13 @@ def test_every_attribute_changes_the_picture(name):
     low, high = attribute.bounds
     # Hues are circular: not from end to end.
     ends = (low, high if attribute.discrete else low + 0.6 * (high - low))
-    worn = {"facial_hair": 0.8 if name == "facial_hair_style" else 0.0, "hair_style": 4.0, "hat": 0.0, "age": 30.0}
+    worn = {
+        "facial_hair": 0.8 if name == "facial_hair_style" else 0.0,
+        "hair_style": 4.0,
+        "hat": 0.0,
+        "age": 30.0,
+        "distance": 1.2,
+    }
     base = WORLD.set(WORLD.sample(SEEDS), worn | {"baldness": 0.0, "glasses": float(name == "glasses_style")})
     before, after = (WORLD.render(WORLD.set(base, {name: value})).pixels for value in ends)
     assert all((a != b).any() for a, b in zip(before, after, strict=True))

@@ -18,7 +18,7 @@ VARIED = {"skin_tone": (1, 10), "glasses": None}
 def bright(pixels):
     """Yes where the middle of the picture is bright: no on dark skin."""
     middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
-    return np.where(middle > 0.35, 0.9, 0.1)
+    return np.where(middle > 0.40, 0.9, 0.1)
 
 
 def always(pixels):

@@ -135,7 +135,10 @@ def test_truth_needs_a_world_that_knows_it():
 
 
 def test_several_levels_are_compared_with_one(view):
-    with pytest.raises(BadInput, match="hat: it has levels none, cap, beanie, brimmed hat, hood, headscarf; fit one, for example 'hat==headscarf'"):
+    with pytest.raises(
+        BadInput,
+        match="hat: it has levels none, cap, beanie, brimmed hat, hood, headscarf; fit one, for example 'hat==headscarf'",
+    ):
         from_truth(view, view.sample([1]), ["hat"])
     with pytest.raises(UnknownName, match="unknown attribute 'smil'"):
         from_truth(view, view.sample([1]), ["smil"])

@@ -143,8 +143,8 @@ def predictor(tmp_path_factory):
     from transect.targets.dlib_hog import HOG_FACE
 
     world = FaceWorld(image_size=128)
-    seeds = world.sample(range(500, 524))
-    heads = world.set(seeds, {"yaw": np.linspace(-25, 25, 24), "pitch": 0.0, "roll": 0.0, "distance": 1.0})
+    seeds = world.sample(range(500, 596))
+    heads = world.set(seeds, {"yaw": np.linspace(-25, 25, 96), "pitch": 0.0, "roll": 0.0, "distance": 1.0})
     pictures, points = world.render(heads), world.landmarks(heads)
     boxes = HOG_FACE.expected_box(pictures.face_boxes).round().astype(int).tolist()
     taught = [
@@ -161,7 +161,7 @@ def predictor(tmp_path_factory):
 
 def test_pose_is_read_by_landmarks(predictor, tmp_path):
     world = FaceWorld(image_size=128)
-    heads = world.set(world.sample([500, 523]), {"yaw": [-25.0, 25.0], "pitch": 0.0, "roll": 0.0, "distance": 1.0})
+    heads = world.set(world.sample([500, 595]), {"yaw": [-25.0, 25.0], "pitch": 0.0, "roll": 0.0, "distance": 1.0})
     pixels = world.render(heads).pixels
     result = readings(pixels, tmp_path, landmarks=predictor, detector="dlib:hog-face", quiet=True)
     assert result.table.column_names == ["id", "yaw", "pitch", "roll", *COLUMNS]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.latent_view import SPACE
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Attribute, Images, Latents
@@ -58,7 +58,7 @@ class LatentWorld:
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
         """The identity code of each latent, without its attributes."""
-        return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
+        return np.asarray(self.world.from_z(latents).values[:, IDENTITY_COLUMNS])
 
     def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
