@@ -222,7 +222,8 @@ def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):
     assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
     assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
-    assert transect.open_run(folder / "run").warning_lines() == ()
+    unread = "can be read from the images of faceworld was not measured"  # of a renderer newer than its figures
+    assert [line for line in transect.open_run(folder / "run").warning_lines() if unread not in line] == []
     made = auditing.audit(
         corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
     )
@@ -236,7 +237,8 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     warning = f"Warning: the negative control shows an effect (background_hue, answer: {control['estimate']:+.3f}). "
     still = "Check first: corners: no score changes within any of 30 subjects, whatever was set"
     assert made.warning_lines()[0].startswith(still)
-    assert made.warning_lines()[1:] == (warning + "Read the report before you use these numbers.",)
+    assert made.warning_lines()[-1] == warning + "Read the report before you use these numbers."
+    assert [line for line in made.warning_lines()[1:-1] if unread not in line] == []
     assert made.headline().endswith(made.warning_lines()[-1])
     show(made, as_json=False, page=made.page)
     assert capsys.readouterr().out.endswith(f"{made.warning_lines()[-1]}\nreport: {made.page}\n")

