@@ -31,12 +31,19 @@ def page(facts: Mapping[str, Any]) -> str:
     parts = [
         _opening(facts),
         _photometry(facts),
-        _targets(facts),
-        _readings(facts),
-        _identity(facts),
+        _targets(facts) if "targets" in facts else "",
+        _readings(facts) if "attributes" in facts else "",
+        _identity(facts) if "identity" in facts and "control_auc" in facts else "",
         _landmarks(facts),
+        _lacking(facts),
     ]
     return HEAD + "".join(f"\n{part}" for part in parts if part)
+
+
+def _lacking(facts: Mapping[str, Any]) -> str:
+    words = {"targets": "what detectors find", "attributes": "what a network reads", "identity": "who is distinguished"}
+    lacking = [said for part, said in words.items() if part not in facts]
+    return f"Not measured of this version: {', '.join(lacking)}.\n" if lacking else ""
 
 
 def _opening(facts: Mapping[str, Any]) -> str:
@@ -46,7 +53,8 @@ def _opening(facts: Mapping[str, Any]) -> str:
         if version == RENDERER_VERSION
         else f" **The renderer is now version {RENDERER_VERSION}: they are not its own.**"
     )
-    sizes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in facts["sizes"].items())
+    measured = facts["sizes"] if "attributes" in facts else {"photometry": facts["photometry"]["subjects"]}
+    sizes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in measured.items())
     return (
         f"Renderer version {version}, population `{facts['population']}`, {facts['image_size']} pixels, default "
         f"nuisances.{stale}\n"

@@ -204,12 +204,12 @@ def test_what_cannot_be_told_says_what_it_would_take():
     assert plain_text(group.sentences[0]).endswith("state the smallest difference that matters (--margin miss=…).")
 
 
-def test_ten_verdicts_are_shown_and_the_rest_is_folded():
+def test_five_verdicts_are_shown_and_the_rest_is_folded():
     results = make_results()
     results["verdicts"] = results["verdicts"][:1] * 12
     shown, rest = cut(groups(document(results)))
-    assert sum(len(group.sentences) for group in shown) == 10
-    assert sum(len(group.sentences) for group in rest) == 2
+    assert sum(len(group.sentences) for group in shown) == 5
+    assert sum(len(group.sentences) for group in rest) == 7
 
 
 def test_an_interaction_is_told_by_the_rates_at_its_corners():

@@ -10,7 +10,9 @@ from transect.reports.entries import OfOutcome
 from transect.reports.models import Count, Estimate, Model, Number
 
 MOST: Final = 10
-"""Verdicts on a first screen or in a terminal; the page has the rest folded below it."""
+"""Verdicts in a terminal."""
+ON_FIRST_SCREEN: Final = 5
+"""Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
 """The mark of each kind of verdict, in the order of the page; each has a shape of its own, so color is never needed."""
 

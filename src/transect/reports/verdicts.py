@@ -15,7 +15,7 @@ from transect.reports.document import Document, decimals_for, pointer
 from transect.reports.effect_words import finding, interval_words, measured, size_words
 from transect.reports.entries import ComparedEntry, EffectEntry
 from transect.reports.results import Results, StudyEntry
-from transect.reports.verdict_entries import MARKS, MOST, FoundInteraction, VerdictEntry, kind_of
+from transect.reports.verdict_entries import MARKS, ON_FIRST_SCREEN, FoundInteraction, VerdictEntry, kind_of
 from transect.reports.wording import effect_style, level, rate_style, with_unit
 from transect.runs.wording import spaced
 
@@ -61,7 +61,7 @@ def _heading(document: Document, kind: str, words: str) -> Markup:
     return Markup("{} {}").format(words, margin or "the margin") if kind == "no difference" else escape(words)
 
 
-def cut(all_groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def cut(all_groups: Sequence[Group], most: int = ON_FIRST_SCREEN) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """The groups with their first `most` sentences in all, and the groups of what is left."""
     shown, rest, room = [], [], most
     for group in all_groups:

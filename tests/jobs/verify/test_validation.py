@@ -117,12 +117,19 @@ def test_figures_ship_rounded(checked):
     assert facts(changed)["photometry"]["share_inside"] == 0.1235
 
 
-def test_a_part_of_the_figures_does_not_ship(checked, tmp_path):
-    _, found = checked
-    lacking = record_of(WorldFigures, {**found, "targets": [], "null_auc": []})
-    with pytest.raises(BadInput, match="--publish: expected every part, targets, groups not measured"):
-        publish_facts(lacking, tmp_path / "validity.json")
-    assert not (tmp_path / "validity.json").exists()
+def test_parts_that_were_not_measured_do_not_ship_and_are_said_to_lack(checked, tmp_path):
+    found = {**checked[1], "image_size": 128}
+    lacking = record_of(WorldFigures, {**found, "targets": [], "attributes": [], "identity": None})
+    publish_facts(lacking, tmp_path / "validity.json")
+    written = json.loads((tmp_path / "validity.json").read_text())
+    assert "photometry" in written
+    assert not {"targets", "attributes", "identity"} & written.keys()
+    said = validity_of(written, RENDERER_VERSION)
+    assert (said["readings"], said["identity"]) == ({}, None)
+    assert said["not_measured"] == f"not measured for renderer version {RENDERER_VERSION}"
+    with pytest.raises(BadInput, match="--publish: expected the photometry at least, got none"):
+        publish_facts(record_of(WorldFigures, {**found, "photometry": []}), tmp_path / "none.json")
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_figures_of_another_size_do_not_ship(checked, tmp_path):

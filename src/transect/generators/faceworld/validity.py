@@ -201,9 +201,9 @@ def _figures(facts: Facts, version: str) -> dict[str, object]:
     return {
         **facts_of_version,
         "photometry": _summary(facts["photometry"]),
-        "identity": {name: facts["identity"][name] for name in ("value", "low", "high", "n")},
-        "readings": {row["attribute"]: row for row in facts["attributes"] if row["role"] != "identity"},
-        "not_measured": "",
+        "identity": _figure(facts["identity"]) if "identity" in facts else None,
+        "readings": {row["attribute"]: row for row in facts.get("attributes", ()) if row["role"] != "identity"},
+        "not_measured": "" if "attributes" in facts else f"not measured for renderer version {version}",
     }
 
 

@@ -12,16 +12,18 @@ from transect.jobs.verify.figures import WorldFigures
 from transect.runs.folder import write_json
 from transect.runs.plain_json import plain
 
+_WHERE_MEASURED = (
+    "targets", "attributes", "identity", "null_auc", "control_auc", "landmarks", "share_within", "sharpness", "readers",
+)  # fmt: skip
+
 
 def publish_facts(figures: WorldFigures, file: Path) -> None:
-    """Write the facts, rounded to four digits, to a file.
+    """Write the facts, rounded to four digits, to a file; parts that were not measured are left out.
 
-    Raises BadInput where parts were not measured, naming them, and for pictures of another size.
+    Raises BadInput without the photometry, and for pictures of another size.
     """
-    missing = [part for part in ("photometry", "targets", "attributes", "identity") if not getattr(figures, part)]
-    missing += [] if figures.null_auc else ["groups"]
-    if missing:
-        raise BadInput(f"--publish: expected every part, {', '.join(missing)} not measured; leave --only out")
+    if not figures.photometry:
+        raise BadInput("--publish: expected the photometry at least, got none; add it to --only, or leave --only out")
     if figures.image_size != IMAGE_SIZE:
         size = figures.image_size
         raise BadInput(f"--publish: expected figures at {IMAGE_SIZE} pixels, got {size}; leave --size out")
@@ -48,13 +50,7 @@ def facts(figures: WorldFigures) -> Figures:
             **{name: getattr(figures, name) for name in photometry},
             "rows": figures.photometry,
         },
-        "targets": figures.targets,
-        "attributes": figures.attributes,
-        "identity": figures.identity,
-        "null_auc": figures.null_auc,
-        "control_auc": figures.control_auc,
-        "landmarks": figures.landmarks,
-        **{name: known for name in ("share_within", "sharpness", "readers") if (known := getattr(figures, name))},
+        **{name: known for name in _WHERE_MEASURED if (known := getattr(figures, name))},
     }
     return {name: _rounded(value) for name, value in plain(content).items()}
 
