@@ -3,9 +3,11 @@
 import math
 
 import pytest
+from markupsafe import Markup
 from report_factory import BCA, CASCADE, make_results
 from report_reader import plain_text
 
+from transect.reports import verdicts
 from transect.reports.document import Document
 from transect.reports.effect_words import finding
 from transect.reports.records import Gallery
@@ -204,12 +206,18 @@ def test_what_cannot_be_told_says_what_it_would_take():
     assert plain_text(group.sentences[0]).endswith("state the smallest difference that matters (--margin miss=…).")
 
 
-def test_five_verdicts_are_shown_and_the_rest_is_folded():
+def test_four_verdicts_are_shown_and_the_rest_is_folded():
     results = make_results()
     results["verdicts"] = results["verdicts"][:1] * 12
     shown, rest = cut(groups(document(results)))
-    assert sum(len(group.sentences) for group in shown) == 5
-    assert sum(len(group.sentences) for group in rest) == 7
+    assert sum(len(group.sentences) for group in shown) == 4
+    assert sum(len(group.sentences) for group in rest) == 8
+
+
+def test_effects_and_interactions_are_told_in_turn():
+    told = verdicts._in_turn([Markup("a"), Markup("b"), Markup("c")], [Markup("1"), Markup("2")])
+    assert told == ["a", "1", "b", "2", "c"]
+    assert verdicts._in_turn([], [Markup("1")]) == ["1"]
 
 
 def test_an_interaction_is_told_by_the_rates_at_its_corners():

@@ -11,7 +11,7 @@ from transect.reports.models import Count, Estimate, Model, Number
 
 MOST: Final = 10
 """Verdicts in a terminal."""
-ON_FIRST_SCREEN: Final = 5
+ON_FIRST_SCREEN: Final = 4
 """Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
 """The mark of each kind of verdict, in the order of the page; each has a shape of its own, so color is never needed."""

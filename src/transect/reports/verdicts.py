@@ -45,12 +45,19 @@ def groups(document: Document) -> tuple[Group, ...]:
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
     for index, entry in enumerate(results.verdicts):
         rows[kind_of(entry.verdict, check=entry.check)].append(sentence(document, index))
-    rows["found"] += [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
+    pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
+    rows["found"] = _in_turn(rows["found"], pairs)
     return tuple(
         Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
         for kind, mark in MARKS.items()
         if rows[kind]
     )
+
+
+def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]:
+    """Effects and interactions, which rank alike, in turn, so that a cut keeps the first of both."""
+    both = [sentence for two in zip(singles, pairs, strict=False) for sentence in two]
+    return [*both, *singles[len(pairs) :], *pairs[len(singles) :]]
 
 
 def _heading(document: Document, kind: str, words: str) -> Markup:
