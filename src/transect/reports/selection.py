@@ -7,6 +7,7 @@ beside its own image. Of the images that failed or were answered wrongly: evenly
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -51,9 +52,10 @@ class Shown:
     in_steps: bool = False
 
     def cell(self, row: int) -> dict[str, float]:
-        """The levels of the image: those set, or the world's own values in a population."""
+        """The levels of the image: those set, or the world's own values in a population, where they are known."""
         if not self.design.levels:
-            return {name: float(self.true[name][row]) for name in self.attributes}
+            own = {name: float(self.true[name][row]) for name in self.attributes}
+            return {name: value for name, value in own.items() if math.isfinite(value)}
         return self.design.cells()[row % self.design.n_cells]
 
     def example(self, row: int, png: bytes) -> Example:
