@@ -1,4 +1,4 @@
-"""What a folder of other settings says: each setting by its option, what it was and is, and how to go on."""
+"""What a folder of other settings says: each setting by its option, what it was and is, and what to do."""
 
 import pytest
 

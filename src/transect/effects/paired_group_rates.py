@@ -114,7 +114,7 @@ class RateDifference:
 
     @property
     def averaged(self) -> bool:
-        """False: each group has a rate of its own."""
+        """False: no average over a subject's levels is compared."""
         return False
 
     def interval(self, confidence: float) -> tuple[float, float]:

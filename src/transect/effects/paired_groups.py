@@ -60,7 +60,7 @@ class GroupDifference:
 
     @property
     def averaged(self) -> bool:
-        """False: each group has a rate of its own."""
+        """False: no average over a subject's levels is compared."""
         return False
 
     def interval(self, confidence: float) -> tuple[float, float]:

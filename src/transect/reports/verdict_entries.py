@@ -14,7 +14,7 @@ MOST: Final = 10
 ON_FIRST_SCREEN: Final = 4
 """Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
-"""The mark of each kind of verdict, in the order of the page; each has a shape of its own, so color is never needed."""
+"""The mark of each kind of verdict, in the order of the page; every shape is different, so color is never needed."""
 
 
 def kind_of(verdict: str, *, check: bool) -> str:

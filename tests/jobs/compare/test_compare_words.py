@@ -142,5 +142,5 @@ def test_distances_in_spaces_of_their_own_are_not_compared(tmp_path):
     settings = {"vary": ["glasses"], "subjects": 6, "image_size": 32, "control": False}
     auditing.audit([embedded, embedded_too], task="embedding", out=tmp_path / "run", **settings)
     told = refused_here("compare", str(tmp_path / "run"))
-    assert "distance is not compared: each model measures it in a space of its own" in told
+    assert "distance is not compared: distances of two models have different scales" in told
     assert "transect recognition" in told

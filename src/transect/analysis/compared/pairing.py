@@ -20,7 +20,7 @@ from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 
 OWN_SPACES: Final = (
-    "distance is not compared: each model measures it in a space of its own; compare recognizers with "
+    "distance is not compared: distances of two models have different scales; compare recognizers with "
     "transect recognition"
 )
 

@@ -70,7 +70,7 @@ def _answer(result: NeighboursResult, place: int) -> Markup:
 
 
 def _claim(nearest: Sequence[Preserved], chance: Preserved) -> tuple[Markup, bool]:
-    """What can be said of an attribute, errors from the least on; and whether the best distance is told from others."""
+    """What can be said of an attribute, and whether the best distance differs from the others by more than chance."""
     best, *others = nearest
     if _is_less(chance, best):
         return Markup("{} is not kept"), True
