@@ -1,6 +1,7 @@
 """The folders that one audit writes runs into: its own, those of its studies, and the small runs beside each.
 
-An audit of one study is a run itself. With several studies, the folder itself holds no run: each study has one in `studies/`.
+An audit of one study is a run itself. With several studies, the folder itself holds no run: each study has one in
+`studies/`.
 """
 
 from __future__ import annotations

@@ -141,14 +141,17 @@ def test_frontal_face_box_by_hand():
     x0, y0, x1, y1 = face_boxes(p, 128)[0]
     scale, width = float(vertical_scale(p)), float(profile_tables(p)[0, WIDTH].max())
     pixels = 128 / (2 * 1.1 * HALF_EXTENT)
-    ends = torch.tensor([[[HAIRLINE_Y, CHIN]]])
-    _, down = read_shift(shift_maps(p), 0 * ends, ends)
-    hairline, chin = ((ends + down) * scale).flatten().tolist()
-    # Upright and frontal: from hairline to chin, and about the widest section to both sides of the middle, 64.
-    assert y0 == pytest.approx((hairline - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=1.5)
-    assert y1 == pytest.approx((chin - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=1.5)
-    assert (x0 + x1) / 2 == pytest.approx(64, abs=1.5)
-    assert x1 - 64 == pytest.approx(width * pixels, abs=1.5)
+    # Upright and frontal: from hairline to chin and from cheek to cheek, each point where the face's own shape has it.
+    y = torch.linspace(HAIRLINE_Y, CHIN, 96).view(1, -1, 1).expand(1, 96, 64)
+    sine = torch.sin(torch.linspace(-torch.pi / 2, torch.pi / 2, 64)).view(1, 1, -1)
+    x = read_tables(profile_tables(p)[:, WIDTH : WIDTH + 1], y)[:, 0] * sine
+    across, down = read_shift(shift_maps(p), x, y)
+    X, Y = x + across, (y + down) * scale
+    assert y0 == pytest.approx((float(Y.min()) - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
+    assert y1 == pytest.approx((float(Y.max()) - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
+    assert x0 == pytest.approx((float(X.min()) + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
+    assert x1 == pytest.approx((float(X.max()) + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
+    assert x1 - x0 == pytest.approx(2 * width * pixels, rel=0.05)  # of the average head's widest section
 
 
 def test_face_boxes_follow_the_pose():
