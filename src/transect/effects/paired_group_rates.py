@@ -8,6 +8,7 @@ the variance-estimates-recovery rule (MOVER) makes an interval of the difference
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -70,9 +71,32 @@ class PairedShares:
         return float(low), float(high)
 
 
+class BetweenGroups(ABC):
+    """What a `Quantity` says of groups, who are different people."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def interval(self, confidence: float) -> tuple[float, float]: ...  # noqa: D102
+
+    def cautious(self, confidence: float) -> tuple[float, float]:
+        """The interval: limits of groups allow for people whom nobody is like."""
+        return self.interval(confidence)
+
+    @property
+    def spread(self) -> float:
+        """NaN: groups are different people, who have no differences of their own."""
+        return math.nan
+
+    @property
+    def averaged(self) -> bool:
+        """False: no average over a subject's levels is compared."""
+        return False
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class RateDifference:
+class RateDifference(BetweenGroups):
     """The difference between two groups in a number of each image in -1, 0 and 1; a `Quantity` of two models.
 
     origin, to: the groups, times `side`. first, second: each model's own difference.
@@ -107,23 +131,9 @@ class RateDifference:
             return 2 * float(ndtr(-_FARTHEST))
         return 2 * float(ndtr(-brentq(beyond, 1e-6, _FARTHEST, xtol=1e-6)))
 
-    @property
-    def spread(self) -> float:
-        """NaN: groups are different people, who have no differences of their own."""
-        return math.nan
-
-    @property
-    def averaged(self) -> bool:
-        """False: no average over a subject's levels is compared."""
-        return False
-
     def interval(self, confidence: float) -> tuple[float, float]:
         """The MOVER interval of both groups' score limits; mirrored to the last bit where the models are exchanged."""
         return back_to(self.side, *self._ends(confidence))
-
-    def cautious(self, confidence: float) -> tuple[float, float]:
-        """The interval: score limits allow for people whom nobody is like."""
-        return self.interval(confidence)
 
     def _ends(self, confidence: float) -> tuple[float, float]:
         (low0, high0), (low1, high1) = (group.interval(confidence) for group in (self.origin, self.to))

@@ -8,7 +8,6 @@ gaps are associations, as every number on observed images is.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
@@ -18,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.effects.contrasts import known_mean
 from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
-from transect.effects.paired_group_rates import PairedShares, RateDifference
+from transect.effects.paired_group_rates import BetweenGroups, PairedShares, RateDifference
 from transect.effects.paired_models import Gap, back_to, side_of
 from transect.records import Effect
 
@@ -27,7 +26,7 @@ _USUAL: Final = 0.95
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupDifference:
+class GroupDifference(BetweenGroups):
     """One comparison of groups in a number of each image; a `Quantity` of two models.
 
     at: the difference at a level of confidence, times `side`. first, second: each model's own difference.
@@ -53,24 +52,10 @@ class GroupDifference:
         """Of no difference between the groups, as `associations` tests it."""
         return self.at(_USUAL).p
 
-    @property
-    def spread(self) -> float:
-        """NaN: groups are different people, who have no differences of their own."""
-        return math.nan
-
-    @property
-    def averaged(self) -> bool:
-        """False: no average over a subject's levels is compared."""
-        return False
-
     def interval(self, confidence: float) -> tuple[float, float]:
         """The interval of `associations`; mirrored to the last bit where the models are exchanged."""
         found = self.at(confidence)
         return back_to(self.side, found.low, found.high)
-
-    def cautious(self, confidence: float) -> tuple[float, float]:
-        """The interval, as audits of observed images have it."""
-        return self.interval(confidence)
 
 
 def gaps_between_groups(
