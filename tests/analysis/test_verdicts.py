@@ -11,7 +11,7 @@ from panes import Panes
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.warnings import CONSTANT
+from transect.analysis.trust import CONSTANT
 from transect.errors import BadInput, UnknownName
 from transect.runs import margins
 from transect.runs.report_settings import ReportSettings
@@ -52,7 +52,7 @@ def test_a_planted_difference_is_found_and_leads(run):
     assert "the mean score of bright by" in found["text"]
     assert [row["verdict"] for row in result.results["verdicts"]] == sorted(
         [row["verdict"] for row in result.results["verdicts"]],
-        key=["found", "cannot tell", "no difference", "not estimable"].index,
+        key=["found", "not judged", "cannot tell", "no difference", "not estimable"].index,
     )
 
 
@@ -132,14 +132,39 @@ def test_what_must_be_checked_is_said(tmp_path, run):
         ("always", "the answer is yes for 60 of 60 images; check --preprocess, --output, --threshold and --task."),
         ("always", "no score changes within any of 30 subjects"),
         ("coin", "the answers hardly follow the truth"),
-        ("always", "no effect of glasses on the answer was found, although the truth is about it"),
+        ("always", "no effect of glasses on the answer was found, although that is what it should react to"),
     ):
         assert [line for line in lines if f"{target}: {words}" in line], (words, lines)
     text = text_of(parse(result.page.read_text()))
     assert "Check first." in text
     checks = [row for row in result.results["verdicts"] if row["check"]]
     assert {(row["attribute"], row["outcome"]) for row in checks} == {("glasses", "answer")}
-    assert result.results["verdicts"][-1]["check"]
+    assert [row["verdict"] for row in checks] == ["not judged", "not judged"]
+    assert not [row for row in result.results["verdicts"] if row["verdict"] in ("no difference", "cannot tell")]
+    assert "Nothing is concluded about glasses for always: the answer is yes for 60 of 60 images." in text
+
+
+def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
+    """Each subject has a score of its own, whatever is set: the target sees the background alone."""
+
+    def corner(pixels):
+        return pixels[:, :4, 0].mean(axis=(1, 2)) / 255
+
+    results = auditing.audit(corner, vary={"glasses": None}, subjects=30, image_size=32, out=tmp_path / "run").results
+    assert {row["verdict"] for row in results["verdicts"]} == {"not judged"}
+    assert {row["reason"] for row in results["verdicts"]} == {
+        "no score changes within any of 30 subjects, whatever was set"
+    }
+
+
+def test_a_bare_answer_that_stays_is_judged(tmp_path):
+    """A yes or no has few values, so that it may well stay: with 400 subjects no difference is shown."""
+
+    def light(pixels):
+        return (pixels[:, :4, 0].mean(axis=(1, 2)) > 128).astype(float)
+
+    results = auditing.audit(light, vary={"glasses": None}, subjects=200, image_size=32, out=tmp_path / "run").results
+    assert {row["verdict"] for row in results["verdicts"] if row["outcome"] == "answer"} == {"no difference"}
 
 
 def test_an_always_right_answer_is_no_fault(tmp_path):

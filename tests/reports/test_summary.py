@@ -151,7 +151,7 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
     made = document(results)
     texts = [plain_text(finding(made, index)) for index in (first, second, third)]
-    assert texts[0].endswith("by 20 points (likely 15; 98.3 % interval 8 to 32).")
+    assert texts[0].endswith("by 20 points (98.3 % interval 8 to 32; 15 when corrected for selection).")
     assert texts[1].endswith("by 20 points (98.3 % interval 8 to 32).")
     assert texts[2].endswith("by 20 points (95 % interval 10 to 30).")
     assert "The differences listed were selected of 9 comparisons" in plain_text(family_words(made))
@@ -182,11 +182,11 @@ def test_no_difference_states_its_margin_in_the_heading_or_alone():
     (group,) = groups(made)
     assert (group.mark, plain_text(group.heading)) == ("=", "No difference larger than 1.5 points")
     assert plain_text(group.sentences[0]) == (
-        "Skin tone, miss rate of frontalface_default: differences −0.4 to +1.0 points."
+        "Skin tone, miss rate of frontalface_default: differences −0.4 to +1.0 points (90 % intervals)."
     )
     assert with_texts(made.results).verdicts[0].text == (
-        "Skin tone, miss rate of frontalface_default: no difference larger than 1.5 points "
-        "(differences −0.4 to +1.0 points)."
+        "Skin tone, miss rate of frontalface_default: no difference larger than 1.5 points; "
+        "differences −0.4 to +1.0 points (90 % intervals)."
     )
 
 
@@ -204,6 +204,36 @@ def test_what_cannot_be_told_says_what_it_would_take():
     (group,) = groups(document(results))
     assert plain_text(group.heading) == "Cannot tell"
     assert plain_text(group.sentences[0]).endswith("state the smallest difference that matters (--margin miss=…).")
+
+
+def test_an_interval_that_excludes_zero_and_is_not_significant_says_why():
+    results = with_verdict(verdict="cannot tell", effect=0, low=-0.03, high=0.06, margin=0.02, subjects_needed=1200)
+    results["effects"][0] |= {"estimate": 0.17, "low": 0.02, "high": 0.3, "p_adjusted": 0.278}
+    results["verdicts"], results["family"]["size"] = results["verdicts"][:1], 14
+    text = plain_text(sentence(document(results), 0))
+    assert "(95 % interval 2 to 30 for it alone; not shown among 14 tests, adjusted p 0.278)" in text
+
+
+def test_a_difference_without_an_interval_says_why():
+    results = with_verdict(verdict="cannot tell", effect=0, low=None, high=None, margin=0.02, subjects_needed=None)
+    results["effects"][0] |= {"estimate": 0.0, "low": None, "high": None, "reason": "the differences do not vary"}
+    assert plain_text(sentence(document(results), 0)).endswith(", without an interval (the differences do not vary).")
+
+
+def test_what_cannot_be_judged_is_one_sentence_for_each_target():
+    results = make_results()
+    rows = results["verdicts"][:3]
+    names = [row["attribute"] for row in rows]
+    reason = "no score changes within any of 200 subjects, whatever was set"
+    for row in rows:
+        row |= {"target": CASCADE, "verdict": "not judged", "check": False, "effect": 0, "reason": reason}
+    results["verdicts"] = rows
+    (group,) = groups(document(results))
+    assert (group.mark, plain_text(group.heading), len(group.sentences)) == ("!", "Not judged", 1)
+    about = plain_text(group.sentences[0])
+    assert about.startswith("Nothing is concluded about ")
+    assert about.endswith(f" for frontalface_default: {reason}.")
+    assert all(name.replace("_", " ") in about for name in names)
 
 
 def test_four_verdicts_are_shown_and_the_rest_is_folded():
@@ -238,8 +268,8 @@ def test_an_interaction_is_told_by_the_rates_at_its_corners():
             rate["rate"] = planted.get((cell["skin_tone"], cell["light_level"]), rate["rate"])
     assert plain_text(interaction_sentence(document(results), 0)) == (
         "Skin tone × light level, miss rate of frontalface_default: with skin tone 10, 4.3 % at light level −4 against "
-        "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gaps differ by −4 points "
-        "(adjusted p 0.012; its size is uncertain; 99.2 % interval −9 to 1)."
+        "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gap with skin tone 10 is larger by "
+        "4 points (adjusted p 0.012; its size is uncertain; 99.2 % interval −1 to 9)."
     )
     results["rates"] = [rate for rate in results["rates"] if rate["order"] < 2]
     assert plain_text(interaction_sentence(document(results), 0)) == (

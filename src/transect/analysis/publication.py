@@ -103,8 +103,8 @@ def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...
 
 
 def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
-    """As the page lists them: differences found, what cannot be told, none; rates first, then by size; checks last."""
-    ranks = ("found", "cannot tell", "no difference", "not estimable")
+    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
+    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
 
     def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
         effect = None if verdict.effect is None else effects[verdict.effect]

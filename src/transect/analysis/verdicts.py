@@ -11,6 +11,7 @@ import numpy as np
 
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
+from transect.analysis.trust import not_judged
 from transect.effects.outcomes import UNTRUE
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -50,7 +51,8 @@ class AttributeVerdict:
     effect: index of the effect that the verdict rests on, the largest significant one where a difference was found;
     None where none is estimable. check: the target is meant to react to the attribute. low, high: the outermost ends of
     the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
-    stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable.
+    stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable, or
+    why not judged: what speaks against all answers of the target, unless a difference was found.
     """
 
     study: str
@@ -130,6 +132,7 @@ def _judged(
     whose: _Whose, indices: Sequence[int], effects: Sequence[Effect], evidence: _Evidence, again: Again | None
 ) -> AttributeVerdict:
     study, target, outcome, attribute = whose
+    doubt = next((not_judged(each) for each in evidence.study.answers if each.target == target), "")
     known = [index for index in indices if effects[index].estimable]
     verdict = AttributeVerdict(
         study, target, outcome, attribute, "not estimable", None,
@@ -142,6 +145,8 @@ def _judged(
     contrasts = [index for index in known if effects[index].kind == "contrast"]
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
     found = judge(effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
+    if doubt and found != "found":
+        return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
     needed = _needed([effects[index] for index in contrasts], evidence) if found == "cannot tell" else None
     return replace(verdict, verdict=found, effect=lead, low=low, high=high, subjects_needed=needed, reason="")
 

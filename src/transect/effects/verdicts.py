@@ -24,7 +24,7 @@ from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
 
-Verdict = Literal["found", "no difference", "cannot tell", "not estimable"]
+Verdict = Literal["found", "no difference", "cannot tell", "not judged", "not estimable"]
 EQUIVALENCE: Final = 0.9
 """Level of the two-sided interval whose ends are two one-sided tests at 5 %."""
 POWER: Final = 0.9

@@ -99,7 +99,7 @@ def interval_words(document: Document, index: int, *, negated: bool = False) -> 
     interval = Markup("{} % interval {} to {}").format(level, low, high)
     interval += _unsure(document, place, effect)
     likely = _likely(document, place, style, decimals, negated=negated)
-    return Markup("likely {}; {}").format(likely, interval) if likely else interval
+    return Markup("{}; {} when corrected for selection").format(interval, likely) if likely else interval
 
 
 def _unsure(document: Document, place: str, effect: EffectEntry) -> str:

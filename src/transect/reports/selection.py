@@ -1,8 +1,9 @@
 """Which images of a run does the page show? Chosen by a stated rule, so that nobody picks what pleases.
 
-Per target and varied attribute: the first subject, and the first whose answer changes along the attribute, the way
-answers change on average. Where an attribute moves in steps: the first subjects whose answer flips either way, each
-beside its own image. Of the images that failed or were answered wrongly: evenly spaced ones in the order of the run.
+Per target and varied attribute: the first subject, and the first whose answer changes along the attribute, and becomes
+right or wrong, the way answers do on average. Where an attribute moves in steps: the first subjects whose answer flips
+either way, each beside its own image. Of the images that failed or were answered wrongly: evenly spaced ones in the
+order of the run.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     """Title and rows of the strips along one attribute."""
     rows = rows_along(shown.design, name)
     values = shown.decisions[rows]
-    changes = _changing(values)
+    changes = _telling(values, np.where(np.isfinite(values), shown.wrong[rows], np.nan))
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
     if not changes.any():
@@ -168,6 +169,13 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
         _strip(name, rows, (0, 0), "the first subject"),
         _strip(name, rows, where, "the first subject and setting whose answer changes"),
     ]
+
+
+def _telling(values: Float[np.ndarray, "s c k"], wrong: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:
+    """Where the answer changes and becomes right or wrong as it does on average; else where the answer changes."""
+    changes = _changing(values)
+    both = changes & _changing(wrong)
+    return both if both.any() else changes
 
 
 def _changing(values: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:

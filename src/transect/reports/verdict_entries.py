@@ -13,7 +13,14 @@ MOST: Final = 10
 """Verdicts in a terminal."""
 ON_FIRST_SCREEN: Final = 4
 """Verdicts on the page before the rest, which is folded below."""
-MARKS: Final = {"found": "▲", "cannot tell": "?", "no difference": "=", "not estimable": "–", "check": "✓"}
+MARKS: Final = {
+    "found": "▲",
+    "not judged": "!",
+    "cannot tell": "?",
+    "no difference": "=",
+    "not estimable": "–",
+    "check": "✓",
+}
 """The mark of each kind of verdict, in the order of the page; every shape is different, so color is never needed."""
 
 
@@ -30,7 +37,7 @@ class VerdictEntry(OfOutcome):
     """What the audit concludes about one attribute and one outcome of a target."""
 
     attribute: str
-    verdict: Literal["found", "no difference", "cannot tell", "not estimable"]
+    verdict: Literal["found", "not judged", "no difference", "cannot tell", "not estimable"]
     effect: Count | None = Field(description="index into effects: the one that the verdict rests on")
     check: bool = Field(description="the target is meant to react to the attribute")
     margin: Estimate = Field(description="differences up to it count as none, in the outcome's unit; null: none stated")
@@ -39,7 +46,7 @@ class VerdictEntry(OfOutcome):
     subjects_needed: Count | None = Field(
         default=None, description="subjects that can tell a difference of the margin from none; null where not known"
     )
-    reason: str = Field(default="", description="why nothing is estimable")
+    reason: str = Field(default="", description="why nothing is estimable, or judged")
     text: str = Field(default="", description="the verdict in words, as the page has it")
 
 

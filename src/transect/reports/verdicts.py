@@ -16,11 +16,12 @@ from transect.reports.effect_words import finding, interval_words, measured, siz
 from transect.reports.entries import ComparedEntry, EffectEntry
 from transect.reports.results import Results, StudyEntry
 from transect.reports.verdict_entries import MARKS, ON_FIRST_SCREEN, FoundInteraction, VerdictEntry, kind_of
-from transect.reports.wording import effect_style, level, rate_style, with_unit
+from transect.reports.wording import effect_style, level, listed, rate_style, short_name, with_unit
 from transect.runs.wording import spaced
 
 _HEADINGS: Final = {
     "found": "Differences found",
+    "not judged": "Not judged",
     "cannot tell": "Cannot tell",
     "no difference": "No difference larger than",
     "not estimable": "Not estimable",
@@ -44,7 +45,9 @@ def groups(document: Document) -> tuple[Group, ...]:
     results = document.results
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
     for index, entry in enumerate(results.verdicts):
-        rows[kind_of(entry.verdict, check=entry.check)].append(sentence(document, index))
+        if entry.verdict != "not judged":
+            rows[kind_of(entry.verdict, check=entry.check)].append(sentence(document, index))
+    rows["not judged"] = _not_judged(document)
     pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
     rows["found"] = _in_turn(rows["found"], pairs)
     return tuple(
@@ -52,6 +55,24 @@ def groups(document: Document) -> tuple[Group, ...]:
         for kind, mark in MARKS.items()
         if rows[kind]
     )
+
+
+def _not_judged(document: Document) -> list[Markup]:
+    """A sentence for each target whose answers cannot be judged, with all attributes that this is about."""
+    verdicts = document.results.verdicts
+    about: dict[tuple[str, str], list[int]] = {}
+    for index, entry in enumerate(verdicts):
+        if entry.verdict == "not judged":
+            about.setdefault((entry.target, entry.reason), []).append(index)
+    names = [list(dict.fromkeys(spaced(verdicts[index].attribute) for index in found)) for found in about.values()]
+    return [_doubted(document, listed(each), found[0]) for each, found in zip(names, about.values(), strict=True)]
+
+
+def _doubted(document: Document, attributes: Markup, index: int) -> Markup:
+    place = pointer("verdicts", index)
+    target = short_name(document.results.verdicts[index].target)
+    reason = document.text(f"{place}/reason")
+    return Markup("Nothing is concluded about {} for <b>{}</b>: {}.").format(attributes, target, reason)
 
 
 def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]:
@@ -108,6 +129,8 @@ def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
         return text.format(spaced(entry.attribute), words, document.text(pointer("verdicts", index, "reason")))
     if entry.verdict == "found":
         return finding(document, entry.effect) + _within(document, index)
+    if entry.verdict == "not judged":
+        return _doubted(document, escape(spaced(entry.attribute)), index)
     if entry.verdict == "no difference":
         return _none(document, index, entry.effect, alone)
     return _unclear(document, index, entry.effect, alone)
@@ -146,15 +169,19 @@ def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
     compared = (
         "differences" if document.results.effects[effect].basis == "experimental" else "groups compared differ by"
     )
-    span = Markup("{} {} to {}{}").format(compared, *ends, " points" if style == "points" else "")
+    span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, " points" if style == "points" else "")
     if alone:
-        text = Markup("{}: no difference larger than {} ({}).")
+        text = Markup("{}: no difference larger than {}; {}.")
         return text.format(_subject(document, index), _margin(document, index), span)
     return Markup("{}: {}.").format(_subject(document, index), span)
 
 
 def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup:
     row = document.results.effects[effect]
+    if row.low is None:
+        why = document.text(pointer("effects", effect, "reason")) if row.reason else Markup("no interval")
+        change = Markup("{} {}").format(size_words(document, effect, signed=True), _from_to(document, row, effect))
+        return Markup("{}: {}, without an interval ({}).").format(_subject(document, index), change, why)
     return Markup("{}: {} {}{} ({}{}); {}.").format(
         _subject(document, index),
         size_words(document, effect, signed=True),
@@ -162,15 +189,17 @@ def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup
         "" if row.basis == "experimental" else ", an association",
         interval_words(document, effect),
         _adjusted(document, row, effect),
-        _needs(document, index, row, alone),
+        _needs(document, index, alone),
     )
 
 
 def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
-    """The adjusted p where the interval alone would look like a difference."""
+    """That a difference whose interval alone excludes zero is not shown once all comparisons are corrected for."""
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
-    return Markup(", adjusted p {}").format(document.number(pointer("effects", effect, "p_adjusted"), "p"))
+    return Markup(" for it alone; not shown among {}, adjusted p {}").format(
+        document.counted("/family/size", "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
+    )
 
 
 def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
@@ -186,14 +215,12 @@ def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
     return template.format(*ends, with_unit(document, study, row.attribute))
 
 
-def _needs(document: Document, index: int, row: EffectEntry, alone: bool) -> Markup:
+def _needs(document: Document, index: int, alone: bool) -> Markup:
     entry = document.results.verdicts[index]
     if entry.margin is None:
         return Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome)
     if entry.subjects_needed is None:
-        place = pointer("effects", entry.effect or 0, "reason")
-        why = Markup(" ({})").format(document.text(place)) if row.reason else ""
-        return Markup("how many subjects could tell is not known{}").format(why)
+        return Markup("how many subjects could tell is not known")
     needed = Markup("{}, had {}").format(
         document.counted(pointer("verdicts", index, "subjects_needed"), "subject"),
         document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count"),
@@ -219,8 +246,12 @@ def interaction_sentence(document: Document, index: int) -> Markup:
     if not cells:
         text = Markup("<b>{}</b>, {}: together they differ by {} from the sum of their parts.")
         return text.format(names, words, _amount(document, index, found, row))
-    text = Markup("<b>{}</b>, {}: {}; {}. The gaps differ by {}.")
-    return text.format(names, words, *_sides(document, study, row, cells), _amount(document, index, found, row))
+    scene, end, order = _widest(document, cells)
+    sides = [_side(document, study, row, cells, (scene, which), order) for which in (end, 1 - end)]
+    where = level(document, study, row.attributes[scene], _end(row, scene, end), "")
+    text = Markup("<b>{}</b>, {}: {}; {}. The gap with {} {} is larger by {}.")
+    amount = _amount(document, index, found, row, negated=(row.estimate or 0.0) < 0)
+    return text.format(names, words, *sides, spaced(row.attributes[scene]), where, amount)
 
 
 def _corners(results: Results, row: ComparedEntry) -> dict[tuple[int, int], int]:
@@ -241,13 +272,12 @@ def _end(row: ComparedEntry, attribute: int, end: int) -> float:
     return (row.origins, row.to)[end][attribute]
 
 
-def _sides(document: Document, study: int, row: ComparedEntry, cells: dict[tuple[int, int], int]) -> list[Markup]:
-    """At either end of the attribute that sets the scene, the rates at both ends of the other; the larger gap first."""
+def _widest(document: Document, cells: dict[tuple[int, int], int]) -> tuple[int, int, tuple[int, int]]:
+    """Where the gap is largest: the attribute that sets the scene, its end, and the other's ends, higher rate first."""
     value = {corner: document.results.rates[place].rate or 0.0 for corner, place in cells.items()}
     gaps = {(scene, end): _gap(value, scene, end) for scene in (0, 1) for end in (0, 1)}
     scene, first = max(gaps, key=lambda key: abs(gaps[key]))
-    order = (1, 0) if gaps[scene, first] > 0 else (0, 1)  # the higher rate first, and the same order on either side
-    return [_side(document, study, row, cells, (scene, end), order) for end in (first, 1 - first)]
+    return scene, first, (1, 0) if gaps[scene, first] > 0 else (0, 1)
 
 
 def _corner(scene: int, end: int, other: int) -> tuple[int, int]:
@@ -280,14 +310,17 @@ def _side(
     )  # fmt: skip
 
 
-def _amount(document: Document, index: int, found: FoundInteraction, row: ComparedEntry) -> Markup:
+def _amount(
+    document: Document, index: int, found: FoundInteraction, row: ComparedEntry, *, negated: bool = False
+) -> Markup:
     style = effect_style(row.unit)
     place, decimals = pointer("found_interactions", index), decimals_for(found.low, found.high)
-    size = document.number(pointer("interactions", found.interaction, "estimate"), style, decimals, signed=True)
+    size = document.number(pointer("interactions", found.interaction, "estimate"), style, decimals, negated=negated)
     points = " points" if style == "points" else ""
     if found.low is None or found.high is None:
         return Markup("{}{}").format(size, points)
-    low, high = (document.number(f"{place}/{end}", style, decimals) for end in ("low", "high"))
+    ends = ("high", "low") if negated else ("low", "high")
+    low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
     p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
     unsure = "; its size is uncertain" if found.low <= 0 <= found.high else ""
     return Markup("{}{} (adjusted p {}{}; {} % interval {} to {})").format(

@@ -210,7 +210,7 @@ class Silent:
     def predict(self, images):
         pixels = images.pixels.reshape(len(images), -1).astype(np.int64).sum(axis=1)
         failing = np.mod(pixels * 0.6180339887, 1.0) < self.share
-        return np.where(failing, np.nan, 0.9)
+        return np.where(failing, np.nan, 1.0)  # a bare yes
 
 
 def test_images_without_an_answer_are_counted_against_the_model(tmp_path):
@@ -306,3 +306,16 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
     study.write_text(study.read_text().replace('attribute = "glasses"', 'attribute = "glases"').replace('run"', 'new"'))
     assert "glases" in refused_here("audit", "--config", str(study), "--check")
     assert not (tmp_path / "new").exists()
+
+
+def test_nothing_is_met_by_a_target_whose_answers_cannot_be_judged(tmp_path):
+    """It says yes to every picture, with and without glasses, although the truth is about them."""
+
+    def always(pixels):
+        return np.full(len(pixels), 0.9)
+
+    settings = {"vary": {"skin_tone": (1, 10), "glasses": None}, "truth": "glasses", "subjects": 40, "image_size": 32}
+    auditing.audit(always, out=tmp_path / "run", **settings, control=False)
+    row = only(transect.check(tmp_path / "run", Requirement(attribute="skin_tone", outcome="answer", margin=0.3)))
+    assert row.status == "not shown"
+    assert row.text.endswith("; not met, because the answer is yes for 160 of 160 images")

@@ -12,12 +12,14 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.analysis.findings import answers_of
 from transect.analysis.finished_run import Run
 from transect.analysis.group_pairs import pairs_of_groups
 from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.same_images import runs_in, same_images
 from transect.analysis.target_outcomes import TargetOutcomes
+from transect.analysis.trust import not_judged
 from transect.effects.observational import cut
 from transect.effects.outcomes import FAILED, UNTRUE, Outcome, category, offered
 from transect.effects.requirements import (
@@ -91,11 +93,20 @@ def _outcome_name(requirement: Requirement, run: Run, target: TargetEntry) -> st
 
 
 def _checked(name: str, requirement: Requirement, run: Run, target: TargetEntry) -> Checked:
-    outcome = TargetOutcomes(run, target).outcome(_outcome_name(requirement, run, target))
+    answers = TargetOutcomes(run, target)
+    outcome = answers.outcome(_outcome_name(requirement, run, target))
     about = _About(name, requirement, run, target, outcome)
     points, limit = outcome.unit == "proportion", _limit(name, requirement, outcome)
     groups, bounds = about.quantities()
-    return _with_unanswered(conclude(name, target.name, groups, bounds, limit, points=points), about, limit)
+    row = _with_unanswered(conclude(name, target.name, groups, bounds, limit, points=points), about, limit)
+    return _trusted(row, not_judged(answers_of(run, target, answers)))
+
+
+def _trusted(row: Checked, doubt: str) -> Checked:
+    """The row; not met where the target's answers cannot be judged at all."""
+    if not doubt or row.status != "met":
+        return row
+    return replace(row, status="not shown", text=f"{row.text}; not met, because {doubt}")
 
 
 def _limit(name: str, requirement: Requirement, outcome: Outcome) -> float:

@@ -19,6 +19,8 @@ from transect.runs.spec import RunSpec
 from transect.runs.wording import counted, spaced
 from transect.texts import one_line, words_of
 
+_OPEN: Final = ("not judged", "cannot tell", "no difference")
+"""Kinds of verdicts that are counted beside those found."""
 DEEPEST: Final = 4
 """Folders below the one that is listed that are looked into."""
 _LARGEST_PAGE: Final = 1 << 19
@@ -114,8 +116,8 @@ def _verdict(folder: Path) -> str:
         warnings = len(results["warnings"])
     except (TransectError, KeyError, TypeError) as error:
         return one_line(f"results cannot be read: {words_of(error)}")
-    counts = [len(texts), kinds.count("cannot tell"), kinds.count("no difference")]
-    words = [f"{n} {word}" for n, word in zip(counts, ("found", "cannot tell", "no difference"), strict=True) if n]
+    counts = {"found": len(texts)} | {kind: kinds.count(kind) for kind in _OPEN}
+    words = [f"{n} {kind}" for kind, n in counts.items() if n]
     passed = "all checks passed" if kinds and all(kind == "check" for kind in kinds) else "nothing estimable"
     told = [", ".join(words) or passed, *(text.rstrip(".") for text in texts[:1])]
     told += [counted(warnings, "warning")] if warnings else []
