@@ -41,7 +41,7 @@ _HALF_WIDTH = np.array(
 _HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.65, 0.62, 0.57, 0.43, 0.0])
 _TABLE = 512
 _COARSE = 32
-_ITERATIONS = 3
+_ITERATIONS = 4
 
 
 @functools.lru_cache(maxsize=8)
