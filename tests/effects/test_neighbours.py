@@ -54,3 +54,27 @@ def test_missing_values_and_bad_input():
     assert (made.error, made.n_images) == (3.0, 2)
     with pytest.raises(BadInput, match="a kind for every attribute"):
         preserved(x, {"v": np.zeros(3)}, {}, k=1)
+
+
+def test_the_standard_error_allows_for_images_that_are_near_to_several():
+    """A star: three images around one in the middle, each with it as nearest, and it with the first.
+
+    Errors are 0, 1, 2 and 0, of mean 3/4: parts -3/16, 1/16, 5/16 and -3/16. Sums of what touches an image: the middle 0,
+    the others -6/16, 1/16, 5/16; pairs the same. Variance 0 + 62/256 less 62/256 is 0, so that by image counts:
+    (9 + 1 + 25 + 9) / 256 · 4/3.
+    """
+    x = np.array([[0.0, 0.0], [0.9, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    made = preserved(x, {"v": np.array([0.0, 0.0, 1.0, 2.0])}, {"v": "continuous"}, k=1)[0]
+    assert made.error == 0.75
+    assert made.standard_error == pytest.approx(np.sqrt(44 / 256 * 4 / 3))
+
+
+def test_the_standard_error_is_that_of_repeated_samples():
+    """An attribute that has nothing to do with the features: neighbours share images, and no image alone says how much."""
+    found = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        x, v = rng.normal(size=(100, 4)), rng.exponential(size=100)
+        found.append(preserved(x, {"v": v}, {"v": "continuous"}, k=5)[0])
+    spread = np.std([one.error for one in found], ddof=1)
+    assert np.sqrt(np.mean([one.standard_error**2 for one in found])) == pytest.approx(spread, rel=0.2)

@@ -19,6 +19,9 @@ from transect.designs.matching.search import Search
 from transect.errors import BadInput
 
 SOURCE: Final = "Singh, Balakrishnan and Perona 2021, Table 2"
+DYADIC: Final = (
+    "Aronow, Samii and Assenova 2015, Cluster-robust variance estimation for dyadic data, doi:10.1093/pan/mpv018"
+)
 NEIGHBOURS: Final = 10
 
 
@@ -29,7 +32,8 @@ class Preserved:
 
     unit: "mean absolute error" in the attribute's unit, or "proportion" of neighbours that differ; for identity, of
     images whose nearest neighbour is of another. n_images: query images that count (for identity, those of whose
-    identity there is another image). Standard errors cluster by identity; NaN with fewer than two clusters.
+    identity there is another image). Standard errors allow for images and identities that several neighbourhoods share
+    (Aronow et al. 2015); NaN with fewer than two query identities.
     """
 
     attribute: str
@@ -72,7 +76,9 @@ def preserved(
     query_rows = usable if queries is None else np.intersect1d(queries, usable)
     nearest = _nearest(Search(sample), query_rows, usable, k)
     people = None if identity is None else _people(identity, len(features))
-    cluster = query_rows if people is None else people[query_rows]
+    clusters = np.arange(len(features)) if people is None else people
+    near = np.where(nearest < 0, -1, clusters[nearest])
+    cluster = np.concatenate([clusters[query_rows][:, None], near], axis=1)
     rows = []
     for name, values in attributes.items():
         unit = "mean absolute error" if kinds[name] == "continuous" else "proportion"
@@ -80,7 +86,7 @@ def preserved(
     if people is not None:
         unknown = absent(identity)  # type: ignore[arg-type]
         errors = np.where(unknown[nearest[:, 0]], np.nan, _other_identity(people, usable, query_rows, nearest))
-        rows.append(_row("identity", errors, cluster, "proportion", 1))
+        rows.append(_row("identity", errors[:, None], cluster, "proportion", 1))
     return rows
 
 
@@ -110,8 +116,8 @@ def _nearest(search: Search, query_rows: Int[np.ndarray, " q"], among: Int[np.nd
 
 def _errors(
     values: np.ndarray, kind: str, query_rows: Int[np.ndarray, " q"], nearest: Int[np.ndarray, "q k"]
-) -> Float[np.ndarray, " q"]:
-    """Mean error over each image's neighbours; NaN without any."""
+) -> Float[np.ndarray, "q k"]:
+    """The error of each neighbour; NaN where there is none or a value is missing."""
     if kind == "continuous":
         numbers = values.astype(np.float64)
         error = np.abs(numbers[nearest] - numbers[query_rows][:, None])
@@ -121,8 +127,7 @@ def _errors(
         error = (texts[nearest] != texts[query_rows][:, None]).astype(np.float64)
         error[~known[nearest] | ~known[query_rows][:, None]] = np.nan
     error[nearest < 0] = np.nan
-    count = np.isfinite(error).sum(axis=1)
-    return np.asarray(np.divide(np.nansum(error, axis=1), count, out=np.full(len(query_rows), np.nan), where=count > 0))
+    return np.asarray(error)
 
 
 def _other_identity(
@@ -135,14 +140,38 @@ def _other_identity(
     return np.asarray(differs)
 
 
-def _row(name: str, errors: Float[np.ndarray, " q"], cluster: Int[np.ndarray, " q"], unit: str, k: int) -> Preserved:
+def _row(name: str, errors: Float[np.ndarray, "q k"], cluster: Int[np.ndarray, "q m"], unit: str, k: int) -> Preserved:
+    """The mean over images of each one's mean error. cluster: of each image, then of its neighbours, -1 for none."""
     known = np.isfinite(errors)
-    n = int(known.sum())
+    counts = known.sum(axis=1)
+    n = int((counts > 0).sum())
     if not n:
         return Preserved(name, np.nan, np.nan, unit, 0, k)
-    mean = float(errors[known].mean())
-    _, group = np.unique(cluster[known], return_inverse=True)
-    sums: Float[np.ndarray, " g"] = np.bincount(group, weights=errors[known] - mean)
-    g = len(sums)
-    error = float(np.sqrt((sums**2).sum() * g / (g - 1)) / n) if g > 1 else np.nan
-    return Preserved(name, mean, error, unit, n, k)
+    weights = known / np.maximum(counts, 1)[:, None] / n
+    mean = float((weights * np.where(known, errors, 0.0)).sum())
+    image, place = np.nonzero(known)
+    parts = (weights * (np.where(known, errors, mean) - mean))[image, place]
+    return Preserved(name, mean, _standard_error(parts, cluster[image, 0], cluster[image, place + 1]), unit, n, k)
+
+
+def _standard_error(
+    parts: Float[np.ndarray, " e"], first: Int[np.ndarray, " e"], second: Int[np.ndarray, " e"]
+) -> float:
+    """Of a sum of parts, each of two clusters: any two parts that share one may be correlated (Aronow et al. 2015).
+
+    Never less than by the first clusters alone, since the estimate of the variance may be too low where they are few.
+    """
+    everyone, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    one, other = codes[: len(parts)], codes[len(parts) :]
+    g = len(np.unique(one))
+    if g < 2:
+        return np.nan
+    of_first = np.bincount(one, weights=parts, minlength=len(everyone))
+    apart = one != other
+    both = of_first + np.bincount(other[apart], weights=parts[apart], minlength=len(everyone))
+    _, pair = np.unique(
+        np.stack([np.minimum(one, other), np.maximum(one, other)])[:, apart], axis=1, return_inverse=True
+    )
+    of_pairs = np.bincount(pair.ravel(), weights=parts[apart])
+    variance = max(float((both**2).sum() - (of_pairs**2).sum()), float((of_first**2).sum()))
+    return float(np.sqrt(variance * g / (g - 1)))

@@ -9,7 +9,8 @@ import pytest
 from commands import printed
 from commands import refused_here as refused
 
-from transect.effects.neighbours import preserved
+from transect.effects.neighbours import Preserved, preserved
+from transect.jobs.neighbours.page import _claim
 
 
 @pytest.fixture
@@ -72,8 +73,8 @@ def test_a_second_embedding_narrows_the_neighbours(folder):
 
 def test_the_table_on_the_terminal(folder):
     shown = printed(*asked(folder, "--identity", "who", "--k", "1"))
-    assert "age: mean error" in shown
-    assert "6 ± 4" in shown
+    assert "age: mean difference" in shown
+    assert "6.0 ± 4.0" in shown
     assert "Mean over 4 of 4 images" in shown
 
 
@@ -134,17 +135,30 @@ def first_screen(folder, *features):
 
 def test_one_distance_is_not_called_the_best(folder):
     first = first_screen(folder, "near")
-    assert "<b>age</b> is kept: the nearest by <b>near</b> differ by 6 ± 4, images at random by" in first
-    assert "best" not in first
+    said = "<b>age</b>: nearest images share it. Mean difference: 6.0 ± 4.0 by <b>near</b>, "
+    assert said in first
+    assert "most" not in first
+    page = (folder / "page" / "neighbours.html").read_text()
+    assert "Which attributes do the nearest images share?" in page
 
 
-def test_what_is_kept_is_not_told_from_a_few_images(folder):
+def test_what_is_shared_is_not_told_from_a_few_images(folder):
     """By `far` all nearest images have another hat, and of images at random not all: four images do not tell."""
     first = first_screen(folder, "far")
-    assert "Whether <b>hat</b> is kept cannot be told: the nearest by <b>far</b> differ by 100" in first
+    assert "<b>hat</b>: whether nearest images share it cannot be told. Differing: 100 ± 0 % by <b>far</b>, " in first
 
 
-def test_the_page_names_the_distance_that_keeps_most(folder):
+def test_the_page_names_the_distance_by_which_images_share_most(folder):
     """By `near` the nearest differ by 6 years on average (as on the terminal), by `far` by 35; the page says so first."""
     first = first_screen(folder, "near", "far")
-    assert "<b>age</b> is kept best by <b>near</b>: the nearest by <b>near</b> differ by 6 ± 4, images at rand" in first
+    assert "<b>age</b>: by <b>near</b>, more than by the others, nearest images share it. Mean difference: 6.0" in first
+    page = (folder / "page" / "neighbours.html").read_text()
+    assert "By which distance do the nearest images share each attribute and the identity?" in page
+
+
+def test_a_small_difference_from_chance_is_not_called_sharing():
+    """With errors 44 and 48 and small standard errors, the nearest are hardly more alike than images at random."""
+    near, chance = (Preserved("face", error, 0.001, "proportion", 600, 10) for error in (0.44, 0.48))
+    assert str(_claim([near], chance)[0]) == "{}: nearest images share it hardly more than images at random"
+    far = Preserved("face", 0.2, 0.001, "proportion", 600, 10)
+    assert str(_claim([far], chance)[0]) == "{}: nearest images share it"

@@ -55,9 +55,9 @@ def test_table_json_and_page(tmp_path):
     assert (first["distance"], first["attribute"], first["error"]) == ("features 1", "age", 6.0)
     page = result.report(tmp_path / "page")
     html5lib.HTMLParser(strict=True).parse(page.read_text())
-    assert "6 ± 4" in page.read_text()
+    assert "6.0 ± 4.0" in page.read_text()
     assert json.loads((tmp_path / "page" / "neighbours.json").read_text()) == result.to_json()
-    assert "<td>6 ± 4</td>" in result._repr_html_()
+    assert "<td>6.0 ± 4.0</td>" in result._repr_html_()
 
 
 def test_the_page_shows_the_nearest_images_of_a_few_by_each_distance(tmp_path):

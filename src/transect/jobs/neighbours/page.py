@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from transect.effects.neighbours import Preserved
+from transect.effects.neighbours import DYADIC, Preserved
 from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, Bullets, Page, Paragraph, Part, Picture, TextTable, summary
@@ -29,17 +29,30 @@ def page_of(result: NeighboursResult) -> Page:
     remarks = [Paragraph(f"{note[0].upper()}{note[1:]}.", "note") for note in notes(result)]
     parts = (
         summary(Answer(answers(result), (result.headline(), _CHANCE)), *remarks),
-        Part("errors", "Errors by distance", (TextTable("Errors by distance", headings, rows),)),
+        Part("errors", "Differences by distance", (TextTable("Differences by distance", headings, rows),)),
         Part("nearest", "Nearest images by each distance", tuple(_examples(result))),
-        Part("sources", "Source", (Bullets([result.numbers.source]),)),
+        Part("sources", "Sources", (Bullets([result.numbers.source, DYADIC]),)),
     )
-    question = "Which distance keeps each attribute and the identity among the nearest images?"
-    return Page("What nearest images share", parts, question=question)
+    return Page("What nearest images share", parts, question=_question(result))
 
 
-_CHANCE: Final = "± is one standard error. Claims rest on differences of more than three; smaller ones may be chance."
+def _question(result: NeighboursResult) -> str:
+    *distances, chance = result.numbers.distances
+    if len(distances) == 1:
+        return "Which attributes do the nearest images share?"
+    of_people = " and the identity" if any(cell.attribute == "identity" for cell in chance.attributes) else ""
+    return f"By which distance do the nearest images share each attribute{of_people}?"
+
+
+_CHANCE: Final = (
+    "± is one standard error; it allows for images that are near to several others. A difference counts from three "
+    "standard errors on; a smaller one may be chance. Differences of numbers are in the attribute's own unit."
+)
 _SURE: Final = 3
 """Standard errors of a difference, of both as if they were independent, from which on it is no chance."""
+HARDLY: Final = 0.8
+"""Share of the difference between images at random, from which on nearest images are hardly more alike."""
+_SHARE: Final = {False: "share it", True: "share it hardly more than images at random"}
 MOST: Final = 6
 """Attributes that the answer names; the table has all."""
 
@@ -62,25 +75,35 @@ def _answer(result: NeighboursResult, place: int) -> Markup:
         return Markup("{}: not estimable by any distance.").format(name)
     claim, told = _claim([row.attributes[place] for row in known], chance.attributes[place])
     texts = {row[0]: row[place + 1] for row in result.rows()[1]}
-    unit = " %" if chance.attributes[place].unit == "proportion" else ""
-    nearest = [Markup("by <b>{}</b> differ by {}{}").format(row.distance, texts[row.distance], unit) for row in known]
-    numbers = Markup(", those ").join(nearest[: 1 if told else 2])
-    by_chance = Markup("{} by {}{}").format(chance.distance, texts[chance.distance], unit)
-    return claim.format(name, known[0].distance) + Markup(": the nearest {}, {}.").format(numbers, by_chance)
+    cell = chance.attributes[place]
+    unit = " %" if cell.unit == "proportion" else ""
+    nearest = [Markup("{}{} by <b>{}</b>").format(texts[row.distance], unit, row.distance) for row in known]
+    numbers = Markup(", ").join(nearest[: 1 if told else 2])
+    by_chance = Markup("{}{} for {}").format(texts[chance.distance], unit, chance.distance)
+    said = Markup(". {}: {}, {}.").format(_kind(cell), numbers, by_chance)
+    return claim.format(name, known[0].distance) + said
+
+
+def _kind(cell: Preserved) -> str:
+    """What the numbers of an attribute are."""
+    if cell.attribute == "identity":
+        return "Of another person"
+    return "Differing" if cell.unit == "proportion" else "Mean difference"
 
 
 def _claim(nearest: Sequence[Preserved], chance: Preserved) -> tuple[Markup, bool]:
     """What can be said of an attribute, and whether the best distance differs from the others by more than chance."""
     best, *others = nearest
     if _is_less(chance, best):
-        return Markup("{} is not kept"), True
+        return Markup("{}: nearest images share it less often than images at random"), True
     if not _is_less(best, chance):
-        return Markup("Whether {} is kept cannot be told"), True
+        return Markup("{}: whether nearest images share it cannot be told"), True
+    hardly = best.error > HARDLY * chance.error
     if not others:
-        return Markup("{} is kept"), True
+        return Markup("{}: nearest images ") + _SHARE[hardly], True
     if all(_is_less(best, other) for other in others):
-        return Markup("{} is kept best by <b>{}</b>"), True
-    return Markup("{} is kept, by which distance best cannot be told"), False
+        return Markup("{}: by <b>{}</b>, more than by the others, nearest images ") + _SHARE[hardly], True
+    return Markup("{}: nearest images ") + f"{_SHARE[hardly]}; by which distance most cannot be told", False
 
 
 def _is_less(one: Preserved, other: Preserved) -> bool:

@@ -61,9 +61,11 @@ class NeighboursResult(JobResult[NeighboursNumbers]):
     def headline(self) -> str:
         """What the rows are means of."""
         numbers = self.numbers
+        of_people = any(cell.attribute == "identity" for cell in numbers.distances[0].attributes)
+        identity = ", of identity over images of people with another image" if of_people else ""
         return (
             f"Mean over {numbers.queries:,} of {numbers.images:,} images, and its standard error: of an attribute over "
-            f"the {numbers.k} nearest, of identity over images of people with another image. Smaller is nearer."
+            f"the {numbers.k} nearest{identity}. Smaller is more alike."
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -261,12 +263,15 @@ def _flat(
 def _heading(errors: Preserved) -> str:
     if errors.attribute == "identity" and errors.n_neighbours == 1:
         return "identity: nearest is another, %"
-    return f"{errors.attribute}: {'differ, %' if errors.unit == 'proportion' else 'mean error'}"
+    return f"{errors.attribute}: {'differ, %' if errors.unit == 'proportion' else 'mean difference'}"
 
 
 def _cell(errors: Preserved) -> str:
     if not np.isfinite(errors.error):
         return "unknown"
     scale = 100 if errors.unit == "proportion" else 1
-    spread = f"{scale * errors.standard_error:.2g}" if np.isfinite(errors.standard_error) else "unknown"
-    return f"{scale * errors.error:.4g} ± {spread}"
+    spread = scale * errors.standard_error
+    if not (np.isfinite(spread) and spread > 0):
+        return f"{scale * errors.error:.4g} ± {'unknown' if np.isnan(spread) else '0'}"
+    digits = max(1 - int(np.floor(np.log10(spread))), 0)
+    return f"{scale * errors.error:.{digits}f} ± {spread:.{digits}f}"
