@@ -1,6 +1,8 @@
 """The page on the raters, and raters as the reference where no physical truth exists, on an audit with simulated raters."""
 
 import json
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import audited
@@ -153,14 +155,31 @@ def test_the_report_says_what_other_raters_would_change(rated):
 
 def test_the_first_screen_says_how_far_raters_agree(rated, tmp_path):
     """Interval of alpha by the shares that count as reliable: all above, all below, across."""
-    assert verdict(0.8, 0.9) == "raters agree reliably"
-    assert verdict(0.7, 0.9) == "raters agree well enough for tentative conclusions"
-    assert verdict(0.1, 0.6) == "raters do not agree enough to rely on"
-    assert "more answers would tell" in verdict(0.1, 0.9)
+    assert verdict(0.8, 0.9) == "{} agree reliably"
+    assert verdict(0.7, 0.9) == "{} agree well enough for tentative conclusions"
+    assert verdict(0.1, 0.6) == "{} do not agree enough to rely on"
+    assert "answers about more subjects would tell" in verdict(0.1, 0.9)
     found = rater_report.page(rater_report.from_stored(rated))
     text = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path).read_text()
     first = text[text.index('id="summary"') : text.index('id="section-0"')]
-    assert first.index("% of pairs of answers are equal") < first.index('class="facts"')
+    assert first.index("% of pairs of answers are exactly equal") < first.index('class="facts"')
+    assert "simulated" not in first
+
+
+@pytest.mark.parametrize(
+    ("simulated", "words", "who"),
+    [
+        (180, "All 180 answers are of simulated raters. They say nothing about people.", "simulated raters agree"),
+        (12, "12 of 180 answers are of simulated raters. These say nothing about people.", " raters agree"),
+    ],
+)
+def test_answers_of_no_people_are_said_first(rated, tmp_path, simulated, words, who):
+    found = rater_report.page(rater_report.from_stored(rated))
+    found = replace(found, facts={**found.facts, "answers of simulated raters": simulated})
+    text = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path).read_text()
+    first = re.sub("<[^>]*>", "", text[text.index('id="summary"') : text.index('id="section-0"')])
+    assert first.index(words) < first.index("agree")
+    assert who in first
 
 
 def test_what_has_no_value_is_not_drawn_and_named():

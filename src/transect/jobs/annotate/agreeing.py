@@ -16,13 +16,15 @@ MOST: Final = 6
 """Questions that the answer names; the tables have all."""
 _TABLE: Final = "Agreement between raters"
 _SOURCE: Final = (
-    "α is Krippendorff's, 1 for full agreement and 0 for chance. From 0.8 on, answers count as reliable; from 0.667 "
-    "on, conclusions are tentative (Krippendorff 2004)."
+    "α is Krippendorff's: 1 for full agreement, 0 for chance; of ordinal answers and of numbers, near answers agree in "
+    "part. Raters agree reliably where the whole interval lies at 0.8 or above, well enough for tentative conclusions "
+    "where it lies at 0.667 or above, and not enough where it lies below 0.667 (Krippendorff 2004). The intervals are "
+    "for other subjects and these raters."
 )
 
 
-def agreement(doc: WrittenDocument) -> Iterator[Answer]:
-    """A sentence for each question that was asked of single images; nothing without one."""
+def agreement(doc: WrittenDocument, raters: str = "raters") -> Iterator[Answer]:
+    """A sentence for each question that was asked of single images; nothing without one. raters: who they are."""
     places = [
         (section, f"{table}/rows/{row}")
         for section in doc.places("/sections")
@@ -33,13 +35,13 @@ def agreement(doc: WrittenDocument) -> Iterator[Answer]:
     if not places:
         return
     several = len({section for section, _ in places}) > 1
-    sentences = [_sentence(doc, section if several else "", at) for section, at in places[:MOST]]
+    sentences = [_sentence(doc, section if several else "", at, raters) for section, at in places[:MOST]]
     left = len(places) - MOST
     more = [f"{left} more {'question is' if left == 1 else 'questions are'} below."] if left > 0 else []
     yield Answer(sentences, (_SOURCE, *more))
 
 
-def _sentence(doc: WrittenDocument, section: str, at: str) -> Markup:
+def _sentence(doc: WrittenDocument, section: str, at: str, raters: str) -> Markup:
     """The row's columns: question, scale, equal pairs, α, its ends, median spread, note."""
     study = Markup(" ({})").format(doc.text(f"{section}/study")) if section else ""
     head = Markup("<b>{}</b>{}: ").format(doc.text(f"{at}/0"), study)
@@ -47,27 +49,28 @@ def _sentence(doc: WrittenDocument, section: str, at: str) -> Markup:
     if alpha is None:
         reason = doc.text(f"{at}/7") if doc.value(f"{at}/7") else "too few answers"
         return head + Markup("agreement cannot be estimated: {}.").format(reason)
-    equal = Markup("{}% of pairs of answers are equal").format(doc.number(f"{at}/2", "percent"))
+    equal = Markup("{} % of pairs of answers are exactly equal").format(doc.number(f"{at}/2", "percent"))
     ends = Markup(", no interval")
     if low is not None:
-        shown = doc.number(f"{at}/4", "fixed", 2), doc.number(f"{at}/5", "fixed", 2)
+        shown = doc.number(f"{at}/4", "fixed", 3), doc.number(f"{at}/5", "fixed", 3)
         ends = Markup(' <span class="range">({} to {}, 95 % interval)</span>').format(*shown)
-    number = doc.number(f"{at}/3", "fixed", 2)
-    return head + Markup("{}. α {}{}; {}.").format(verdict(low, high), number, ends, equal)
+    number, scale = doc.number(f"{at}/3", "fixed", 2), doc.text(f"{at}/1")
+    said = verdict(low, high).format(raters)
+    return head + Markup("{}. α of {} answers {}{}; {}.").format(said, scale, number, ends, equal)
 
 
 def verdict(low: float | None, high: float | None) -> str:
-    """What the interval of α says of the answers.
+    """What the interval of α, which is over subjects, says of the answers; {} is for who gave them.
 
     >>> verdict(0.85, 0.9), verdict(0.2, 0.5)
-    ('raters agree reliably', 'raters do not agree enough to rely on')
+    ('{} agree reliably', '{} do not agree enough to rely on')
     """
     if low is None or high is None:
-        return "it is open whether raters agree"
+        return "it is open whether {} agree"
     if low >= RELIABLE:
-        return "raters agree reliably"
+        return "{} agree reliably"
     if high < TENTATIVE:
-        return "raters do not agree enough to rely on"
+        return "{} do not agree enough to rely on"
     if low >= TENTATIVE:
-        return "raters agree well enough for tentative conclusions"
-    return "it is open whether raters agree reliably, and more answers would tell"
+        return "{} agree well enough for tentative conclusions"
+    return "it is open whether {} agree well enough; answers about more subjects would tell"

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from transect.jobs.annotate.agreeing import agreement
 from transect.reports import builder
-from transect.reports.blocks import Facts, Page, Paragraph, Part
+from transect.reports.blocks import Block, Facts, Page, Paragraph, Part
 from transect.reports.document import WrittenDocument, pointer
 from transect.reports.drawing.sections import sections
 from transect.reports.drawing.svg import joined, tag
@@ -28,10 +28,7 @@ SIDE: Final = 88
 LARGEST: Final = 4_000_000
 """Bytes of pictures on the page; galleries that find no room are counted."""
 
-_LIMITS: Final = (
-    f"Agreement says that raters see the same, not that they are right. {ATTRIBUTE_NOTE} The intervals are for other "
-    "subjects and these raters."
-)
+_LIMITS: Final = f"Agreement says that raters see the same, not that they are right. {ATTRIBUTE_NOTE}"
 
 _SIMULATED: Final = "answers of simulated raters"
 
@@ -54,7 +51,7 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     return Page(
         f"What raters saw: {shown.title}",
         (
-            Part("summary", "Summary", (*agreement(doc), *_simulated(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
+            Part("summary", "Summary", (*_answers(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
             *section_parts(doc, sections(shown.sections), content),
             *(_gallery(doc, number, gallery, addresses) for number, gallery in enumerate(shown.galleries)),
         ),
@@ -63,13 +60,17 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     )
 
 
-def _simulated(doc: WrittenDocument) -> Iterator[Paragraph]:
-    """A notice where answers are of no people."""
-    if doc.value("/facts").get(_SIMULATED):
-        count = doc.number(f"/facts{pointer(_SIMULATED)}", "count")
-        yield Paragraph(
-            Markup("Simulated raters gave {} of the answers: these say nothing about people.").format(count), "notice"
-        )
+def _answers(doc: WrittenDocument) -> Iterator[Block]:
+    """First that answers are of no people, where they are; then on which questions raters agree."""
+    facts = doc.value("/facts")
+    simulated = facts.get(_SIMULATED, 0)
+    if simulated:
+        counts = [doc.number(f"/facts{pointer(name)}", "count") for name in (_SIMULATED, "answers")]
+        words = Markup("<b>All {1} answers are of simulated raters. They say nothing about people.</b>")
+        if simulated < facts["answers"]:
+            words = Markup("{} of {} answers are of simulated raters. These say nothing about people.")
+        yield Paragraph(words.format(*counts), "notice")
+    yield from agreement(doc, "simulated raters" if simulated == facts["answers"] else "raters")
 
 
 def _left_out(doc: WrittenDocument, count: int) -> Markup:
