@@ -59,7 +59,7 @@ def test_the_better_model_is_told_with_its_numbers(result, runs):
     assert rows[gap.row].first == pytest.approx(abs(missed[:, 1].mean() - missed[:, 0].mean()))
     assert (rows[gap.row].second, rows[gap.row].estimate) == (0.0, pytest.approx(-rows[gap.row].first))
     assert (rate.verdict, gap.verdict) == ("better", "better")
-    assert result.headline().startswith("always narrows bright's gap in miss rate on skin tone, from ")
+    assert result.headline().startswith("always narrows bright's gap in miss rate between skin tone 1 and 10, from ")
     assert by_attribute(result)["glasses"].verdict in ("better", "no difference", "cannot tell")
 
 
@@ -87,7 +87,7 @@ def test_the_order_of_runs_flips_the_signs(result, runs):
         assert (other.first, other.second, other.estimate) == (one.second, one.first, -one.estimate)
         assert (other.low, other.high, other.p_adjusted) == (-one.high, -one.low, one.p_adjusted)
     assert {each.verdict for each in back.numbers.conclusions} >= {"worse"}
-    assert "widens always's gap in miss rate on skin tone" in back.headline()
+    assert "widens always's gap in miss rate between skin tone 1 and 10" in back.headline()
 
 
 def test_a_run_against_itself_shows_no_difference(runs):
@@ -100,18 +100,18 @@ def test_a_run_against_itself_shows_no_difference(runs):
     )
     assert again.numbers.images == ()
     assert again.numbers.conclusions[1].text.startswith(
-        "bright (2), gap in miss rate on skin tone: no difference larger than 50.0 points (0.0 points, 90 % interval "
+        "bright (2), gap in miss rate between skin tone 1 and 10: no difference larger than 50.0 points (0.0 points, 90 % interval "
     )
 
 
 def test_no_worse_elsewhere_is_said_with_its_margin(runs):
     """The gap on glasses differs by less than half of all images, for sure; within two points it is open."""
     wide, narrow = transect.compare(runs, margin=0.5), transect.compare(runs, margin=0.02)
-    assert wide.headline().endswith(" and is no worse elsewhere (by 50.0 points at most).")
+    assert wide.headline().endswith(" It is no worse elsewhere (by 50.0 points at most).")
     assert by_attribute(wide)["glasses"].most < 0.5
     assert by_attribute(narrow)["glasses"].most > 0.02
     assert narrow.headline().endswith(
-        "; whether it is worse elsewhere, these images cannot tell (one other comparison)."
+        ". Whether it is worse elsewhere, these images cannot tell (one other comparison)."
     )
     assert by_attribute(narrow)["glasses"].subjects_needed > 60
 
@@ -174,6 +174,21 @@ def test_a_page_answers_first_and_keeps_its_numbers(result, tmp_path):
     assert text_of(answer).startswith(result.numbers.answer[0])
     assert json.loads((tmp_path / "compare.json").read_text()) == json.loads(json.dumps(result.to_json()))
     assert page.read_bytes() == result.report(tmp_path / "again").read_bytes()
+
+
+def test_the_page_says_where_the_better_model_still_fails(runs, tmp_path):
+    """The other way round `bright` is compared: its worst combination is that with the most misses."""
+    back = transect.compare(runs[::-1])
+    cells = misses(runs[0]).reshape(60, 4)
+    (left,) = back.numbers.left
+    assert left.rate == pytest.approx(cells.mean(axis=0).max())
+    assert (left.images, left.combinations, dict(left.settings)["skin_tone"]) == (60, 4, "10")
+    page = text_of(parse(back.report(tmp_path).read_text()))
+    assert f"bright still misses {100 * left.rate:.1f} % of 60 images at skin tone 10, glasses " in page
+    assert "A lower threshold of bright would look the same" in page
+    assert "confirm a difference on photographs" in page
+    assert "▲" not in page
+    assert transect.compare(runs).numbers.left == ()  # `always` misses nothing
 
 
 def test_the_command_prints_the_answer_and_the_verdicts(runs, result, tmp_path):

@@ -12,6 +12,7 @@ from report_reader import parse, text_of
 import transect
 from transect.analysis.compared import words
 from transect.analysis.compared.records import Conclusion, Disagreement, Row
+from transect.analysis.compared.remaining import shifted
 
 RATE = Row(
     "audit", "new", "old", "miss", "proportion", "rate", False, "", "mean over subjects", 0.1, 0.1, 0.0, -0.03, 0.03, 0.9,
@@ -56,21 +57,30 @@ def answer(conclusions, rows, differing=()):
     return told
 
 
-def test_a_gap_names_its_levels_where_there_are_several_pairs():
-    assert words.compared(concluded("better"), GAP) == "gap in miss rate on hat"
-    named = words.compared(concluded("better", levels="none to cap"), GAP)
-    assert named == "gap in miss rate on hat (none to cap)"
+def test_a_gap_names_its_levels():
+    assert words.compared(concluded("better"), GAP) == "gap in miss rate between hat none and cap"
+    assert words.compared(concluded("better", levels="cap to hood"), GAP) == "gap in miss rate between hat cap and hood"
+    unclear = replace(GAP, name="1 to 3 to 8 to 10")
+    assert words.compared(concluded("better"), unclear) == "gap in miss rate between hat (1 to 3 to 8 to 10)"
     in_study = replace(GAP, observed=True, scope="study observation")
     named = words.compared(concluded("better", levels="none to cap"), in_study)
-    assert named == "gap in miss rate between groups of hat (none to cap, study observation)"
+    assert named == "gap in miss rate between groups of hat none and cap (study observation)"
 
 
 def test_a_gap_that_is_smaller_here_and_larger_there_is_told_as_both():
     told = words.finding(concluded("differs", levels="none to cap"), GAP)
     assert told == (
-        "changes old's gap in miss rate on hat (none to cap): narrows it between some levels and widens it between "
-        "others, most from none to cap, from 5.0 to 2.0 points (−3.0 points, 95 % interval −4.0 to −2.0)"
+        "changes old's gap in miss rate between hat none and cap: narrows the gap between some levels and widens it "
+        "between others, most here, from 5.0 to 2.0 points (−3.0 points, 95 % interval −4.0 to −2.0)"
     )
+
+
+def test_differences_are_told_in_a_sentence_each():
+    lower = replace(RATE, first=0.2, second=0.1, estimate=-0.1)
+    told = answer([concluded("better"), concluded("better", row=1), concluded("worse", row=2)], [GAP, lower, lower])
+    assert told.startswith("new narrows old's gap in miss rate between hat none and cap, from")
+    assert ". It has a lower miss rate than old, from 20.0 to 10.0 %" in told
+    assert ". But it has a lower miss rate" in told
 
 
 def test_what_is_told_to_differ_is_not_called_no_worse_elsewhere():
@@ -79,7 +89,27 @@ def test_what_is_told_to_differ_is_not_called_no_worse_elsewhere():
     told = answer(
         [concluded("differs", levels="none to cap", no_worse=True), concluded("cannot tell", no_worse=True)], [GAP]
     )
-    assert told.endswith("and is no worse elsewhere (by 2.0 points at most).")
+    assert told.endswith(" It is no worse elsewhere (by 2.0 points at most).")
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold"),
+    [
+        ({"miss": (36, 0)}, "A lower threshold of old would look the same: where they differ, new always says yes"),
+        ({"miss": (0, 36)}, "A lower threshold of new would look the same: where they differ, old always says yes"),
+        ({"false_alarm": (5, 0)}, "A higher threshold of old would look the same: where they differ, old always says"),
+        ({"answer": (0, 9), "miss": (3, 0)}, "A lower threshold of old"),
+        ({"miss": (36, 1)}, None),
+        ({"miss": (0, 0)}, None),
+        ({"miss": (36, 0), "false_alarm": (0, 7)}, None),
+        ({"error": (36, 0)}, None),
+    ],
+)
+def test_a_moved_threshold_is_named_where_it_would_look_the_same(counts, threshold):
+    rows = [Disagreement("audit", "new", "old", outcome, 900, *each) for outcome, each in counts.items()]
+    found = shifted(rows)
+    assert (found is None) == (threshold is None)
+    assert found is None or words.same_as_threshold(found).startswith(threshold)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +161,8 @@ def test_each_study_of_a_folder_is_named_and_observed_gaps_are_called_associatio
     compared = [row[2] for row in result.rows()[1]]
     assert "miss rate (study experiment)" in compared
     assert "miss rate (study observation)" in compared
-    assert "gap in miss rate on skin tone (study experiment)" in compared
-    assert any(text.startswith("gap in miss rate between groups of skin tone (") for text in compared)
+    assert "gap in miss rate between skin tone 1 and 10 (study experiment)" in compared
+    assert any(text.startswith("gap in miss rate between groups of skin tone") for text in compared)
     assert words.ASSOCIATIONS in result.warning_lines()
     tables = [text_of(node) for node in parse(result.report(tmp_path).read_text()).iter("table")]
     assert all("observation" in table and "experiment" in table for table in tables)

@@ -12,6 +12,7 @@ from transect.analysis.compared.judging import conclude, corrected
 from transect.analysis.compared.measuring import CONFIDENCE, measured
 from transect.analysis.compared.pairing import Model, PairedOutcome, models_of, paired_outcomes
 from transect.analysis.compared.records import CompareNumbers, DifferingImage, Row
+from transect.analysis.compared.remaining import worst_cells
 from transect.analysis.compared.words import answers, with_texts
 from transect.effects import selection
 from transect.effects.paired_models import SOURCES
@@ -64,6 +65,7 @@ def _numbers(
         images=tuple(image for pair in shown for image in differing_images(pair)),
         notes=tuple(notes),
         works=(*SOURCES, selection.SOURCES[0]),
+        left=worst_cells(pairs),
     )
 
 

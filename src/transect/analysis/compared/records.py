@@ -114,9 +114,29 @@ class DifferingImage:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Left:
+    """The combination of levels at which a model errs most, of so many combinations.
+
+    settings: names and levels in words. rate: of the images, with Wilson's interval of this combination alone.
+    """
+
+    study: str
+    model: str
+    outcome: str
+    settings: tuple[tuple[str, str], ...]
+    rate: float
+    low: float
+    high: float
+    images: int
+    combinations: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class CompareNumbers:
     """A comparison. models: the first is the reference of all others. folders: of the runs. margins: by outcome, ""
-    for all rates. answer: the conclusions in words, a sentence for each model. notes: what was not compared, and why.
+    for all rates. answer: the conclusions in words, a few sentences for each model. notes: what was not compared, and
+    why. left: where each model but the reference errs most.
     """
 
     folders: tuple[str, ...]
@@ -130,3 +150,4 @@ class CompareNumbers:
     images: tuple[DifferingImage, ...]
     notes: tuple[str, ...]
     works: tuple[str, ...]
+    left: tuple[Left, ...] = ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from transect.analysis.compared.records import Conclusion, Disagreement, Row
+from transect.analysis.compared.records import Conclusion, Disagreement, Left, Row
 from transect.effects.paired_models import Standing
 from transect.effects.verdicts import largest
 from transect.reports.environment import decimals, significant
@@ -15,8 +15,8 @@ from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
-    "better": ("▲", "better"),
-    "worse": ("▼", "worse"),
+    "better": ("+", "better"),
+    "worse": ("−", "worse"),
     "differs": ("≠", "differs"),
     "cannot tell": ("?", "cannot tell"),
     "no difference": ("=", "no difference"),
@@ -26,6 +26,24 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
 ASSOCIATIONS: Final = (
     "Gaps between groups of observed images are associations: the groups may differ in more than the attribute."
 )
+CALLED: Final = {
+    "answer": "says yes", "miss": "misses", "false_alarm": "has a false alarm", "error": "is wrong",
+    "non_match": "does not match",
+}  # fmt: skip
+_STILL: Final = {
+    "miss": "still misses {}", "false_alarm": "still has false alarms on {}", "error": "is still wrong on {}",
+    "non_match": "still does not match {}",
+}  # fmt: skip
+_SHIFTED: Final = {
+    "miss": (
+        "A lower threshold of {other} would look the same: where they differ, {more} always says yes and {other} no. "
+        "Images without the object (false alarms) decide which is better."
+    ),
+    "false_alarm": (
+        "A higher threshold of {more} would look the same: where they differ, {more} always says yes and {other} no. "
+        "Images with the object (misses) decide which is better."
+    ),
+}
 MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
 
@@ -70,14 +88,17 @@ def level_words(confidence: float) -> str:
 
 
 def compared(conclusion: Conclusion, row: Row) -> str:
-    """What a conclusion is about: the outcome or the gap, with the levels and the study where there are several."""
-    where = f" ({', '.join(filter(None, (conclusion.levels, row.scope)))})" if conclusion.levels or row.scope else ""
+    """What a conclusion is about: the outcome, or the gap with its levels; the study where there are several."""
     words = outcome_words(row.outcome, row.unit)
-    return f"{f'gap in {words} {_between(row)}' if row.attribute else words}{where}"
+    where = f" ({row.scope})" if row.scope else ""
+    return f"{f'gap in {words} {_between(conclusion, row)}' if row.attribute else words}{where}"
 
 
-def _between(row: Row) -> str:
-    return f"{'between groups of' if row.observed else 'on'} {spaced(row.attribute)}"
+def _between(conclusion: Conclusion, row: Row) -> str:
+    """The levels of a gap, as "between skin tone 1 and 10"."""
+    origin, to, end = (conclusion.levels or row.name).partition(" to ")
+    levels = f" {origin} and {end}" if to and " to " not in end else f" ({conclusion.levels or row.name})"
+    return f"between {'groups of ' if row.observed else ''}{spaced(row.attribute)}{levels}"
 
 
 def associations(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -122,7 +143,7 @@ def finding(conclusion: Conclusion, row: Row) -> str:
         verb = "has a lower" if row.estimate < 0 else "has a higher"
         return f"{verb} {place} than {row.reference}, {_from_to(row)} {sized}"
     if conclusion.verdict == "differs":
-        most = f"narrows it between some levels and widens it between others, most from {conclusion.levels}"
+        most = "narrows the gap between some levels and widens it between others, most here"
         return f"changes {row.reference}'s {place}: {most}, {_from_to(row)} {sized}"
     return f"{_verb(row)} {row.reference}'s {place}, {_from_to(row)} {sized}"
 
@@ -180,21 +201,21 @@ def _answer(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
         )
         for verdict in ("better", "worse", "differs")
     }
-    told = [_told(parts[verdict], rows) for verdict in ("better", "worse", "differs") if parts[verdict]]
+    told = [text for verdict, found in parts.items() for text in _told(verdict, found, rows, after=parts)]
     if not told:
         return _nothing(conclusions, rows)
     rest = [each for each in conclusions if each.no_worse is not None and each.verdict not in parts]
-    tail = _elsewhere(rest, rows)
-    joined = ", but ".join([told[0], told[1]]) if parts["better"] and parts["worse"] else told[0]
-    if parts["differs"] and len(told) > 1:
-        joined += f"; it also {told[-1]}"
-    return f"{model} {joined}{tail}."
+    return f"{model} {' '.join(told)}{_elsewhere(rest, rows)}".replace(f"{model} It ", f"{model} ", 1)
 
 
-def _told(found: Sequence[Conclusion], rows: Sequence[Row]) -> str:
-    texts = [finding(each, rows[each.row]) for each in found[:MOST]]
-    more = [f"{counted(len(found) - MOST, 'more difference')} in the table"] if len(found) > MOST else []
-    return " and ".join(texts) if len(texts) == 2 else "; ".join([*texts, *more])
+def _told(
+    verdict: Standing, found: Sequence[Conclusion], rows: Sequence[Row], *, after: Mapping[Standing, Sequence[object]]
+) -> list[str]:
+    """A sentence for each of the largest differences; those that are worse after better ones begin with But."""
+    first = "But it" if verdict == "worse" and after["better"] else "It"
+    heads = [first, *("It" for _ in found[1:])]
+    texts = [f"{head} {finding(each, rows[each.row])}." for head, each in zip(heads, found[:MOST], strict=False)]
+    return texts + ([f"{counted(len(found) - MOST, 'more difference')} in the table."] if len(found) > MOST else [])
 
 
 def _elsewhere(rest: Sequence[Conclusion], rows: Sequence[Row]) -> str:
@@ -203,12 +224,12 @@ def _elsewhere(rest: Sequence[Conclusion], rows: Sequence[Row]) -> str:
         return ""
     sure = [each for each in rest if each.no_worse]
     if len(sure) == len(rest):
-        return f" and is no worse elsewhere (by {_margins(rest, rows)} at most)"
+        return f" It is no worse elsewhere (by {_margins(rest, rows)} at most)."
     unclear = len(rest) - len(sure)
     one = "one other comparison" if unclear == 1 else f"{unclear} other comparisons"
     if not sure:
-        return f"; whether it is worse elsewhere, these images cannot tell ({one})"
-    return f"; it is no worse (by {_margins(sure, rows)} at most) in {len(sure)} of {len(rest)} other comparisons"
+        return f" Whether it is worse elsewhere, these images cannot tell ({one})."
+    return f" It is no worse (by {_margins(sure, rows)} at most) in {len(sure)} of {len(rest)} other comparisons."
 
 
 def _margins(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
@@ -244,3 +265,23 @@ def _settles(unclear: Sequence[Conclusion]) -> str:
 def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[Conclusion, ...]:
     """The conclusions with their sentences."""
     return tuple(replace(each, text=sentence(each, rows[each.row])) for each in conclusions)
+
+
+def left(found: Left) -> str:
+    """Where a model errs most, so that "better" is not read as "good".
+
+    >>> left(Left("", "new", "miss", (("skin_tone", "10"),), 0.82, 0.75, 0.873, 150, 6))
+    'new still misses 82.0 % of 150 images at skin tone 10, the most of 6 combinations (95 % interval 75.0 to 87.3).'
+    """
+    at = ", ".join(f"{spaced(name)} {value.replace('-', '−')}" for name, value in found.settings)
+    share = f"{number(found.rate, 'proportion')} % of {counted(found.images, 'image')} at {at}"
+    ends = interval(found.low, found.high, "proportion")
+    said = _STILL[found.outcome].format(share)
+    return f"{found.model} {said}, the most of {counted(found.combinations, 'combination')} (95 % interval {ends})."
+
+
+def same_as_threshold(one: Disagreement) -> str:
+    """That a moved threshold would look like a better model. one: as `remaining.shifted` finds it."""
+    of_model = (one.only_model > 0) == (one.outcome == "false_alarm")
+    more, other = (one.model, one.reference) if of_model else (one.reference, one.model)
+    return _SHIFTED[one.outcome].format(more=more, other=other)

@@ -9,15 +9,20 @@ from typing import Final
 import numpy as np
 from markupsafe import Markup
 
-from transect.analysis.compared.records import CompareNumbers, Conclusion, DifferingImage, Disagreement, Row
+from transect.analysis.compared.records import CompareNumbers, Conclusion, DifferingImage, Disagreement, Left, Row
+from transect.analysis.compared.remaining import shifted
 from transect.analysis.compared.words import (
+    CALLED,
     MARKS,
+    MOST,
     amount,
     associations,
     compared,
     interval,
+    left,
     level_words,
     number,
+    same_as_threshold,
 )
 from transect.reports import blocks, builder
 from transect.reports.album import reduced
@@ -31,10 +36,10 @@ from transect.runs.wording import counted, spaced
 
 _SHOWN: Final = 8
 """Conclusions of one kind that are not folded."""
-_CALLED: Final = {
-    "answer": "says yes", "miss": "misses", "false_alarm": "has a false alarm", "error": "is wrong",
-    "non_match": "does not match",
-}  # fmt: skip
+_RENDERED: Final = (
+    "The images were made with their attributes set: confirm a difference on photographs before you act on it. A model "
+    "that was trained on these subjects looks better here than it is."
+)
 _METHOD: Final = (
     "Only images that both models answered are compared. A rate is the mean over subjects: each counts equally, "
     "however many images it has. Intervals and tests are by subject: a subject's answers of both models are one pair. "
@@ -56,11 +61,13 @@ def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
     """What the page shows. pictures: of `numbers.images`, in their order."""
     reference, *others = numbers.models
     answer = Answer(
-        numbers.answer,
+        [*numbers.answer, *map(left, _told_left(numbers)), *_shifted(numbers)],
         [_against(numbers), *associations(numbers.rows), *(f"Not compared: {note}." for note in numbers.notes)],
     )
+    set_levels = any(not row.observed for row in numbers.rows)
+    limits = [Folded("Limits", (Paragraph(_RENDERED),))] if set_levels else []
     parts = (
-        blocks.summary(answer, *_images(numbers, pictures)),
+        blocks.summary(answer, *_images(numbers, pictures), *limits),
         Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
         Part("gaps", "Differences", tuple(_plots(numbers))),
         Part("images", "Images on which they differ", (_counts(numbers),)),
@@ -70,6 +77,21 @@ def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
     title = f"{', '.join(others)} against {reference}"
     question = "Which model is better on the same images, and on what?"
     return Page(title, tuple(part for part in parts if part.blocks), question=question)
+
+
+def _told_left(numbers: CompareNumbers) -> list[Left]:
+    """Where the models err most: of each the first study and kind of error, which a miss is before others."""
+    first: dict[str, Left] = {}
+    for each in sorted(numbers.left, key=lambda left: left.outcome != "miss"):
+        first.setdefault(each.model, each)
+    return list(first.values())[:MOST]
+
+
+def _shifted(numbers: CompareNumbers) -> Iterator[str]:
+    """Of each model and study whether a moved threshold would look the same."""
+    groups = dict.fromkeys((row.study, row.model) for row in numbers.disagreements)
+    found = [shifted([row for row in numbers.disagreements if (row.study, row.model) == group]) for group in groups]
+    yield from dict.fromkeys(same_as_threshold(one) for one in found if one is not None)
 
 
 def _against(numbers: CompareNumbers) -> str:
@@ -116,17 +138,20 @@ def _differ(row: Disagreement) -> str:
     """How many images differ, which way."""
     both = row.only_reference + row.only_model
     head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
-    done = _CALLED.get(row.outcome)
+    done = CALLED.get(row.outcome)
     if done is None:
         words = f"the {spaced(row.outcome)} of {row.model} is larger on {row.only_model:,}"
         return f"{head}: {words}, that of {row.reference} on {row.only_reference:,}."
-    return f"{head}: on {row.only_reference:,} only {row.reference} {done}, on {row.only_model:,} only {row.model}."
+    alone = [(row.only_reference, row.reference), (row.only_model, row.model)]
+    said = ", ".join(f"on {count:,} only {name} {done}" for count, name in alone if count)
+    source = " All differences in this outcome come from these images." if both else ""
+    return f"{head}{f': {said}' if said else ''}.{source}"
 
 
 def _larger(image: DifferingImage) -> str:
     """Whose outcome is the larger on an image."""
     larger = image.model if image.of_model > image.of_reference else image.reference
-    done = _CALLED.get(image.outcome)
+    done = CALLED.get(image.outcome)
     return f"Only {larger} {done}" if done else f"{spaced(image.outcome).capitalize()} of {larger} is the larger"
 
 
