@@ -1,6 +1,8 @@
 """What a search says of its answers: maps, reasons, the course, the page, and the cost over interruptions."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from transect.designs.search import History, Random, eager
 from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
+from transect.jobs.search.gallery import strip
 from transect.jobs.search.numbers import FailurePicture
 from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, lines, summary
 from transect.records import Attribute
@@ -85,7 +88,9 @@ def test_too_few_failures_are_told_from_failures_that_lie_anywhere(failing, reas
     assert overall.endswith(f"from the {found.estimate.n} of 40 calls that were drawn for the rate")
     assert none == f"no region: {reason}"
     page = text_of(parse(builder.build(search_page.page_of(found))))
-    assert f"(rate from the {found.estimate.n} of 40 calls that were drawn for it). No region: {reason}." in page
+    assert f"No region: {reason}." in page
+    even = f"The overall rate is of the {found.estimate.n} of 40 images that were spread evenly over the space."
+    assert even in page
 
 
 def searched():
@@ -114,18 +119,39 @@ def test_rules_stand_on_the_map_and_in_the_progress():
 
 def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     search, asked = searched()
-    page = builder.build(search_page.page_of(summary(search, asked, (200, 0.25))))
+    found = summary(search, asked, (200, 0.25))
+    page = builder.build(search_page.page_of(found))
     assert "reader &lt;b&gt;" in page
     assert "<b> fail" not in page
     assert page.count('class="map-frame"') == 1
     assert 'id="maps"' in page
-    assert f"with {100 * CONFIDENCE:.0f} % intervals (calls stop" in page
+    assert f"computed as one of {100 * CONFIDENCE:.0f} %, and holds in at least 94 % of searches" in page
     summed_up = page[page.index('id="summary"') : page.index('id="regions"')]
-    assert f", {100 * CONFIDENCE:.0f} % interval)" in summed_up
+    assert f", {search_page.level_of(found.regions[0])} interval)" in summed_up
+    assert "it misses the face in" in summed_up
+    assert "the search chose images where failures were likely" in summed_up
+    assert "none of them helped to find the region" in summed_up
     assert ", 95 % interval)" in summed_up
     assert 'data-source="/regions/0/rate"' in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_region_is_said_with_rounded_values_and_units():
+    search, asked = searched()
+    (region, *_) = summary(search, asked, (200, 0.25)).regions
+    assert re.fullmatch(r"tone above [67](\.\d)?.* and light.* at most −\d\.\d.*", region.words)
+    assert "tone > " in region.rule
+    levels = [search_page.level_of(replace(region, n=n)) for n in (25, 24)]
+    assert levels == ["94 %", "90 %"]
+
+
+def test_the_first_screen_shows_failures_that_lie_apart():
+    """The two at the places 6 and 7 are left out, and the others stand in the order of their calls."""
+    places = [0, 6, 3, 7, 1, 2, 4, 5]
+    pictures = [FailurePicture(call, (), b"\x89PNG", place) for call, place in enumerate(places, start=1)]
+    _, shown = strip(pictures, 20)
+    assert re.findall(r"<figcaption>call (\d+)", shown) == ["1", "3", "5", "6", "7", "8"]
 
 
 def test_the_first_screen_shows_failing_images():
@@ -136,7 +162,7 @@ def test_the_first_screen_shows_failing_images():
     page = builder.build(search_page.page_of(numbers, (), pictures))
     first = page[page.index('id="summary"') : page.index('id="regions"')]
     assert first.count("<img") == 6
-    assert f"6 of {numbers.failures} failures, far apart where possible:" in first
+    assert f"6 of {numbers.failures} failures, spread as far as they lie, each of another subject:" in first
     assert first.index('class="answer"') < first.index("<img") < first.index('class="facts"')
     assert "<img" not in builder.build(search_page.page_of(numbers))
 

@@ -24,6 +24,7 @@ from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
 from transect.protocols import World
 from transect.records import Attribute, Latents
+from transect.runs.wording import spaced
 
 KINDS: Final = ("attributes", "conditions", "latent")
 
@@ -112,6 +113,29 @@ class Space:
                 conditions.append(f"{attribute.name} <= {attribute.label(self._value(j, rule.high[j]))}")
         return " and ".join(conditions)
 
+    def said(self, rule: Rule) -> str:
+        """The rule for a reader: values to two digits, with their units.
+
+        >>> light = Attribute("light_level", "continuous", "light", "stops", -6, 0)
+        >>> even = Space((light,), np.linspace(-6.0, 0.0, 4097)[None])
+        >>> even.said(Rule(np.array([0.0]), np.array([0.2502])))
+        'light level at most −4.5 stops'
+        """
+        parts = []
+        for j, attribute in enumerate(self.attributes):
+            name = spaced(attribute.name)
+            if attribute.name in self.stepped:
+                parts += [spaced(text).replace(" = ", " ") for text in self._levels_inside(j, attribute, rule)]
+                continue
+            low, high = (rounded_label(attribute, self._value(j, end)) for end in (rule.low[j], rule.high[j]))
+            if rule.low[j] > 0 and rule.high[j] < 1:
+                parts.append(f"{name} above {low} to {high}{_unit(attribute)}")
+            elif rule.low[j] > 0:
+                parts.append(f"{name} above {low}{_unit(attribute)}")
+            elif rule.high[j] < 1:
+                parts.append(f"{name} at most {high}{_unit(attribute)}")
+        return " and ".join(parts)
+
     def _levels_inside(self, j: int, attribute: Attribute, rule: Rule) -> list[str]:
         """The levels that a rule has of an attribute chosen for by level, in one phrase; none where it has all."""
         edges = (0.0, *self.steps[j], 1.0)
@@ -133,6 +157,24 @@ class Space:
         last = len(row) - 1
         at = np.searchsorted(row, np.interp(EVEN, np.linspace(0, 1, len(row)), row), side="right") - 1
         return tuple(float(i) / last for i in np.unique(at) if 0 < i < last)
+
+
+def rounded_label(attribute: Attribute, value: float) -> str:
+    """A value to two digits; of levels their names.
+
+    >>> rounded_label(Attribute("tone", "continuous", "tone", "", 0, 10), -4.501)
+    '−4.5'
+    """
+    if attribute.discrete:
+        return attribute.label(value)
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}".replace("-", "−")
+
+
+def _unit(attribute: Attribute) -> str:
+    """As a scale in brackets, and other units after the number."""
+    if not attribute.unit or attribute.discrete:
+        return ""
+    return f" ({attribute.unit})" if "scale" in attribute.unit else f" {attribute.unit}"
 
 
 def space_of(

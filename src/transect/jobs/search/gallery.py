@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from markupsafe import Markup
 
 from transect.designs.search import History, apart
-from transect.designs.search.space import Space
+from transect.designs.search.space import Space, rounded_label
 from transect.jobs.search.numbers import FailurePicture
 from transect.reports.album import reduced
 from transect.reports.blocks import Block, Paragraph
@@ -38,6 +38,7 @@ def failure_pictures(
     rows = np.flatnonzero(history.failed)
     first = rows[apart(history.found)]
     chosen = np.sort(np.concatenate([first, np.setdiff1d(rows, first)])[:most])
+    places = dict(zip(chosen[farthest(history.points[chosen])].tolist(), range(len(chosen)), strict=True))
     pictures: list[FailurePicture] = []
     values, start = space.values(history.points), 0
     for part in range(parts):
@@ -46,9 +47,24 @@ def failure_pictures(
         shown = pixels(part)
         for row in chosen[(chosen >= start) & (chosen < start + len(shown))]:
             named = {name: float(column[row]) for name, column in values.items()}
-            pictures.append(FailurePicture(int(row) + 1, _labels(space, named), _png(shown[row - start])))
+            pictures.append(FailurePicture(int(row) + 1, _labels(space, named), _png(shown[row - start]), places[row]))
         start += len(shown)
     return pictures
+
+
+def farthest(points: Float[np.ndarray, "n d"]) -> list[int]:
+    """Points in an order in which each is the one that is farthest from those before it; the first stays first.
+
+    >>> farthest(np.array([[0.0], [0.1], [1.0], [0.6]]))
+    [0, 2, 3, 1]
+    """
+    order: list[int] = []
+    distance = np.full(len(points), np.inf)
+    for _ in range(len(points)):
+        order.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(points - points[order[-1]], axis=1))
+        distance[order] = -1.0
+    return order
 
 
 def gallery(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
@@ -62,11 +78,11 @@ def gallery(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
 
 
 def strip(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
-    """The first failures for the first screen, with how many there are; nothing without a picture."""
+    """Failures for the first screen, spread over the space, with how many there are; nothing without a picture."""
     if not pictures:
         return []
-    shown = pictures[:STRIP]
-    count = f"{len(shown)} of {failures:,} failures, far apart where possible:"
+    shown = sorted(sorted(pictures, key=lambda picture: picture.place)[:STRIP], key=lambda picture: picture.call)
+    count = f"{len(shown)} of {failures:,} failures, spread as far as they lie, each of another subject:"
     every = "The one failure:" if failures == 1 else f"All {failures} failures:"
     words = Paragraph(count if len(shown) < failures else every, "key")
     return [words, tag("div", joined(_figure(picture) for picture in shown), class_="shots row")]
@@ -83,7 +99,7 @@ def _figure(picture: FailurePicture) -> Markup:
 
 def _labels(space: Space, values: dict[str, float]) -> tuple[tuple[str, str], ...]:
     """The searched attributes, and their values as text."""
-    return tuple((attribute.name, attribute.label(values[attribute.name])) for attribute in space.attributes)
+    return tuple((attribute.name, rounded_label(attribute, values[attribute.name])) for attribute in space.attributes)
 
 
 def _png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:

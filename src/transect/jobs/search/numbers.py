@@ -14,7 +14,8 @@ from transect.reports.records import Section
 class Region:
     """A rule that was confirmed: its rate on the n fresh images inside it, and its share of the searched space.
 
-    rate, low and high are NaN with a `reason` where no fresh image was answered.
+    rate, low and high are NaN with a `reason` where no fresh image was answered. words: the rule for a reader, with
+    rounded values.
     """
 
     rule: str
@@ -24,6 +25,7 @@ class Region:
     reason: str
     n: int
     share: float
+    words: str = ""
 
 
 @final
@@ -133,11 +135,15 @@ class SearchNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class FailurePicture:
-    """A picture (PNG) that the target failed on, the number of its call from 1, and its searched attributes as text."""
+    """A picture (PNG) that the target failed on, the number of its call from 1, and its searched attributes as text.
+
+    place: in an order in which each picture is as far as possible from those before it in the searched space.
+    """
 
     call: int
     values: tuple[tuple[str, str], ...]
     png: bytes
+    place: int = 0
 
 
 @final

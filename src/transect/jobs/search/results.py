@@ -146,7 +146,14 @@ def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]
         failures = float(history.failed[rows].sum())
         rate, low, high = weighted_sum([1.0], [failures], [len(rows)], CONFIDENCE)
         reason = "" if np.isfinite(rate) else NO_FRESH
-        regions.append((Region(search.space.words(rule), rate, low, high, reason, len(rows), rule.volume), rule))
+        regions.append(
+            (
+                Region(
+                    search.space.words(rule), rate, low, high, reason, len(rows), rule.volume, search.space.said(rule)
+                ),
+                rule,
+            )
+        )
     return regions
 
 
@@ -278,9 +285,9 @@ def verb_of(outcome: str) -> str:
     """What the target does in a failure.
 
     >>> verb_of("miss"), verb_of("error")
-    ('misses', 'errs on')
+    ('misses the face in', 'gives a wrong answer on')
     """
-    return {"miss": "misses"}.get(outcome, "errs on")
+    return {"miss": "misses the face in"}.get(outcome, "gives a wrong answer on")
 
 
 def percent(estimate: Region | Estimate) -> str:
