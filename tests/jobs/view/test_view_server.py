@@ -106,6 +106,7 @@ def test_about_says_what_can_be_chosen(http):
     assert about["targets"][0] == {
         "name": "one", "task": "binary", "truth": "smile>0.5", "score": True, "answer": True, "judged": True,
         "beside": ["other"],
+        "counts": {"yes": 4, "no": 7, "none": 1, "right": 7, "wrong": 4, "unknown": 0},
     }  # fmt: skip
     assert about["sorts"] == ["effect:smile", "effect:glasses"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from transect.jobs.view.columns import RunColumns
 from transect.jobs.view.index import UNASKED, Facet, Index
 from transect.jobs.view.pairs import Pairs, difference
-from transect.jobs.view.selection import EFFECT, Wanted, sort_key
+from transect.jobs.view.selection import EFFECT, Wanted, kinds_of, sort_key
 from transect.jobs.view.transects import Transect
 from transect.texts import one_line
 
@@ -166,6 +166,7 @@ def _target(index: Index, name: str) -> dict[str, Any]:
         "score": bool(np.isfinite(said.score).any()),
         "answer": bool(np.isfinite(said.answer).any()),
         "judged": bool(np.isfinite(said.right).any()),
+        "counts": {kind: int(images.sum()) for kinds in kinds_of(said) for kind, images in kinds.items()},
         "beside": [_text(each) for each in index.asks_same(name) if each != name],
     }
 

@@ -165,10 +165,15 @@ def _answering(index: Index, wanted: Wanted) -> Bool[np.ndarray, " n"]:
     _check("verdict", wanted.verdicts, VERDICTS)
     if not (wanted.answers or wanted.verdicts):
         return everything
-    said = index.target(wanted.target)
+    by_answer, by_verdict = kinds_of(index.target(wanted.target))
+    return np.asarray(_any(by_answer, wanted.answers, everything) & _any(by_verdict, wanted.verdicts, everything))
+
+
+def kinds_of(said: Answers) -> tuple[dict[str, Bool[np.ndarray, " n"]], dict[str, Bool[np.ndarray, " n"]]]:
+    """Which images have each answer, and each verdict."""
     by_answer = {"yes": said.answer == 1, "no": said.answer == 0, "none": asked(said) & ~said.answered}
     by_verdict = {"right": said.right == 1, "wrong": said.right == 0, "unknown": said.answered & np.isnan(said.right)}
-    return np.asarray(_any(by_answer, wanted.answers, everything) & _any(by_verdict, wanted.verdicts, everything))
+    return by_answer, by_verdict
 
 
 def _any(

@@ -27,15 +27,24 @@ export function draw(form, about) {
   form.replaceChildren(
     element("button", { type: "button", id: "clear", disabled: !filtering(parameters).length, onclick: () => change(now => { for (const [key] of filtering(now)) now.delete(key); }) }, "Clear filters"),
     about.runs.length > 1 ? boxes("run", "Run", about.runs.map(run => [run.name, run.name, run.images])) : "",
-    targets.length ? chooser("target", "Target", targets.map(one => [one.name, one.name]), target.name) : "",
-    target ? boxes("answer", "Answer", ANSWERS.filter(([key]) => key === "none" || target.answer)) : "",
-    target?.judged ? boxes("verdict", "Verdict", VERDICTS) : "",
+    targets.length ? chooser("target", "Target", targets.map(one => [one.name, shortName(one.name, targets)]), target.name) : "",
+    target && shortName(target.name, targets) !== target.name ? element("p", { className: "fine whole" }, target.name) : "",
+    target ? boxes("answer", "Answer", withCounts(ANSWERS, target).filter(([key]) => key === "none" || target.answer)) : "",
+    target?.judged ? boxes("verdict", "Verdict", withCounts(VERDICTS, target)) : "",
     ...set.map(facet => filter(facet)),
     field("subject", "Subject", "text"),
     other.length ? element("details", { open: more || other.some(facet => used(facet.name)) }, element("summary", {}, "Other attributes"), ...other.map(facet => filter(facet))) : "",
     sorting(about, target));
   if (focused) document.getElementById(focused)?.focus();
 }
+
+/** The target's name behind its library, where that is its own; the whole name stands below the list. */
+function shortName(name, targets) {
+  const short = one => one.split(":").pop().replace(/^haarcascade_/, "");
+  return targets.filter(one => short(one.name) === short(name)).length > 1 ? name : short(name);
+}
+
+const withCounts = (options, target) => options.map(([key, words]) => [key, words, target.counts[key]]);
 
 function filter(facet) {
   const unit = facet.unit ? `, ${facet.unit}` : "";

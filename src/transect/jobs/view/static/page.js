@@ -69,7 +69,7 @@ export const brief = number => String(Number(number.toPrecision(3))).replace("-"
 export function saidWords(said) {
   if (!said) return "";
   if (!said.asked) return said.reason;
-  const score = said.score === null ? "" : brief(said.score);
+  const score = said.score === null ? "" : `score ${brief(said.score)}`;
   const answer = said.answer === null ? "" : said.answer ? "yes" : "no";
   const words = [answer, score].filter(Boolean).join(" · ");
   return words || `no answer: ${said.reason || "none"}`;

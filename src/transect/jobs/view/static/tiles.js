@@ -71,7 +71,7 @@ export class Tiles {
     const width = this.list.clientWidth;
     this.columns = Math.max(1, Math.floor((width + GAP) / (least + GAP)));
     this.width = (width - GAP * (this.columns - 1)) / this.columns;
-    this.height = this.width / (this.wide() ? 2 : 1) + (this.wide() ? 5.2 : this.tall() ? 6.1 : 5) * rem;
+    this.height = this.width / (this.wide() ? 2 : 1) + (this.wide() ? 5.2 : this.tall() ? 7.2 : 6.1) * rem;
   }
 
   redraw() {

@@ -74,7 +74,8 @@ function opening(line) {
 function drawTile(line) {
   const number = line.by === null || state().get("sort") === "score" ? null : element("span", { className: "fine" }, `${state().get("sort").startsWith("effect") ? "effect" : "disagreement"} ${brief(line.by)}`);
   return element("a", { className: "tile", ...opening(line) }, element("span", { className: "frame" }, frame(line)),
-    element("span", { className: "caption" }, line.caption), element("span", { className: "line" }, line.said ? verdict(line.said) : ""), number);
+    element("span", { className: "caption" }, line.caption), element("span", { className: "line" }, line.said ? verdict(line.said) : ""),
+    element("span", { className: "fine whose" }, `subject ${line.subject}`), number);
 }
 
 function drawPair(line) {
