@@ -6,6 +6,7 @@ two images of a pair may differ in a hidden cause; Rosenbaum's bounds show how s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
@@ -17,6 +18,7 @@ from scipy.special import stdtr, stdtrit
 from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
 from transect.effects.intervals import mean_difference_interval
 from transect.effects.randomization import sign_flip
+from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
 
 GAMMAS: Final = (1.0, 1.25, 1.5, 2.0, 3.0)
@@ -28,9 +30,10 @@ NO_PAIR: Final = "no pair has both outcomes"
 class PairOutcome:
     """Mean outcome of the a minus that of the b of pairs, NaN with a reason where it cannot be estimated.
 
-    n_pairs, n_missing: pairs (a with the mean of its b, where it has several) with and without both outcomes.
-    is_binary: whether it is a difference of proportions. bounds: Rosenbaum's, None with no_bounds where they are not of
-    pairs.
+    n_pairs, n_missing: pairs (a with the mean of its b, where it has several) with and without both outcomes. of_a,
+    of_b: mean outcome of either side of these pairs. least, most: the 90 % interval, whose ends are two one-sided tests
+    at 5 %. spread: standard deviation of the differences. is_binary: whether it is a difference of proportions.
+    bounds: Rosenbaum's, None with no_bounds where they are not of pairs.
     """
 
     estimate: float
@@ -45,6 +48,11 @@ class PairOutcome:
     reason: str
     bounds: RosenbaumBounds | None
     no_bounds: str = ""
+    of_a: float = math.nan
+    of_b: float = math.nan
+    least: float = math.nan
+    most: float = math.nan
+    spread: float = math.nan
 
 
 def pair_outcome(
@@ -76,8 +84,10 @@ def pair_outcome(
     rows = np.concatenate([a, b])
     if len(a) != len(b) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(values)):
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
-    d, several = _differences(values, a, b)
-    known = d[np.isfinite(d)]
+    of_a, of_b, several = _sides(values, a, b)
+    d = of_a - of_b
+    has_both = np.isfinite(d)
+    known = d[has_both]
     reach = proportion_reach(values[rows]) if reach is None else reach
     if not len(known):
         nothing = (np.nan,) * 4
@@ -85,6 +95,9 @@ def pair_outcome(
     most = np.array([reach or 1.0])  # a change is the average of two differences, twice
     bounds = mean_difference_interval(
         known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=confidence, seed=seed
+    )
+    narrower = mean_difference_interval(
+        known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=EQUIVALENCE, seed=seed
     )
     p, tests = sign_flip(known[:, None], seed=seed)
     return PairOutcome(
@@ -100,6 +113,11 @@ def pair_outcome(
         "" if bounds.methods[0] else "one pair, or differences that do not vary: no interval",
         None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - confidence),
         "bounds are of pairs, not of one image with several" if several else "",
+        float(of_a[has_both].mean()),
+        float(of_b[has_both].mean()),
+        float(narrower.low[0]),
+        float(narrower.high[0]),
+        float(known.std(ddof=1)) if len(known) > 1 else math.nan,
     )
 
 
@@ -114,16 +132,24 @@ def proportion_reach(values: Float[np.ndarray, " n"], before: Float[np.ndarray, 
     return float(len(columns)) if binary else 0.0
 
 
-def _differences(
+def _within(
     values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
-) -> tuple[Float[np.ndarray, " s"], bool]:
-    """Each a less the mean of its b that have an outcome, and whether any a is in several pairs."""
+) -> Float[np.ndarray, " s"]:
+    """Each a less the mean of its b that have a value."""
+    of_a, of_b, _ = _sides(values, a, b)
+    return np.asarray(of_a - of_b)
+
+
+def _sides(
+    values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"], bool]:
+    """Each a, the mean of its b that have an outcome, and whether any a is in several pairs."""
     anchors, place = np.unique(a, return_inverse=True)
     known = np.isfinite(values[b])
     counts = np.bincount(place[known], minlength=len(anchors))
     sums = np.bincount(place[known], weights=values[b][known], minlength=len(anchors))
     others = np.divide(sums, counts, out=np.full(len(anchors), np.nan), where=counts > 0)
-    return values[anchors] - others, len(anchors) < len(a)
+    return values[anchors], others, len(anchors) < len(a)
 
 
 @final
@@ -176,8 +202,8 @@ def adjusted_pair_outcome(
     for name, column in covariates.items():
         if len(column) != len(values):
             raise BadInput(f"{name}: expected one value per image, {len(values)}, got {len(column)}; pass one for each")
-    d, _ = _differences(values, a, b)
-    columns = {name: _differences(column, a, b)[0] for name, column in covariates.items()}
+    d = _within(values, a, b)
+    columns = {name: _within(column, a, b) for name, column in covariates.items()}
     known = np.isfinite(d) & np.all([np.isfinite(column) for column in columns.values()] or [np.isfinite(d)], axis=0)
     n, missing = int(known.sum()), int((~known).sum())
     used, left_out = _independent({name: column[known] for name, column in columns.items()})

@@ -214,21 +214,45 @@ def first_screen_of(made):
 
 
 def outcomes(a, b):
-    """12 pairs of neighbours, each with a 1 and a 0 in the treatment; the outcome of the first and of the second."""
-    table = {"hat": [1, 0] * 12, "place": np.repeat(np.arange(12.0), 2), "error": np.stack([a, b], axis=1).ravel()}
+    """Pairs of neighbours, each with a 1 and a 0 in the treatment; the outcome of the first and of the second."""
+    n = len(a)
+    table = {"hat": [1, 0] * n, "place": np.repeat(np.arange(float(n)), 2), "error": np.stack([a, b], axis=1).ravel()}
     return match(table["place"][:, None], "hat", table, covariates="place", outcomes="error")
 
 
 def test_the_first_screen_leads_with_the_effect_on_the_outcome():
-    """12 pairs: 11 differ by 1 and one by 0, so the difference is 11/12, 91.7 points; of 12 equal ones it is 0."""
-    always, never = np.ones(12), np.zeros(12)
-    summed_up = first_screen_of(outcomes(np.append(np.ones(11), 0), never))
-    assert "<b>error:</b> <b>+91.7 points</b>" in summed_up
-    assert "A difference is shown (p 0.00" in summed_up
+    """12 pairs: 11 differ by 1 and one by 0, so the difference is 11/12, 91.7 points."""
+    summed_up = first_screen_of(outcomes(np.append(np.ones(11), 0), np.zeros(12)))
+    assert "<b>error: higher with hat 1 than with hat 0 (p 0.00" in summed_up
+    assert "Within 12 pairs it is 91.7 % with hat 1 and 0.0 % with hat 0: a difference of +91.7 points" in summed_up
     assert summed_up.index("error:") < summed_up.index("Balanced: 1 covariate") < summed_up.index('class="facts"')
-    same = first_screen_of(outcomes(always, always))
-    assert "<b>0.0 points</b>" in same
-    assert "A difference is shown" not in same
+    assert "Measured were place." in summed_up
+
+
+def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
+    """7 pairs each way of 77 differ: SD .429, and (3.29 .429 / .02)² is 4,985, in two digits 5,000; p is 1, and not printed."""
+    a, b = np.zeros(77), np.zeros(77)
+    a[:7], b[7:14] = 1, 1
+    made = outcomes(a, b)
+    summed_up = first_screen_of(made)
+    assert "<b>error: cannot tell whether hat 1 and hat 0 differ by 2.0 points or more.</b>" in summed_up
+    assert "Within 77 pairs it is 9.1 % with hat 1 and 9.1 % with hat 0: a difference of 0.0 points" in summed_up
+    assert "About 5,000 pairs like these could tell." in summed_up
+    assert "(p " not in summed_up.split("Adjusted")[0]
+    page = build(page_of(content_of(made)))
+    assert "No difference was found, so there is none that something hidden would have to explain." in page
+    assert "Could something hidden explain the difference?" not in page
+
+
+def test_no_difference_above_the_margin_needs_the_90_percent_interval_inside_it():
+    """Of 400 equal pairs the interval ends at z² / (400 + z²), .67 %."""
+    summed_up = first_screen_of(outcomes(np.zeros(400), np.zeros(400)))
+    assert "<b>error: no difference larger than 2.0 points (90 % interval −0.7 to 0.7).</b>" in summed_up
+
+
+def test_a_difference_that_was_found_has_its_bounds_folded():
+    page = build(page_of(content_of(outcomes(np.append(np.ones(11), 0), np.zeros(12)))))
+    assert "Could something hidden explain the difference?" in page
 
 
 def test_without_an_outcome_the_first_screen_says_so(matched):

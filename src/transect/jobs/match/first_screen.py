@@ -13,11 +13,13 @@ from transect.jobs.match.figures import Content
 from transect.jobs.match.matched_effects import sized
 from transect.jobs.match.numbers import MatchedOutcome, MatchNumbers
 from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph
-from transect.reports.environment import decimals, probability
+from transect.reports.environment import decimals
 from transect.reports.wording import ATTRIBUTE_NOTE
+from transect.runs.wording import spaced
 
 MOST_OUTCOMES: Final = 4
 """Outcomes that the answer names; the part on matched effects has all."""
+MOST_COVARIATES: Final = 8
 ALPHA: Final = 0.05
 _DOUBT: Final = " What still differs may explain a difference of the outcome"
 _NONE: Final = "none was given. Name a column with --outcome, such as errors, to compare it within pairs."
@@ -32,7 +34,7 @@ def first_screen(page: Content) -> Iterator[Block]:
     """The blocks of the summary."""
     numbers = page.numbers
     balanced = numbers.verdict.startswith("balanced")
-    verdict = Markup("<b>{}.</b>").format(numbers.verdict[0].upper() + numbers.verdict[1:])
+    verdict = Markup("<b>{}.</b>{}").format(numbers.verdict[0].upper() + numbers.verdict[1:], _covariates(numbers))
     yield Answer(tuple(_answers(page)), tuple(_remarks(numbers)))
     yield Paragraph(verdict + ("" if balanced else _doubt(numbers)), "note" if balanced else "notice")
     yield Paragraph(
@@ -44,6 +46,14 @@ def first_screen(page: Content) -> Iterator[Block]:
     for note in (*numbers.notes, *([str(warning)] if warning else [])):
         yield Paragraph(note, "note")
     yield Folded("Images and method", (Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)]),))
+
+
+def _covariates(numbers: MatchNumbers) -> str:
+    """The names of the covariates whose balance was measured."""
+    names = [spaced(row.covariate) for row in numbers.balance]
+    more = len(names) - MOST_COVARIATES
+    listed = ", ".join(names[:MOST_COVARIATES]) + (f" and {more} more" if more > 0 else "")
+    return f" Measured were {listed}." if names else ""
 
 
 def _doubt(numbers: MatchNumbers) -> str:
@@ -77,17 +87,52 @@ def _made(page: Content) -> str:
 
 
 def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
-    """The difference of an outcome within pairs in words, with its interval and whether it is shown."""
-    head = Markup("<b>{}:</b> ").format(outcome.outcome)
+    """What the pairs show of an outcome: the verdict, the outcome of both groups, their difference, its interval."""
+    head = Markup("<b>{}: {}</b>")
     if not math.isfinite(outcome.estimate):
-        return head + f"not estimable: {outcome.reason}."
+        return head.format(outcome.outcome, f"not estimable ({outcome.reason}).")
+    text = head.format(outcome.outcome, _verdict(outcome, treated, control))
     pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs:,} pairs"
-    shown = Markup("{} with {} against {}, within {}. {}")
-    text = head + shown.format(_sized(outcome, outcome, "95 % interval"), treated, control, pairs, _verdict(outcome))
+    shown = Markup(" Within {} it is {} with {} and {} with {}: a difference of {}.")
+    text += shown.format(
+        pairs, _level(outcome, outcome.of_a), treated, _level(outcome, outcome.of_b), control, _sized(outcome, outcome)
+    )
+    if outcome.pairs_needed is not None:
+        text += f" About {outcome.pairs_needed:,} pairs like these could tell."
     if _is_adjusted(outcome):
         adjusted = Markup(" Adjusted for what still differs within pairs: {}{}.")
         text += adjusted.format(_sized(outcome, outcome.adjusted), _kept(outcome))
     return text
+
+
+def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
+    """The claim, by p (corrected where there are several groups) and the 90 % interval."""
+    margin, p = sized(outcome, outcome.margin), outcome.tested_p
+    if not math.isfinite(p):
+        return "a difference is not tested."
+    if outcome.verdict == "found":
+        more = "higher" if outcome.estimate > 0 else "lower"
+        return f"{more} with {treated} than with {control} (p {rounded(p)})."
+    if outcome.verdict == "no difference":
+        ends = " to ".join(sized(outcome, end, unit=False) for end in (outcome.least, outcome.most))
+        return f"no difference larger than {margin} (90 % interval {ends})."
+    if math.isfinite(outcome.margin):
+        return f"cannot tell whether {treated} and {control} differ by {margin} or more."
+    return f"a difference is not shown (p {rounded(p)})."
+
+
+def rounded(p: float) -> str:
+    """A p value to two digits.
+
+    >>> rounded(0.00001), rounded(0.0321), rounded(0.9998)
+    ('< 0.0001', '0.032', '1.0')
+    """
+    return "< 0.0001" if p < 5e-5 else f"{p:#.2g}"
+
+
+def _level(outcome: MatchedOutcome, mean: float) -> str:
+    """The mean outcome of one side, in percent where it is 0 or 1."""
+    return f"{decimals(100 * mean, 1)} %" if outcome.is_binary else decimals(mean)
 
 
 def _kept(outcome: MatchedOutcome) -> str:
@@ -95,25 +140,17 @@ def _kept(outcome: MatchedOutcome) -> str:
     p = outcome.adjusted_p_groups if math.isfinite(outcome.adjusted_p_groups) else outcome.adjusted.p
     if not math.isfinite(p):
         return ", which is not tested"
-    return "" if p <= ALPHA else f", which does not show a difference (p {probability(p)})"
+    return "" if p <= ALPHA else f", which does not show a difference (p {rounded(p)})"
 
 
-def _sized(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs, level: str = "") -> Markup:
+def _sized(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -> Markup:
     """A difference and its interval, in points where the outcome is 0 or 1."""
     plus = "+" if found.estimate > 0 else ""
-    estimate = Markup("<b>{}{}</b>").format(plus, sized(outcome, found.estimate))
+    estimate = f"{plus}{sized(outcome, found.estimate)}"
     if not math.isfinite(found.low):
-        return estimate + f" ({found.reason})"
+        return Markup("{} ({})").format(estimate, found.reason)
     ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
-    return estimate + Markup(' <span class="range">({}{})</span>').format(ends, f", {level}" if level else "")
-
-
-def _verdict(outcome: MatchedOutcome) -> str:
-    """Whether a difference is shown, by p (corrected where there are several groups)."""
-    p = outcome.p_groups if math.isfinite(outcome.p_groups) else outcome.p
-    if not math.isfinite(p):
-        return "This is not tested."
-    return f"A difference is {'shown' if p <= ALPHA else 'not shown'} (p {probability(p)})."
+    return Markup('{} <span class="range">(95 % interval {})</span>').format(estimate, ends)
 
 
 def _remarks(numbers: MatchNumbers) -> Iterator[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
 from transect.jobs.match.figures import Content
 from transect.jobs.match.numbers import ExperimentComparison, MatchedOutcome
-from transect.reports.blocks import Block, Heading, Paragraph, TextTable
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
 from transect.reports.environment import decimals, probability
+
+_WITHOUT: Final = "pairs without both outcomes"
 
 
 def matched_effects(page: Content) -> Iterator[Block]:
@@ -19,27 +22,24 @@ def matched_effects(page: Content) -> Iterator[Block]:
         return
     yield Heading("Outcomes within pairs")
     yield Paragraph(
-        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1, and their changes, in percentage points. "
-        "Two images of a pair may still differ in something hidden. Gamma 2 means: if the odds of being "
-        f"{treated} were up to twice as large for one of two images that look the same here, p could be as large as "
-        "shown. The “largest gamma” is the one up to which the difference stays significant."
+        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1, and their changes, in percentage points."
     )
-    gammas = [f"p at {gamma}" for gamma in GAMMAS if gamma > 1]
-    headings = ["outcome", "difference", "95 % interval", "p", "pairs", "left out", "largest gamma", *gammas]
-    rows = [[*_estimated(outcome, outcome), *_bounds(outcome)] for outcome in outcomes]
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT]
+    rows = [[*_estimated(outcome, outcome)] for outcome in outcomes]
     if page.numbers.sets is not None:
         yield Paragraph(f"p of {treated} against {_counted_others(page)} are corrected together (Holm), too.")
         headings.insert(4, "p, corrected")
         for row, outcome in zip(rows, outcomes, strict=True):
             row.insert(4, probability(outcome.p_groups))
     yield TextTable("Outcomes within pairs", headings, rows)
+    yield from _hidden(outcomes, treated)
     yield Heading("Adjusted for what still differs within pairs")
     yield Paragraph(
         "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
         "the covariates removes what these explain, as far as that is linear; each pair is one observation (HC3 "
         "errors)."
     )
-    headings = ["outcome", "difference", "95 % interval", "p", "pairs", "left out", "covariates", "not used"]
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT, "covariates", "not used"]
     rows = [
         [*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
         for outcome in outcomes
@@ -51,6 +51,21 @@ def matched_effects(page: Content) -> Iterator[Block]:
     yield TextTable("Adjusted outcomes", headings, rows)
     if any(outcome.experiment for outcome in outcomes):
         yield from _experiments(outcomes)
+
+
+def _hidden(outcomes: Sequence[MatchedOutcome], treated: str) -> Iterator[Block]:
+    """How strong a hidden difference within pairs would have to be to explain the differences that were found."""
+    if not any(math.isfinite(outcome.tolerated) or outcome.no_bounds for outcome in outcomes):
+        yield Paragraph("No difference was found, so there is none that something hidden would have to explain.")
+        return
+    headings = ["outcome", "largest factor", *(f"p at {gamma}" for gamma in GAMMAS if gamma > 1)]
+    words = Paragraph(
+        "Two images of a pair look the same in what was measured and may still differ in something hidden, which makes "
+        f"the odds of being {treated} larger for one of them by some factor (Rosenbaum’s gamma). A p is the largest "
+        "that this factor allows; up to the “largest factor” the difference stays significant."
+    )
+    table = TextTable("Hidden bias", headings, [[outcome.label, *_bounds(outcome)] for outcome in outcomes])
+    yield Folded("Could something hidden explain the difference?", (words, table))
 
 
 def _counted_others(page: Content) -> str:
@@ -72,10 +87,10 @@ def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -
 
 
 def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:
-    """The largest gamma, and p at each; the reason in the first cell where there are none."""
+    """The largest factor, and p at each; the reason in the first cell where there are none."""
     if not outcome.largest_p:
         return (outcome.no_bounds, *("–" for gamma in GAMMAS if gamma > 1))
-    tolerated = decimals(outcome.tolerated, 2) if math.isfinite(outcome.tolerated) else "none: not significant at 1"
+    tolerated = decimals(outcome.tolerated, 2) if math.isfinite(outcome.tolerated) else "no difference found"
     return (tolerated, *map(probability, outcome.largest_p[1:]))
 
 

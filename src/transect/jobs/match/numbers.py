@@ -12,6 +12,7 @@ from transect.designs.matching.sample import Facts
 from transect.effects.balance import Balance, Side
 from transect.effects.disagreement import Disagreement
 from transect.effects.matched_pairs import AdjustedPairs
+from transect.effects.verdicts import Verdict
 
 
 @final
@@ -90,7 +91,10 @@ class MatchedOutcome:
     n_pairs, n_missing: pairs with and without both outcomes. gammas, largest_p, tolerated, discordant, bounds_method:
     Rosenbaum's bounds of hidden bias, empty with `no_bounds` where there are none. adjusted: for the covariates that
     still differ within pairs. versus: of more than two groups the one of b; p_groups, adjusted_p_groups: p
-    and that of the adjusted difference corrected for the number of these groups (Holm), NaN with two groups.
+    and that of the adjusted difference corrected for the number of these groups (Holm), NaN with two groups. of_a,
+    of_b: mean outcome of either side. verdict: found, no difference (larger than the margin: its 90 % interval, least
+    to most, lies inside) or cannot tell; margin: NaN of an outcome in another unit than a proportion. pairs_needed:
+    with which the pairs could tell. spread: standard deviation of the differences.
     """
 
     outcome: str
@@ -115,6 +119,19 @@ class MatchedOutcome:
     versus: str = ""
     p_groups: float = math.nan
     adjusted_p_groups: float = math.nan
+    of_a: float = math.nan
+    of_b: float = math.nan
+    least: float = math.nan
+    most: float = math.nan
+    spread: float = math.nan
+    margin: float = math.nan
+    verdict: Verdict = "not estimable"
+    pairs_needed: int | None = None
+
+    @property
+    def tested_p(self) -> float:
+        """p, corrected where there are several groups."""
+        return self.p_groups if math.isfinite(self.p_groups) else self.p
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Int
@@ -14,11 +14,14 @@ from jaxtyping import Int
 from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.effects.multiplicity import holm
+from transect.effects.verdicts import judge, largest, subjects_for
 from transect.errors import BadInput
 from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
 from transect.jobs.match.sample import Prepared
+from transect.runs.margins import margin_of
 from transect.runs.plain_json import loads
 
+ALPHA: Final = 0.05
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 
@@ -37,7 +40,7 @@ def matched_effects(
 
     experiment: the effects of `read_experiment`; each is compared with the outcome of its name.
     """
-    return tuple(_matched(name, prepared, pairs, experiment, seed) for name in prepared.outcomes)
+    return tuple(_judged(_matched(name, prepared, pairs, experiment, seed)) for name in prepared.outcomes)
 
 
 def effects_of_sets(
@@ -63,9 +66,23 @@ def _corrected(each: Sequence[MatchedOutcome]) -> list[MatchedOutcome]:
     adjusted = holm(np.array([effect.adjusted.p for effect in each])).tolist()
     rows = zip(each, found, adjusted, strict=True)
     return [
-        replace(effect, p_groups=p, adjusted_p_groups=after if math.isfinite(after) else math.nan)
+        _judged(replace(effect, p_groups=p, adjusted_p_groups=after if math.isfinite(after) else math.nan), len(each))
         for effect, p, after in rows
     ]
+
+
+def _judged(outcome: MatchedOutcome, family: int = 1) -> MatchedOutcome:
+    """The outcome with its verdict, and where the pairs cannot tell, how many could. family: tests that share 5 %."""
+    if not math.isfinite(outcome.estimate):
+        return outcome
+    margin = margin_of({}, outcome.outcome, "proportion" if outcome.is_binary else "")
+    verdict = judge(outcome.tested_p <= ALPHA, outcome.least, outcome.most, margin)
+    needed = None
+    if verdict == "cannot tell":
+        needed = subjects_for(
+            margin, outcome.n_pairs, outcome.low, outcome.high, spread=outcome.spread, alpha=ALPHA, family=family
+        )
+    return replace(outcome, margin=margin, verdict=verdict, pairs_needed=largest([needed]))
 
 
 def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> list[ExperimentEffect]:

@@ -71,7 +71,9 @@ def page_of(page: Content) -> Page:
     )
     if numbers.outcomes:
         named = ", ".join(dict.fromkeys(outcome.outcome for outcome in numbers.outcomes))
-        question = f"How does {named} differ between {treated} and {control}, where all that was measured is similar?"
+        question = (
+            f"Does {named} differ between {treated} and {control} in images that are similar in all that was measured?"
+        )
     if numbers.weighted is not None:
         question = f"With which weights are images with {treated} and with {control} similar in everything else?"
     parts = (
