@@ -320,26 +320,36 @@ def gap(group, other, estimate, low, high, pairs=1, reason=""):
 def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
     """By the interval of the difference: intervals of the two rates may overlap, or not, either way."""
     high, low, near = Rate("a", 80, 70, 90), Rate("b", 10, 5, 15), Rate("c", 72, 60, 85)
-    apart = compared([low, high], "fnmr", gap("a", "b", 0.7, 0.588, 0.811)).striptags()
+    apart = compared([high, low], "fnmr", gap("a", "b", 0.7, 0.588, 0.811), 60).striptags()
     assert apart == (
-        "Not matched (FNMR). Most often in a: 80 % (70 to 90) of comparisons of one person’s images do not match, against "
-        "10 % (5 to 15) in b. These two groups differ (70 points, 95 % interval 58.8 to 81.1)."
+        "Not matched (FNMR): more often in a than in b. 80 % (70 to 90) of comparisons of one person’s images do not match "
+        "in a, 10 % (5 to 15) in b; difference 70 points, 95 % interval 59 to 81."
     )
-    open_ = compared([near, high], "fmr", gap("a", "c", 0.08, -0.08, 0.24))
-    assert "A difference is not shown (8 points, 95 % interval −8 to 24)" in open_
+    open_ = compared([near, high], "fmr", gap("a", "c", 0.08, -0.08, 0.24), 60).striptags()
+    assert open_.startswith("Falsely matched (FMR): a difference between the groups is not shown. 80 % (70 to 90)")
+    assert "difference 8 points, 95 % interval −8 to 24" in open_
+    several = compared([near, high, low], "fmr", gap("a", "b", 0.08, -0.08, 0.24, 3), 60).striptags()
+    assert "a difference between a (highest) and b (lowest) is not shown." in several
     tied = [Rate("a", 5, 0, 20), Rate("b", 5, 1, 19)]
-    assert (
-        compared(tied, "fnmr", gap("a", "b", 0.0, -0.2, 0.2))
-        .striptags()
-        .endswith("5 % of comparisons of one person’s images do not match in each of 2 groups: no difference is shown.")
+    assert compared(tied, "fnmr", gap("a", "b", 0.0, -0.2, 0.2)).striptags() == (
+        "Not matched (FNMR): no difference between the groups is shown. 5 % of comparisons of one person’s images do not "
+        "match in each of 2 groups."
     )
     without = [low, Rate("a", 80, np.nan, np.nan)]
     unknown = gap("a", "b", 0.7, np.nan, np.nan, reason="no interval: a has none")
-    assert "it is open whether they differ" in compared(without, "fnmr", unknown)
+    assert "is not shown. 80 %" in compared(without, "fnmr", unknown).striptags()
+    assert "one of them has no interval." in compared(without, "fnmr", unknown)
     assert "the only group that can be measured" in compared([high], "fnmr", None)
     assert compared([], "fmr", None, matched=True).striptags() == (
-        "Falsely matched (FMR) among matched images. No group has the comparisons that this needs."
+        "Falsely matched (FMR) among matched images: not measured. No group has the comparisons that this needs."
     )
+
+
+def test_a_difference_that_is_not_shown_says_with_how_many_people_it_would_be():
+    """Half of 16 / 1.96 points is the error of 60 people: 60 (3.29 x 8.16 / 8)² are 676, in two digits 680."""
+    rates = [Rate("a", 80, 70, 90), Rate("c", 72, 60, 85)]
+    words = compared(rates, "fmr", gap("a", "c", 0.08, -0.08, 0.24), 60)
+    assert "If it is as large as here, about 680 people of these two groups would show it (now 60)." in words
 
 
 def test_the_page_begins_with_the_answer(folder):
@@ -347,5 +357,7 @@ def test_the_page_begins_with_the_answer(folder):
     printed(*given_table(folder, "--embeddings", str(folder / "e.npy"), "--threshold", "0.75"))
     text = (folder / "out" / "recognition.html").read_text()
     summed_up = text[text.index('id="summary"') : text.index('id="errors"')]
-    assert "Most often in <b>b</b>: <b>100 %</b>" in summed_up
+    assert "<b>Not matched (FNMR): a difference between the groups is not shown.</b> 100 %" in summed_up
+    assert "the same in all groups" in summed_up
+    assert ">people</th>" in summed_up
     assert summed_up.index('class="answer"') < summed_up.index("Errors by group, %") < summed_up.index('class="facts"')

@@ -10,7 +10,8 @@ from typing import Final, final
 from markupsafe import Markup, escape
 
 from transect.effects.rate_gaps import RATES, RateGap, RateName
-from transect.jobs.recognition.numbers import GroupNumbers, RecognitionNumbers
+from transect.effects.verdicts import largest, subjects_by_interval
+from transect.jobs.recognition.numbers import GroupNumbers, RecognitionNumbers, Threshold
 from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph, TextTable
 from transect.reports.environment import significant
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -23,8 +24,8 @@ _WORDS: Final[dict[RateName, tuple[str, str]]] = {
     "fmr": ("Falsely matched (FMR)", "of comparisons of two people of the group match"),
 }
 _LIMITS: Final = (
-    "Groups may also differ in what was not matched, as the quality of their images: this compares groups, it does not "
-    "show what causes the difference. One threshold holds for all groups."
+    "The groups may also differ in other ways, such as the quality of their images: this compares groups, it does not "
+    "show what causes a difference."
 )
 
 
@@ -43,7 +44,7 @@ class Rate:
         """The rate and its interval."""
         shown = [significant(end) for end in (self.value, self.low, self.high)]
         ends = Markup(' <span class="range">({} to {})</span>').format(*shown[1:]) if math.isfinite(self.low) else ""
-        return Markup("<b>{} %</b>{}").format(shown[0], ends)
+        return Markup("{} %{}").format(shown[0], ends)
 
 
 def with_ends(value: float, low: float, high: float, scale: float = 1) -> Markup:
@@ -90,7 +91,8 @@ def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
     for rate in RATES:
         for name, sample in numbers.samples.items():
             gap = next((gap for gap in sample.largest_gaps if (gap.rate, gap.threshold) == (rate, at)), None)
-            yield compared(rates(sample.groups, rate), rate, gap, matched=name == "matched")
+            people = sum(group.identities for group in sample.groups if gap and group.group in (gap.group, gap.other))
+            yield compared(rates(sample.groups, rate), rate, gap, people, matched=name == "matched")
 
 
 def rates(groups: Sequence[GroupNumbers], rate: RateName) -> list[Rate]:
@@ -101,45 +103,77 @@ def rates(groups: Sequence[GroupNumbers], rate: RateName) -> list[Rate]:
     return [Rate(name, *(100 * end for end in numbers)) for name, *numbers in found if math.isfinite(numbers[0])]
 
 
-def compared(known: Sequence[Rate], rate: RateName, gap: RateGap | None, *, matched: bool = False) -> Markup:
-    """The group with the highest rate against that with the lowest, and whether the data tell them apart.
+def compared(
+    known: Sequence[Rate], rate: RateName, gap: RateGap | None, people: int = 0, *, matched: bool = False
+) -> Markup:
+    """Whether the groups with the highest and the lowest rate differ, then both rates.
 
-    gap: of these two groups; None where fewer than two have the rate.
+    gap: of these two groups, which have so many people; None where fewer than two have the rate.
     """
     title, words = _WORDS[rate]
-    head = Markup("<b>{}{}.</b> ").format(title, " among matched images" if matched else "")
+    head = Markup("<b>{}{}: {{}}</b> ").format(title, " among matched images" if matched else "")
     if not known:
-        return head + "No group has the comparisons that this needs."
+        return head.format("not measured.") + "No group has the comparisons that this needs."
     if gap is None:
         only = known[0]
-        return head + Markup("{} {} in {}, the only group that can be measured.").format(only.words, words, only.group)
+        alone = Markup("{} {} in {}, the only group that can be measured.").format(only.words, words, only.group)
+        return head.format("no groups to compare.") + alone
     by_name = {one.group: one for one in known}
     most, least = by_name[gap.group], by_name[gap.other]
     if most.value == least.value:
-        return head + Markup("<b>{} %</b> {} in each of {} groups: no difference is shown.").format(
-            significant(most.value), words, len(known)
-        )
-    shown = Markup("Most often in <b>{}</b>: {} {}, against {} in {}. {}")
-    return head + shown.format(most.group, most.words, words, least.words, least.group, _sure(gap))
+        same = Markup("{} % {} in each of {} groups.").format(significant(most.value), words, len(known))
+        return head.format("no difference between the groups is shown.") + same
+    both = Markup("{} {} in {}, {} in {}{}").format(
+        most.words, words, most.group, least.words, least.group, _sized(gap, people)
+    )
+    return head.format(_claim(gap)) + both
 
 
-def _sure(gap: RateGap) -> str:
+def _claim(gap: RateGap) -> str:
     """Whether the two differ, by an interval that holds for all pairs of groups at once."""
-    if gap.reason:
-        return "One of them has no interval, so it is open whether they differ."
-    estimate, low, high = (significant(100 * end) for end in (gap.estimate, gap.low, gap.high))
-    sized = f"{estimate} points, 95 % interval {low} to {high}"
     if gap.low > 0:
-        return f"These two groups differ ({sized})."
-    return f"A difference is not shown ({sized}); more people per group would tell."
+        return f"more often in {gap.group} than in {gap.other}."
+    two = "the groups" if gap.pairs == 1 else f"{gap.group} (highest) and {gap.other} (lowest)"
+    return f"a difference between {two} is not shown."
+
+
+def _sized(gap: RateGap, people: int) -> str:
+    """The difference, its interval and, where it is not shown, with how many people it would be."""
+    if gap.reason:
+        return "; one of them has no interval."
+    estimate, low, high = (significant(100 * end, 2) for end in (gap.estimate, gap.low, gap.high))
+    text = f"; difference {estimate} points, 95 % interval {low} to {high}."
+    level = 1 - 0.05 / gap.pairs
+    needed = largest([subjects_by_interval(gap.estimate, people, gap.low, gap.high, confidence=level)])
+    if gap.low > 0 or needed is None:
+        return text
+    return (
+        f"{text} If it is as large as here, about {needed:,} people of these two groups would show it (now {people})."
+    )
+
+
+def _threshold(limit: Threshold) -> str:
+    """The threshold, and that one rate over all groups may be exceeded in one of them."""
+    at = f"Two images match where their distance is below {significant(limit.threshold, 4)}"
+    if limit.false_match_rate is None:
+        return f"{at}, the same in all groups."
+    share = significant(100 * limit.false_match_rate)
+    return (
+        f"{at}. That was set so that at most {share} % of comparisons of two people match, over all groups together; "
+        f"one group may lie above {share} %."
+    )
 
 
 def _remarks(numbers: RecognitionNumbers) -> Iterator[str]:
     limit, others = numbers.thresholds[0], len(numbers.thresholds) - 1
-    at = f"At the threshold {significant(limit.threshold, 4)}"
-    if limit.false_match_rate is not None:
-        at += f", set so that at most {significant(100 * limit.false_match_rate)} % of different people match"
-    yield f"{at}. Intervals are 95 %, each of its group alone." + (f" {others} more below." if others else "")
+    more = f" {others} more below." if others else ""
+    yield f"{_threshold(limit)} Intervals are 95 %, each of its group alone.{more}"
+    if limit.low is not None and limit.high is not None:
+        ends = f"{significant(limit.low, 3)} to {significant(limit.high, 3)}"
+        yield (
+            f"The threshold was found from these images; its own 95 % interval is {ends}. Intervals of FNMR allow for "
+            "that: where no comparison fails at its upper end, they begin at 0."
+        )
     pairs = max((gap.pairs for sample in numbers.samples.values() for gap in sample.largest_gaps), default=1)
     if pairs > 1:
         yield (
@@ -153,6 +187,8 @@ def _table(groups: Sequence[GroupNumbers], name: str) -> TextTable:
     rows = [
         (
             group.group,
+            f"{group.images:,}",
+            f"{group.identities:,}",
             with_ends(at.fnmr, at.fnmr_low, at.fnmr_high, 100),
             with_ends(at.fmr, at.fmr_low, at.fmr_high, 100),
         )
@@ -161,4 +197,5 @@ def _table(groups: Sequence[GroupNumbers], name: str) -> TextTable:
     ]
     left = len(known) - len(rows)
     caption = "Errors by group, %" + (f" ({left} more groups below)" if left else "")
-    return TextTable("Errors by group on the first screen", (name, "not matched", "falsely matched"), rows, caption)
+    headings = (name, "images", "people", "not matched (FNMR)", "falsely matched (FMR)")
+    return TextTable("Errors by group on the first screen", headings, rows, caption)
