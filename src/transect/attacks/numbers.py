@@ -30,9 +30,12 @@ WORKS: Final = {
     "multi_attribute": "Zhao, Andrews and Xiang 2023, Men also do laundry: multi-attribute bias amplification, "
     "arXiv:2210.11924",
 }
-CAVEAT: Final = "Leakage is what this attacker found: a lower bound on what can be inferred."
-CURVE: Final = " The learning curve shows whether more data would raise it."
-NO_CURVE: Final = " Whether more data would raise it was not measured; --curve measures it."
+CAVEAT: Final = (
+    "Leakage is what this attacker found: a lower bound on what can be inferred. A difference of two leakages is no "
+    "lower bound: a stronger attacker may find a smaller or a larger one."
+)
+CURVE: Final = " The learning curve shows whether more data would raise leakage."
+NO_CURVE: Final = " Whether more data would raise leakage was not measured; --curve measures it."
 MOST_LABELS: Final = 400
 MOST_CONTRIBUTIONS: Final = 12
 

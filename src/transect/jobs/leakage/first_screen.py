@@ -17,16 +17,25 @@ _AS_PUBLISHED = Markup(
     "<strong>As published</strong>: the snapshot is chosen on development data, and each round is scored on a separate "
     "draw and folded about chance, which raises the figures."
 )
-_ATTRIBUTE = (
-    "The protected attribute is what the data set's annotators recorded: an appearance as others perceived it, not an "
+_ATTRIBUTE = Markup(
+    "The attribute {} is what the data set's annotators recorded: an appearance as others perceived it, not an "
     "identity."
 )
+MOST_CLASSES = 4
+"""Classes of the protected attribute that the page names."""
 
 
 def question(doc: WrittenDocument) -> Markup:
     """What the page answers."""
-    asked = Markup("Can {} be guessed from the labels").format(doc.text("/protected"))
+    asked = Markup("Can {} be guessed from the labels").format(_protected(doc))
     return asked + (", and does a model give away more than they explain?" if doc.value("/amplification") else "?")
+
+
+def _protected(doc: WrittenDocument) -> Markup:
+    """The protected attribute with its classes, where these are few."""
+    classes = [doc.text(place) for place in doc.places("/classes")]
+    named = Markup(" ({})").format(Markup(" or ").join(classes)) if len(classes) <= MOST_CLASSES else Markup()
+    return doc.text("/protected") + named
 
 
 def answer(doc: WrittenDocument, numbers: LeakageNumbers) -> Answer:
@@ -47,7 +56,7 @@ def cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
     """The published protocol, the bound, and what the attribute is."""
     if doc.value("/published_protocol"):
         yield Paragraph(_AS_PUBLISHED, "notice")
-    yield Paragraph(Markup("{} {}").format(doc.text("/caveat"), _ATTRIBUTE), "note")
+    yield Paragraph(Markup("{} {}").format(doc.text("/caveat"), _ATTRIBUTE.format(_protected(doc))), "note")
 
 
 def _of_labels(doc: WrittenDocument) -> Markup:
@@ -55,8 +64,8 @@ def _of_labels(doc: WrittenDocument) -> Markup:
         Markup("The labels give {} away.") if _given_away(doc) else Markup("The labels are not shown to give {} away.")
     )
     found = Markup(
-        "<b>{}</b> An attacker that sees nothing else is right {} of the time; guessing at random, it would be right "
-        "{} % of the time."
+        "<b>{}</b> An attacker that sees only the labels of an item guesses it with a balanced accuracy of {}; "
+        "guessing at random has {} %."
     )
     leak, chance = doc.interval("/dataset_leakage", unit=" %"), doc.number("/chance", "fixed")
     return found.format(claim.format(doc.text("/protected")), leak, chance)
@@ -74,13 +83,21 @@ def _given_away(doc: WrittenDocument) -> bool:
 
 def _of_model(doc: WrittenDocument) -> Markup:
     low, high = (doc.value(f"/amplification/{end}") for end in ("low", "high"))
-    against = "labels with as many random errors"
+    against = "From labels with as many random errors"
     if doc.value("/amplification/noise") == DEALT:
-        against = "the same predictions dealt out at random among items with the same label"
+        against = "From the same predictions, shuffled among items with the same label"
     claim = gives_away(low, high, published=doc.value("/published_protocol")).format(_whose(doc))
-    found = Markup("<b>{}</b> From them the attacker is right {} of the time: {} points against {}.")
-    leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", signed=True)
-    return found.format(claim, leak, more, against)
+    found = Markup("<b>{}</b> From them the attacker has a balanced accuracy of {}. {}, it has {}: a difference of {}.")
+    leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", unit=" points", signed=True)
+    return found.format(claim, leak, against, _compared_with(doc), more)
+
+
+def _compared_with(doc: WrittenDocument) -> Markup:
+    """The leakage that the model's is compared with: of the comparison that is the headline."""
+    kind = doc.value("/amplification/format"), doc.value("/amplification/noise")
+    places = doc.places("/comparisons")
+    place = next(at for at in places if (doc.value(f"{at}/name"), doc.value(f"{at}/noise")) == kind)
+    return doc.interval(f"{place}/dataset_leakage", unit=" %")
 
 
 def _whose(doc: WrittenDocument) -> Markup:
@@ -107,7 +124,9 @@ def gives_away(low: float | None, high: float | None, *, published: bool = False
 
 
 def _remarks(doc: WrittenDocument) -> Iterator[Markup]:
-    yield Markup("In brackets: {}. All classes weigh the same.").format(ends_in_words(doc))
+    yield Markup(
+        "In brackets: {}. Balanced accuracy is the share of right guesses as a mean over the classes; on {}."
+    ).format(ends_in_words(doc), doc.counted("/dataset_leakage/n", "item"))
     if doc.value("/null/low") is not None:
         low, high = (doc.number(f"/null/{end}", "fixed") for end in ("low", "high"))
         yield Markup("If the labels said nothing, {} % of estimates would lie between {} and {} %.").format(
@@ -117,4 +136,6 @@ def _remarks(doc: WrittenDocument) -> Iterator[Markup]:
         precision = Markup()
         if doc.value("/model_mean_average_precision") is not None:
             precision = Markup(", mAP {} %").format(doc.number("/model_mean_average_precision", "fixed"))
-        yield Markup("The model's macro F₁ is {} %{}.").format(doc.number("/model_f1", "fixed"), precision)
+        yield Markup("The macro F₁ of the model's own predictions is {} %{}.").format(
+            doc.number("/model_f1", "fixed"), precision
+        )
