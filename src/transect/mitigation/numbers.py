@@ -140,7 +140,8 @@ class MitigateNumbers:
 
     config: the request. finished: whether all mitigations are there. left_out: pictures and labels that cannot be used,
     reason -> how many. split: where the pictures of a data set come from, empty for FaceWorld.
-    dataset_leakage: λ_D of the true labels by attacker. protocol: of the audit by transects.
+    dataset_leakage: λ_D of the true labels by attacker. protocol: of the audit by transects. protected: the question
+    that the protected classes answer; protected_words: the same for a reader.
     """
 
     title: str
@@ -149,6 +150,7 @@ class MitigateNumbers:
     finished: bool
     confidence: int
     protected: str
+    protected_words: str
     classes: tuple[str, ...]
     pictures: Pictures
     left_out: Mapping[str, int]

@@ -15,10 +15,12 @@ from jaxtyping import Float, Int
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
+from transect.runs.wording import spaced
 from transect.training.labels import Label
 
 _LEVELS: Final = re.compile(r"\s*([^<>=!]+?)\s*(!?=)\s*([^<>=!]+?)\s*")
 EVERY: Final = "*"
+_SIGNS: Final = {"!=": "other than", ">": "above", "<": "below", "=": "being"}
 
 
 def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
@@ -58,6 +60,18 @@ def _matching(question: str, attributes: Sequence[Attribute], without: str) -> d
 def _attribute_of(question: str) -> str:
     """The attribute that a question asks for."""
     return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
+
+
+def in_words(question: str) -> str:
+    """A question as a reader's words.
+
+    >>> in_words("face_shape>0.43"), in_words("hat!=none"), in_words("smile")
+    ('face shape above 0.43', 'hat other than none', 'smile')
+    """
+    text = spaced(question)
+    for sign, words in _SIGNS.items():
+        text = re.sub(rf"\s*{sign}\s*", f" {words} ", text)
+    return text.replace("|", " or ")
 
 
 def label_of(

@@ -22,6 +22,7 @@ from transect.mitigation.numbers import (
     RankCorrelations,
     SeedFigures,
 )
+from transect.mitigation.questions import in_words
 from transect.mitigation.settings import Config, Mitigation
 from transect.mitigation.testbed import Bench
 
@@ -39,11 +40,22 @@ POINTS: Final = 3.0
 """The most that a mitigation may cost in F1, and the least share by which it lowers Δ, to be a good trade."""
 
 CAVEAT: Final = (
-    "Leakage is a lower bound: a stronger attacker may find more. The attacker shown for each mitigation is the "
-    "one that "
-    "finds most over the seeds, on the same items, so its figure is biased upwards. Intervals over seeds are of the "
-    "mean over trainings on these pictures: a single training lies further away, and other pictures are not covered."
+    "The best possible attacker may find more than those that were tried, so leakage may be larger than shown, and Δ, "
+    "a difference, larger or smaller."
 )
+PICKED: Final = (
+    "Of the attackers that were tried, each mitigation is shown by the one that finds most over the seeds on these "
+    "items: picking it makes its figure a little too large."
+)
+SEEDS: Final = (
+    "Intervals over seeds are of the mean over trainings on these pictures: a single training lies further away, and "
+    "other pictures are not covered."
+)
+
+
+def _caveat(attackers: int) -> str:
+    """What the figures cannot say. attackers: how many were tried."""
+    return " ".join([CAVEAT, *([PICKED] if attackers > 1 else []), SEEDS])
 
 
 def summary(
@@ -63,6 +75,7 @@ def summary(
         finished=len(rows) == len(methods),
         confidence=95,
         protected=bench.protected,
+        protected_words=in_words(bench.protected),
         classes=bench.classes,
         pictures=Pictures(len(bench.train), len(bench.check), len(bench.test)),
         left_out=dict(bench.left_out),
@@ -72,7 +85,7 @@ def summary(
         mitigations=tuple(_compared(row, rows) for row in rows),
         protocol=None if protocol is None else dict(protocol),
         leakage_and_effect=_correlations(rows),
-        caveat=CAVEAT,
+        caveat=_caveat(len(config.attackers)),
         works=tuple(sorted({WORKS[method.kind] for method in config.mitigations if method.kind in WORKS})),
     )
 
@@ -164,6 +177,12 @@ def by_direction(rows: Sequence[MitigationFigures]) -> dict[int, list[int]]:
     for place in sorted(range(1, len(rows)), key=lambda place: _order(rows[place])):
         places[_direction(rows[place].amplification_lost)].append(place)
     return places
+
+
+def costs_only(row: MitigationFigures) -> bool:
+    """Whether a mitigation is shown to cost F1, by its interval over seeds, and not shown to lower Δ."""
+    lost = row.f1_lost
+    return bool(lost is not None and lost.low is not None and lost.low > 0) and _direction(row.amplification_lost) < 1
 
 
 def _order(row: MitigationFigures) -> tuple[bool, float]:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from transect.jobs.mitigate.planes import Plane, Point, Scatter, draw, draw_labels, letter_of, plane, scatter_of
 from transect.mitigation.found_faces import FACELESS
 from transect.mitigation.numbers import MitigateNumbers
-from transect.mitigation.summary import by_direction
+from transect.mitigation.summary import by_direction, costs_only
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -49,6 +49,16 @@ _EFFECTS: Final[dict[str, tuple[str, Cell]]] = {
     "Size of the effect": ("effect", "interval"),
 }
 
+_PERCEIVED: Final = Markup("{} is an appearance as others perceive it, not an identity.")
+_RENDERED: Final = Markup(
+    "{} is a setting of the renderer. It stands for an appearance as others might perceive it; nobody was asked, and "
+    "it is not an identity."
+)
+_NOISE: Final = (
+    "Noise is added to what the model computes; its number is a multiple of the spread of that. It helps nobody: it "
+    "shows what any other mitigation should beat."
+)
+
 
 def write(numbers: MitigateNumbers, folder: Path) -> Path:
     """Write `mitigate.html` and return its path; the same numbers give the same bytes."""
@@ -71,40 +81,63 @@ def page_of(numbers: MitigateNumbers) -> Page:
     ]
     question = Markup("What reduces leakage of {} from the model's answers, and what does it cost?")
     shown = tuple(part for part in parts if part.blocks)
-    return Page(numbers.title, shown, doc.text("/title"), question.format(doc.text("/protected")))
+    return Page(numbers.title, shown, doc.text("/title"), question.format(doc.text("/protected_words")))
 
 
 def _answer(doc: WrittenDocument, numbers: MitigateNumbers) -> Answer:
     """By how much each mitigation lowers Δ, what is not decided, and where the model starts."""
     start = Markup(
-        "Without mitigation, an attacker guesses the class from the answers in {} of cases, all classes weighted "
-        "equally: Δ, what leaks beyond answers with as many random errors, is {} points, at a macro F₁ of {}."
+        "Without mitigation, an attacker that sees the answers guesses the class with a balanced accuracy of {}. Δ is "
+        "{} points, at a macro F₁ (the mean over labels) of {}."
     ).format(
         doc.interval("/mitigations/0/model_leakage", unit=" %"),
         _signed(doc, "/mitigations/0/amplification"),
         doc.interval("/mitigations/0/f1", unit=" %"),
     )
     how = Markup(
-        "Differences are means over {}, each with the plain model of the same seed. Their {} % intervals (Student's t) "
-        "stand each by itself: the best of several mitigations looks better than it is."
+        "Differences are means over {}, each with the plain model of the same seed. In brackets: {} % intervals "
+        "(Student's t), each for its mitigation alone: the best of several looks better than it is."
     ).format(doc.counted("/mitigations/0/amplification_lost/n", "seed"), doc.number("/confidence", "name"))
-    return Answer([*_differences(doc, numbers), start], [*_halved(doc), how])
+    noise = [_NOISE] if any(row.kind == "noise" for row in numbers.mitigations) else []
+    return Answer([*_differences(doc, numbers), start, *_next(doc, numbers)], [*_halved(doc), how, *noise])
 
 
 def _differences(doc: WrittenDocument, numbers: MitigateNumbers) -> Iterator[Markup]:
-    """The best that is shown to lower Δ, the others, those that raise it, and those of which neither is shown."""
+    """The best that is shown to lower Δ, the others, those that raise it or only cost, and those still open."""
     shown = by_direction(numbers.mitigations)
-    lower, higher, open_ = ([f"/mitigations/{place}" for place in shown[sign]] for sign in (1, -1, 0))
+    costly = [place for place in shown[0] if costs_only(numbers.mitigations[place])]
+    lower, higher, cost, open_ = (
+        [f"/mitigations/{place}" for place in places]
+        for places in (shown[1], shown[-1], costly, [place for place in shown[0] if place not in costly])
+    )
     if lower:
-        yield Markup("<b>{}</b> lowers Δ by {}.").format(doc.text(f"{lower[0]}/name"), _lost(doc, lower[0]))
+        first = Markup("<b>{} lowers Δ</b> by {}. {}")
+        yield first.format(doc.text(f"{lower[0]}/name"), _lost(doc, lower[0]), _delta_words(doc))
     if lower[1:]:
         yield Markup("Also lower: {}.").format(_listed(doc, lower[1:]))
-    if not lower and len(numbers.mitigations) > 1:
-        yield Markup("No mitigation is shown to lower Δ.")
+    if not lower:
+        none = "No mitigation is shown to lower Δ." if len(numbers.mitigations) > 1 else "No mitigation was tried."
+        yield Markup("<b>{}</b> {}").format(none, _delta_words(doc))
     if higher:
         yield Markup("These raise Δ, as a fall below zero says: {}.").format(_listed(doc, higher))
+    for place in cost:
+        yield _costs(doc, place)
     if open_:
-        yield Markup("Not decided: {}; {}.").format(_listed(doc, open_), _advice(doc))
+        yield Markup("Not decided whether Δ falls: {}.").format(_listed(doc, open_))
+
+
+def _delta_words(doc: WrittenDocument) -> Markup:
+    return Markup(
+        "Δ is how much better an attacker guesses the class ({}) from the answers than from labels with as many "
+        "random errors."
+    ).format(doc.text("/protected_words"))
+
+
+def _costs(doc: WrittenDocument, place: str) -> Markup:
+    """That a mitigation costs F1 without a gain that is shown."""
+    fall, cost = (doc.interval(f"{place}/{name}", unit=" points") for name in ("amplification_lost", "f1_lost"))
+    text = Markup("<b>{}</b> costs {} of F₁, and no gain is shown: Δ falls by {}.")
+    return text.format(doc.text(f"{place}/name"), cost, fall)
 
 
 def _listed(doc: WrittenDocument, places: Sequence[str]) -> Markup:
@@ -119,11 +152,18 @@ def _lost(doc: WrittenDocument, place: str) -> Markup:
     return Markup("{} at a cost of {} of F₁").format(fall, cost)
 
 
-def _advice(doc: WrittenDocument) -> Markup:
+def _next(doc: WrittenDocument, numbers: MitigateNumbers) -> Iterator[Markup]:
+    """What would decide what is open."""
+    if not by_direction(numbers.mitigations)[0]:
+        return
     seeds = doc.number("/mitigations/0/amplification_lost/n", "count")
     if doc.value("/mitigations/0/amplification_lost/n") < 2:
-        return Markup("one seed gives no interval: give at least three seeds (had {})").format(seeds)
-    return Markup("give more seeds (had {})").format(seeds)
+        yield Markup("<b>Next:</b> one seed gives no interval: give at least three seeds (had {}).").format(seeds)
+        return
+    yield Markup(
+        "<b>Next:</b> give more seeds (had {}), which narrows the intervals. Until then, adopt none that is not "
+        "decided or only costs."
+    ).format(seeds)
 
 
 def _halved(doc: WrittenDocument) -> Iterator[Markup]:
@@ -146,7 +186,9 @@ def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
     if not doc.value("/finished"):
         yield Paragraph("Some mitigations of the file are not finished: rerun the command to resume.", "notice")
     yield Paragraph(doc.text("/caveat"), "notice")
-    yield Paragraph("The protected attribute is an appearance as others perceive it, not an identity.", "note")
+    rendered = doc.value("/config/data/source") == "faceworld"
+    words = _RENDERED if rendered else _PERCEIVED
+    yield Paragraph(words.format(doc.text("/protected_words")), "note")
 
 
 def _tables(doc: WrittenDocument) -> Iterator[Block]:
