@@ -127,7 +127,7 @@ class Space:
             if attribute.name in self.stepped:
                 parts += [spaced(text).replace(" = ", " ") for text in self._levels_inside(j, attribute, rule)]
                 continue
-            low, high = (rounded_label(attribute, self._value(j, end)) for end in (rule.low[j], rule.high[j]))
+            low, high = (self.rounded(j, self._value(j, end)) for end in (rule.low[j], rule.high[j]))
             if rule.low[j] > 0 and rule.high[j] < 1:
                 parts.append(f"{name} above {low} to {high}{_unit(attribute)}")
             elif rule.low[j] > 0:
@@ -135,6 +135,20 @@ class Space:
             elif rule.high[j] < 1:
                 parts.append(f"{name} at most {high}{_unit(attribute)}")
         return " and ".join(parts)
+
+    def rounded(self, j: int, value: float) -> str:
+        """A value of an attribute, to a fiftieth of the searched range or finer; of levels their names.
+
+        >>> light = Attribute("light_level", "continuous", "light", "stops", -6, 0)
+        >>> even = Space((light,), np.linspace(-6.0, 0.0, 4097)[None])
+        >>> even.rounded(0, -4.501), even.rounded(0, -0.0002)
+        ('−4.5', '0')
+        """
+        width = float(self.ranked[j][-1] - self.ranked[j][0])
+        if self.by_level(self.attributes[j]) or not width > 0:
+            return self.attributes[j].label(value)
+        shown = round(value, max(0, math.ceil(1.7 - math.log10(width)))) + 0.0
+        return f"{shown:.10g}".replace("-", "−")
 
     def _levels_inside(self, j: int, attribute: Attribute, rule: Rule) -> list[str]:
         """The levels that a rule has of an attribute chosen for by level, in one phrase; none where it has all."""
@@ -157,17 +171,6 @@ class Space:
         last = len(row) - 1
         at = np.searchsorted(row, np.interp(EVEN, np.linspace(0, 1, len(row)), row), side="right") - 1
         return tuple(float(i) / last for i in np.unique(at) if 0 < i < last)
-
-
-def rounded_label(attribute: Attribute, value: float) -> str:
-    """A value to two digits; of levels their names.
-
-    >>> rounded_label(Attribute("tone", "continuous", "tone", "", 0, 10), -4.501)
-    '−4.5'
-    """
-    if attribute.discrete:
-        return attribute.label(value)
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}".replace("-", "−")
 
 
 def _unit(attribute: Attribute) -> str:

@@ -11,7 +11,7 @@ from jaxtyping import Float, UInt8
 from markupsafe import Markup
 
 from transect.designs.search import History, apart
-from transect.designs.search.space import Space, rounded_label
+from transect.designs.search.space import Space
 from transect.jobs.search.numbers import FailurePicture
 from transect.reports.album import reduced
 from transect.reports.blocks import Block, Paragraph
@@ -99,7 +99,9 @@ def _figure(picture: FailurePicture) -> Markup:
 
 def _labels(space: Space, values: dict[str, float]) -> tuple[tuple[str, str], ...]:
     """The searched attributes, and their values as text."""
-    return tuple((attribute.name, rounded_label(attribute, values[attribute.name])) for attribute in space.attributes)
+    return tuple(
+        (attribute.name, space.rounded(j, values[attribute.name])) for j, attribute in enumerate(space.attributes)
+    )
 
 
 def _png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:

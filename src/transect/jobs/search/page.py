@@ -88,13 +88,15 @@ def _answer(doc: WrittenDocument, numbers: SearchNumbers) -> Answer:
     overall = _rate(doc, "/estimate", "95 %")
     if not numbers.regions:
         said = Markup("Over the searched space it {} {}. No region: {}.")
-        return Answer([said.format(verb, overall, doc.text("/regions_reason"))], list(_counted(doc, numbers)))
+        return Answer(
+            [said.format(verb, overall, doc.text("/regions_reason"))], [Markup(" ").join(_counted(doc, numbers))]
+        )
     region = Markup("Where <strong>{}</strong>, it {} {} of {}.").format(
         doc.text("/regions/0/words"), verb, _rate(doc, "/regions/0", level_of(numbers.regions[0])),
         doc.counted("/regions/0/n", "fresh image"),
     )  # fmt: skip
     whole = Markup("Over the whole searched space it {} {}.").format(verb, overall)
-    return Answer([region, whole], list(_counted(doc, numbers)))
+    return Answer([region, whole], [Markup(" ").join(_counted(doc, numbers))])
 
 
 def _counted(doc: WrittenDocument, numbers: SearchNumbers) -> Iterator[Markup]:
