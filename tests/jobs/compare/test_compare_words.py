@@ -77,8 +77,13 @@ def test_a_gap_that_is_smaller_here_and_larger_there_is_told_as_both():
 
 def test_differences_are_told_in_a_sentence_each():
     lower = replace(RATE, first=0.2, second=0.1, estimate=-0.1)
-    told = answer([concluded("better"), concluded("better", row=1), concluded("worse", row=2)], [GAP, lower, lower])
+    light = replace(GAP, attribute="light_level", name="-6 to 0")
+    told = answer(
+        [concluded("better"), concluded("better", row=1), concluded("better", row=3), concluded("worse", row=2)],
+        [GAP, lower, lower, light],
+    )
     assert told.startswith("new narrows old's gap in miss rate between hat none and cap, from")
+    assert ". It narrows the gap in miss rate between light level −6 and 0, from" in told
     assert ". It has a lower miss rate than old, from 20.0 to 10.0 %" in told
     assert ". But it has a lower miss rate" in told
 

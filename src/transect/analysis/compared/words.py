@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -44,6 +45,7 @@ _SHIFTED: Final = {
         "Images with the object (misses) decide which is better."
     ),
 }
+_MINUS: Final = re.compile(r"(?<!\w)-(?=\d)")
 MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
 
@@ -96,8 +98,9 @@ def compared(conclusion: Conclusion, row: Row) -> str:
 
 def _between(conclusion: Conclusion, row: Row) -> str:
     """The levels of a gap, as "between skin tone 1 and 10"."""
-    origin, to, end = (conclusion.levels or row.name).partition(" to ")
-    levels = f" {origin} and {end}" if to and " to " not in end else f" ({conclusion.levels or row.name})"
+    name = _MINUS.sub("−", conclusion.levels or row.name)
+    origin, to, end = name.partition(" to ")
+    levels = f" {origin} and {end}" if to and " to " not in end else f" ({name})"
     return f"between {'groups of ' if row.observed else ''}{spaced(row.attribute)}{levels}"
 
 
@@ -215,6 +218,8 @@ def _told(
     first = "But it" if verdict == "worse" and after["better"] else "It"
     heads = [first, *("It" for _ in found[1:])]
     texts = [f"{head} {finding(each, rows[each.row])}." for head, each in zip(heads, found[:MOST], strict=False)]
+    reference = rows[found[0].row].reference if found else ""
+    texts[1:] = [text.replace(f"{reference}'s gap", "the gap", 1) for text in texts[1:]]
     return texts + ([f"{counted(len(found) - MOST, 'more difference')} in the table."] if len(found) > MOST else [])
 
 
