@@ -13,6 +13,7 @@ from transect.effects.neighbours import DYADIC, Preserved
 from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, Bullets, Page, Paragraph, Part, Picture, TextTable, summary
+from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
     from transect.jobs.neighbours.run import NeighboursResult
@@ -70,7 +71,7 @@ def _answer(result: NeighboursResult, place: int) -> Markup:
     *distances, chance = result.numbers.distances
     known = [row for row in distances if math.isfinite(row.attributes[place].error)]
     known.sort(key=lambda row: row.attributes[place].error)
-    name = Markup("<b>{}</b>").format(chance.attributes[place].attribute)
+    name = Markup("<b>{}</b>").format(spaced(chance.attributes[place].attribute))
     if not known:
         return Markup("{}: not estimable by any distance.").format(name)
     claim, told = _claim([row.attributes[place] for row in known], chance.attributes[place])
