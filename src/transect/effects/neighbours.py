@@ -147,8 +147,9 @@ def _row(name: str, errors: Float[np.ndarray, "q k"], cluster: Int[np.ndarray, "
     n = int((counts > 0).sum())
     if not n:
         return Preserved(name, np.nan, np.nan, unit, 0, k)
+    sums = np.where(known, errors, 0.0).sum(axis=1)
+    mean = float((sums[counts > 0] / counts[counts > 0]).mean())
     weights = known / np.maximum(counts, 1)[:, None] / n
-    mean = float((weights * np.where(known, errors, 0.0)).sum())
     image, place = np.nonzero(known)
     parts = (weights * (np.where(known, errors, mean) - mean))[image, place]
     return Preserved(name, mean, _standard_error(parts, cluster[image, 0], cluster[image, place + 1]), unit, n, k)
