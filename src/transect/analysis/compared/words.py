@@ -45,6 +45,7 @@ _SHIFTED: Final = {
         "Images with the object (misses) decide which is better."
     ),
 }
+_TOLD: Final[tuple[Standing, ...]] = ("better", "worse", "differs")
 _MINUS: Final = re.compile(r"(?<!\w)-(?=\d)")
 MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
@@ -197,12 +198,12 @@ def _same(differing: Sequence[Disagreement]) -> str:
 
 def _answer(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     model = conclusions[0].model
-    parts = {
+    parts: dict[Standing, list[Conclusion]] = {
         verdict: sorted(
             (each for each in conclusions if each.verdict == verdict),
             key=lambda each: (rows[each.row].kind != "gap", -abs(rows[each.row].estimate)),
         )
-        for verdict in ("better", "worse", "differs")
+        for verdict in _TOLD
     }
     told = [text for verdict, found in parts.items() for text in _told(verdict, found, rows, after=parts)]
     if not told:
