@@ -186,8 +186,8 @@ def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
     The published protocol has no intervals, so that there every sentence leaves it open.
 
     >>> apart = Estimate(-3.1, -4.9, -1.2, 500)
-    >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])
-    ('fair gives away less than plain: the attacker is right 3.1 points less often (95 % interval 1.2 to 4.9).',)
+    >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])[0].partition(": ")[2]
+    "the attacker's balanced accuracy is 3.1 points lower (95 % interval 1.2 to 4.9)."
     """
     return tuple(map(_model_answer, differences))
 
@@ -198,31 +198,31 @@ def _model_answer(apart: ModelDifference) -> str:
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"From {model} the attacker is right {found.estimate:+.1f} points more often than from {reference} "
-            f"({SPREAD} {found.low:+.1f} to {found.high:+.1f}). {NO_INTERVAL}, so which of them gives away more is "
-            "open."
+            f"From {model} the attacker's balanced accuracy differs by {found.estimate:+.1f} points from that from "
+            f"{reference} ({SPREAD} {found.low:+.1f} to {found.high:+.1f}). {NO_INTERVAL}, so which of "
+            "them gives away more is open."
         )
     if not found.low * found.high > 0:
-        sized = f"the attacker is right {_range(found, signed=True)} points more often"
+        sized = f"the attacker's balanced accuracy differs by {_range(found, signed=True)} points"
         return f"Whether {model} gives away more or less than {reference} is open: {sized}."
     amount, (low, high) = abs(found.estimate), sorted((abs(found.low), abs(found.high)))
-    more = "less" if found.estimate < 0 else "more"
-    sized = f"{amount:.1f} points {more} often ({100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f})"
-    return f"{model} gives away {more} than {reference}: the attacker is right {sized}."
+    more, higher = ("less", "lower") if found.estimate < 0 else ("more", "higher")
+    sized = f"{amount:.1f} points {higher} ({100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f})"
+    return f"{model} gives away {more} than {reference}: the attacker's balanced accuracy is {sized}."
 
 
 def headline(numbers: LeakageNumbers) -> str:
     """The answer in one sentence; of several models first which of them give away less."""
     leak, protected = numbers.dataset_leakage, numbers.protected
     sentence = " ".join([*model_answers(numbers.differences), ""])
-    sentence += f"From the labels an attacker guesses {protected} correctly {_percent(leak)} of the time"
+    sentence += f"From the labels an attacker guesses {protected} with a balanced accuracy of {_percent(leak)}"
     sentence += f" (chance: {numbers.chance:.1f} %)"
     if numbers.model_leakage is None or numbers.amplification is None:
         return f"{sentence}."
     gain = _range(numbers.amplification, signed=True)
     model = _percent(numbers.model_leakage)
     brackets = f" In brackets: {SPREAD}, no interval." if numbers.published_protocol else ""
-    sentence += f", from the model's predictions {model} of the time: amplification {gain} percentage points."
+    sentence += f", from the model's predictions with {model}: amplification {gain} percentage points."
     return sentence + brackets
 
 

@@ -81,7 +81,7 @@ def test_the_table_the_page_and_the_notebook_show_the_same_figures(result, tmp_p
     assert result.report(tmp_path).name == "leakage.html"
     assert pa.parquet.read_table(tmp_path / "balanced.parquet").column_names[-1] == "in_alpha2"
     estimate = f"{result.numbers.dataset_leakage.estimate:.1f} %"
-    assert f"an attacker guesses gender correctly {estimate}" in result.headline()
+    assert f"an attacker guesses gender with a balanced accuracy of {estimate}" in result.headline()
     assert estimate in result._repr_html_()
 
 

@@ -80,12 +80,13 @@ def test_the_answer_says_first_which_model_gives_away_less(tmp_path):
     assert same.difference.estimate == 0
     low, high = alone.difference.low, alone.difference.high
     assert two.headline().startswith(
-        f"high gives away more than low: the attacker is right {alone.difference.estimate:.1f} points more often "
+        f"high gives away more than low: the attacker's balanced accuracy is {alone.difference.estimate:.1f} points higher "
         f"(95 % interval {low:.1f} to {high:.1f}). From the labels an attacker guesses"
     )
-    assert "Whether same gives away more or less than low is open: the attacker is right +0.0 (" in three.headline()
+    open_ = "Whether same gives away more or less than low is open: the attacker's balanced accuracy differs by +0.0 ("
+    assert open_ in three.headline()
     text = three.report(tmp_path).read_text()
-    assert text.index("high gives away more than low") < text.index("An attacker that sees nothing else")
+    assert text.index("high gives away more than low") < text.index("An attacker that sees only the labels")
 
 
 def test_models_that_answer_other_items_have_no_difference():
