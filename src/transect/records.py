@@ -69,6 +69,11 @@ class Attribute:
         return self.discrete and len(self.levels) > 2
 
     @property
+    def optional(self) -> bool:
+        """Whether the first of several levels is "none", so that any other says that something is there."""
+        return self.nominal and self.levels[0] == "none"
+
+    @property
     def listing(self) -> str:
         """The command that lists its range: of fitted attributes that of directions, else `transect attributes`."""
         fitted = self.source.startswith(FITTED)

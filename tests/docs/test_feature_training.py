@@ -52,12 +52,12 @@ def test_quality_by_hand():
         truths[:, by_name[name][0]] = [1, 2, 3, 4]
     outputs[:, by_name["age"][1].start] = [1, 2, 3, 4]
     outputs[:, by_name["smile"][1].start] = 2.5
-    truths[:, by_name["glasses"][0]] = [0, 1, 0, 1]
-    outputs[:, by_name["glasses"][1].start] = [-1, 2, -3, 1]
+    truths[:, by_name["earrings"][0]] = [0, 1, 0, 1]
+    outputs[:, by_name["earrings"][1].start] = [-1, 2, -3, 1]
     qualities = quality(outputs, truths, np.zeros(len(asked())), np.ones(len(asked())))
     assert qualities["age"]["value"] == 1.0
     assert qualities["smile"]["value"] == 0.0
-    assert qualities["glasses"] == {"measure": "auc", "value": 1.0, "n": 4}
+    assert qualities["earrings"] == {"measure": "auc", "value": 1.0, "n": 4}
     assert qualities["yaw"]["value"] is None
     assert qualities["yaw"]["reason"]
 

@@ -85,7 +85,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
         if name in named or name in _TAKEN:
             raise BadInput(f"--column {text}: expected a name that no other column has, got {name}; write NAME={text}")
         values = truth.of(images.values)
-        levels = () if truth.comparison else attributes[truth.attribute].levels
+        levels = attributes[truth.attribute].levels if match["truth"].strip() == truth.attribute else ()
         named[name] = images.level_names(truth.attribute) if len(levels) > 2 else _numbers(values)
     return pa.table({"id": list(images.ids), "subject": list(images.subjects), **named})
 

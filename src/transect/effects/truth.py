@@ -31,13 +31,15 @@ _ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
 """The "=" of TARGET=TRUTH, which is no part of a comparison."""
 _ORDERED = {">": False, ">=": False, "<": True, "<=": True}
 """Comparisons that part a scale, and whether its low end is the yes."""
-_GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)\s*(?P<value>[^\s<>=!]+)\s*)?")
+_GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*[^\s<>=!])\s*)?")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A stated truth: an attribute compared with a number (label 0 or 1), a bare attribute (its value), or "face" (1).
+
+    A bare attribute whose first level is "none" (glasses, hat) is a label: 1 at any other level.
 
     >>> Truth.parse("smile>0.5").of({"smile": [0.2, 0.9]})
     array([0., 1.])
@@ -66,10 +68,12 @@ class Truth:
                 f"truth {text!r}: expected an attribute, or an attribute compared with a value; write for example "
                 "'smile>0.5', 'glasses' or 'face'"
             )
-        name, comparison, value = match["name"], match["comparison"] or "", match["value"]
+        name, comparison, value = match["name"], match["comparison"] or "", (match["value"] or "").strip()
         if attributes is not None and name not in attributes and (name != FACE or comparison):
             raise unknown_attribute(name, attributes, "see: transect attributes")
         attribute = None if attributes is None else attributes.get(name)
+        if attribute is not None and attribute.optional and not comparison:
+            comparison, value = "!=", "none"
         return cls(text.strip(), name, comparison, _number(text, value, attribute) if comparison else 0.0)
 
     def of(self, columns: Mapping[str, ArrayLike]) -> Float[np.ndarray, " n"]:

@@ -25,7 +25,7 @@ from transect.records import Attribute
 from transect.training.pictures import Pictures, open_source
 
 QUESTIONS: Final[Mapping[str, str]] = {
-    "glasses": "glasses",
+    "glasses": "glasses!=none",
     "hat": "hat!=none",
     "smile": "smile>0.5",
     "mouth open": "mouth_open>0.1",

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
-from transect.perceptual.features import read
+from transect.perceptual.features import load, read
 from transect.perceptual.judging import Draws
 from transect.records import Attribute, Latents
 from transect.training.conditions import levels_of, parse
@@ -67,8 +67,14 @@ def obedience(generator: Reads, world: Reads, texts: Sequence[str], pictures: in
         attribute, cuts = parse(text, world.attributes)
         for place, level in enumerate(levels_of(attribute, cuts)):
             counts = (*_counts(drawn, attribute, cuts, place, ()), *_counts(own, attribute, cuts, place, cuts))
-            rows.append(Obedience(attribute.name, level, *counts, read=attribute.name in drawn[1]))
+            rows.append(Obedience(attribute.name, level, *counts, read=_is_read(attribute, cuts)))
     return rows
+
+
+def _is_read(attribute: Attribute, cuts: Sequence[float]) -> bool:
+    """Whether the reader answers with the condition's levels: of glasses it says whether any are worn, not which."""
+    levels = {answer.name: answer.levels for answer in load().answers}
+    return attribute.name in levels and (bool(cuts) or levels[attribute.name] == len(attribute.levels))
 
 
 Reading = tuple[pa.Table, dict[str, Float[np.ndarray, " n"]]]
@@ -86,7 +92,7 @@ def _counts(
     """Pictures of a level, and those read so. cut_truth: cuts of what is true; none where it is a level's number."""
     truth, looks = reading
     here = _placed(np.asarray(truth[attribute.name], dtype=np.float64), cut_truth) == place
-    if attribute.name not in looks:
+    if not _is_read(attribute, cuts):
         return int(here.sum()), 0
     # Of two levels the reader gives the probability of the second, of more the number of the likeliest.
     seen = _placed(looks[attribute.name], cuts or ((0.5,) if len(attribute.levels) == 2 else ()))

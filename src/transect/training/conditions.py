@@ -34,15 +34,26 @@ Condition = tuple[str, tuple[str, ...]]
 
 
 def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[float, ...]]:
-    """Reads `NAME` or `NAME=CUT,CUT`: the attribute and the cuts between its levels, none for a discrete one.
+    """Reads `NAME`, `NAME=CUT,CUT` or `NAME!=none`: the attribute and the cuts between its levels.
 
+    There are none for a discrete one, but of `NAME!=none`: that is between its first level, none, and all others.
     Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
+
+    >>> glasses = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))
+    >>> parse("glasses!=none", [glasses])[1]
+    (0.5,)
     """
-    name, _, cuts = text.partition("=")
+    name, _, cuts = (part.strip() for part in text.partition("="))
+    without = name.endswith("!")
+    name = name.rstrip("! ")
     by_name = {attribute.name: attribute for attribute in attributes}
     if name not in by_name:
         raise UnknownName("attribute", name, by_name, hint="see: transect attributes")
     attribute = by_name[name]
+    if without:
+        if not attribute.optional or cuts != "none":
+            raise BadInput(f"condition {text!r}: expected NAME!=none of an attribute whose first level is none; fix it")
+        return attribute, (0.5,)
     if attribute.discrete:
         if cuts:
             raise BadInput(f"condition {text!r}: expected no cuts, since {name} already has levels; drop {cuts!r}")
@@ -66,7 +77,7 @@ def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
     ('below 30', '30 to 50', 'from 50')
     """
     if attribute.discrete:
-        return attribute.levels
+        return ("none", "any") if cuts else attribute.levels
     between = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(cuts)]
     return (f"below {cuts[0]:g}", *between, f"from {cuts[-1]:g}")
 

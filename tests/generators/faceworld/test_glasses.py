@@ -1,17 +1,16 @@
-"""Glasses by style: frames, lenses that hold light back, what they mirror, and their shade."""
+"""Glasses by level: frames, lenses that hold light back, what they mirror, and their shade."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from transect.generators.faceworld.attributes import GLASSES_STYLES
+from transect.generators.faceworld.attributes import GLASSES
 from transect.generators.faceworld.glasses import glasses_traits
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
 
-NONE = {"glasses": 0.0}
-THIN, THICK, TINTED, DARK = ({"glasses": 1.0, "glasses_style": float(style)} for style in range(4))
+NONE, THIN, THICK, TINTED, DARK = ({"glasses": float(level)} for level in range(5))
 WORLD = FaceWorld(image_size=96, threads=1)
 BASE = WORLD.set(
     WORLD.sample(range(40, 46)),
@@ -39,24 +38,21 @@ def discs(light, down):
     return found
 
 
-def test_styles_in_their_order():
-    assert GLASSES_STYLES == ("thin frame", "thick frame", "tinted", "dark")
+def test_levels_in_their_order():
+    assert GLASSES == ("none", "thin frame", "thick frame", "tinted", "dark")
 
 
 def test_what_lenses_let_pass_by_hand():
-    traits, depth = glasses_traits(
-        {"glasses": np.array([0.0, 1.0, 1.0, 1.0, 1.0]), "glasses_style": np.array([3.0, 0.0, 1.0, 2.0, 3.0])},
-        np.full(5, -1.0),
-    )
+    traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.full(5, -1.0))
     # Grey lenses: e^(-.105) = .90 of clear glass, e^-.85 = .43 and e^-3 = .05; .99 of it in green.
     np.testing.assert_allclose(1 - traits["shaded"], [1, 0.9003, 0.9003, 0.4274, 0.0498], atol=1e-4)
     np.testing.assert_allclose(depth[:, 1], [0, 0.105, 0.105, 0.85 * 0.99, 3.0 * 0.99])
     # Brown ones pass more red than blue.
-    _, brown = glasses_traits({"glasses": np.ones(1), "glasses_style": np.array([3.0])}, np.ones(1))
+    _, brown = glasses_traits({"glasses": np.array([4.0])}, np.ones(1))
     assert brown[0, 0] < brown[0, 1] < brown[0, 2]
 
 
-def test_each_style_passes_as_much_light_as_its_lens():
+def test_each_level_passes_as_much_light_as_its_lens():
     eyes = [discs(pictures(worn), 0.10) for worn in (NONE, THIN, TINTED, DARK)]
     bare, clear, tinted, dark = (np.median(values) for values in eyes)
     assert 0.85 * bare < clear < 1.1 * bare
@@ -70,9 +66,9 @@ def test_a_thick_frame_covers_more_than_a_thin_one():
     assert darkened[1] > 1.5 * darkened[0] > 0
 
 
-@pytest.mark.parametrize("style", [THIN, THICK, TINTED, DARK])
-def test_every_style_reaches_its_mask_and_shades_the_face_around_it(style):
-    worn, bare = WORLD.set(BASE, style), WORLD.set(BASE, NONE)
+@pytest.mark.parametrize("level", [THIN, THICK, TINTED, DARK])
+def test_every_level_reaches_its_mask_and_shades_the_face_around_it(level):
+    worn, bare = WORLD.set(BASE, level), WORLD.set(BASE, NONE)
     reached = (WORLD.render(worn).pixels != WORLD.render(bare).pixels).any(-1)
     # Eyes lie in row 46, 24 pixels apart; rims end .34 of that below them, and light from above shades .2 more.
     beside = reached & ~WORLD.masks(worn)["glasses"]
@@ -83,11 +79,6 @@ def test_every_style_reaches_its_mask_and_shades_the_face_around_it(style):
     assert not WORLD.masks(bare)["glasses"].any()
 
 
-def test_without_glasses_the_style_is_nothing():
-    bare = [WORLD.render(WORLD.set(BASE, NONE | {"glasses_style": style})).pixels for style in (0.0, 3.0)]
-    np.testing.assert_array_equal(*bare)
-
-
 def test_light_from_above_casts_the_shade_of_the_rim_below_it():
     # The rim's lower edge lies .03 + .14 face units below the eyes, .31 io: just under it is its shade.
     bare, worn = (discs(pictures(worn), 0.45) for worn in (NONE, THICK))
@@ -96,9 +87,9 @@ def test_light_from_above_casts_the_shade_of_the_rim_below_it():
     np.testing.assert_array_equal(*lower)
 
 
-@pytest.mark.parametrize("style", range(4))
-def test_a_picture_with_glasses_does_not_depend_on_its_mates(style):
-    worn = WORLD.set(BASE, {"glasses": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0], "glasses_style": [0, style, 0, style, 3, 0]})
+@pytest.mark.parametrize("level", range(1, 5))
+def test_a_picture_with_glasses_does_not_depend_on_its_mates(level):
+    worn = WORLD.set(BASE, {"glasses": [0.0, level, 0.0, level, 4.0, 1.0]})
     together = WORLD.render(worn).pixels
     for row in range(6):
         np.testing.assert_array_equal(together[row], WORLD.render(worn.take(slice(row, row + 1))).pixels[0])

@@ -77,7 +77,7 @@ def worlds_of_all_kinds(size, n=24):
     latents = world.sample(np.arange(600, 600 + n))
     kinds = {"hair_style": 8, "hat": 3, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3}
     values = {name: np.arange(n) % levels * 1.0 for name, levels in kinds.items()}
-    values |= {"facial_hair": np.arange(n) % 5 / 4, "glasses": np.arange(n) % 2 * 1.0, "earrings": 1.0, "blur": 1.0}
+    values |= {"facial_hair": np.arange(n) % 5 / 4, "glasses": np.arange(n) % 5 * 1.0, "earrings": 1.0, "blur": 1.0}
     return world, world.set(latents, values)
 
 

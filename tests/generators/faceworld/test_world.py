@@ -25,7 +25,7 @@ def test_shapes_and_types(world):
     images = world.render(latents)
     assert latents.values.shape == (2, world.latent_dim)
     assert latents.values.dtype == np.float64
-    assert world.latent_dim == len(IDENTITY) + len(ATTRIBUTES)
+    assert world.latent_dim == len(IDENTITY) + len(ATTRIBUTES) + 1  # one is free
     assert latents.space == "u"
     assert images.pixels.shape == (2, 40, 40, 3)
     assert images.pixels.dtype == np.uint8

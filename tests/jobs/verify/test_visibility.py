@@ -37,7 +37,7 @@ def seen(name, **values):
         ("eye_color", {}, {"area__eyes": 0.001}),
         ("earrings", {"seen__earrings": 0.0002}, {"seen__earrings": 0.0001}),
         ("identity.frame_shape", {"glasses": 1}, {}),
-        ("identity.frame_color", {"glasses": 1}, {}),
+        ("identity.frame_color", {"glasses": 4}, {}),
         ("identity.hat_hue", {"hat": 1}, {}),
         ("identity.hat_lightness", {"hat": 2}, {}),
     ],

@@ -44,7 +44,7 @@ FACIAL_HAIR_STYLES = ("stubble", "mustache", "goatee", "full")
 BACKGROUNDS = ("studio", "wall", "interior", "outdoors")
 CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
 PATTERNS = ("plain", "stripes", "checks")
-GLASSES_STYLES = ("thin frame", "thick frame", "tinted", "dark")
+GLASSES = ("none", "thin frame", "thick frame", "tinted", "dark")
 HATS = ("none", "cap", "beanie", "brimmed hat", "hood", "headscarf")
 
 ATTRIBUTES: tuple[Attribute, ...] = (
@@ -69,7 +69,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("smile", "smile from neutral (0) to broad (1)", source=_FACS + ", AU 6 + 12"),
     _appearance("mouth_open", "lips from closed (0) to wide apart (1)", source=_FACS + ", AU 25 + 26"),
     _appearance("eye_color", "iris from dark brown (0) over green to blue (1)"),
-    _switch("glasses", "wears glasses"),
+    _choice("glasses", "what is worn before the eyes", *GLASSES),
     _switch("earrings", "wears earrings (hair may hide them)"),
     _nuisance("yaw", "head turned to the viewer's right (+)", -35, 35, "degrees"),
     _nuisance("pitch", "head raised (+) or bowed (-)", -20, 20, "degrees"),
@@ -103,7 +103,6 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         source=_PHOTOGRAPHY,
     ),
     _nuisance("fill_light", "soft light on the person, from none (0) to as much as the key light (1)", source=_RATIO),
-    _choice("glasses_style", "what glasses are like; nothing where none are worn", *GLASSES_STYLES),
 )
 
 IDENTITY: tuple[str, ...] = (

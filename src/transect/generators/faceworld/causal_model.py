@@ -27,11 +27,13 @@ from transect.protocols import Table
 from transect.records import Latents
 from transect.runs.inputs import as_names
 
-LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES)
 _BEFORE = 36
+_FREE = 1
+"""Coordinates behind the attributes that nothing uses: the next attribute takes one, and no trait has to move."""
+LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES) + _FREE
 ATTRIBUTE_COLUMNS = slice(_BEFORE, _BEFORE + len(ATTRIBUTES))
 """Coordinates of u that become attributes."""
-IDENTITY_COLUMNS = np.r_[:_BEFORE, ATTRIBUTE_COLUMNS.stop : LATENT_DIM]
+IDENTITY_COLUMNS = np.r_[:_BEFORE, ATTRIBUTE_COLUMNS.stop + _FREE : LATENT_DIM]
 """Coordinates of u that are the identity code. Traits that came later lie behind the attributes, so that a seed's
 attributes stay what they were."""
 SPACE = "u"

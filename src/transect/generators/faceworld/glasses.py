@@ -43,18 +43,16 @@ _CLEAR, _TINTED, _DARK = 0.105, 0.85, 3.0
 def glasses_traits(
     values: Mapping[str, Float[np.ndarray, " n"]], frame_color: Float[np.ndarray, " n"]
 ) -> tuple[dict[str, Float[np.ndarray, " n"]], Float[np.ndarray, "n 3"]]:
-    """By what is worn (nothing, or glasses of one of GLASSES_STYLES), and the optical depth of the lenses [n, 3].
+    """By what is worn (the levels of GLASSES), and the optical depth of the lenses [n, 3].
 
     worn, bold: whether any, and whether the frame is of thick plastic. lens_size: 1 for the average. shaded: the share
     of light that the lenses hold back. tinted: lenses that are lighter below.
 
-    >>> worn, style = np.array([0.0, 1.0, 1.0, 1.0, 1.0]), np.array([3.0, 0.0, 1.0, 2.0, 3.0])
-    >>> traits, depth = glasses_traits({"glasses": worn, "glasses_style": style}, np.zeros(5))
+    >>> traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.zeros(5))
     >>> traits["worn"].tolist(), traits["bold"].tolist(), depth[:, 1].round(2).tolist()
     ([0.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5], [0.0, 0.1, 0.1, 0.84, 2.97])
     """
-    # 0: none; from 1 on the styles in their order.
-    level = np.where(np.asarray(values["glasses"]) > 0, np.asarray(values["glasses_style"]) + 1, 0).astype(int)
+    level = np.asarray(values["glasses"]).astype(int)
     depth = np.array([0.0, _CLEAR, _CLEAR, _TINTED, _DARK])[level]
     brown = (np.asarray(frame_color) > 0)[:, None]
     hue = np.where(level[:, None] > 2, np.where(brown, _BROWN, _GREY), 1.0)

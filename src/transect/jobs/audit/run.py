@@ -221,7 +221,7 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
     shared = with_settings(shared, {"image_size": 96, "device": device})
     face = resolve("opencv:haarcascade_frontalface_default")
     smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
-    vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"]
+    vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses=none,thick frame"]
     requests = {
         "face": (face, replace(shared, vary=vary, truth="face")),
         "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"], truth="smile>0.5")),

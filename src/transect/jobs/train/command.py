@@ -37,7 +37,10 @@ def gan(
     population: Population = "balanced",
     condition: Annotated[
         list[str] | None,
-        typer.Option(help="Conditional: an attribute with levels, or NAME=CUT,CUT for one with a range; repeat."),
+        typer.Option(
+            help="Conditional: an attribute with levels, NAME!=none (as glasses: none or any), or NAME=CUT,CUT for one "
+            "with a range; repeat."
+        ),
     ] = None,
     grow: Annotated[
         str | None, typer.Option(help="SIZE:IMAGES,… of smaller sizes first; default: StyleGAN2 none, others from 4.")

@@ -80,7 +80,8 @@ def train_gan(
     source: faceworld, READER:PATH of a data set, pixels uint8 [n, h, h, 3], or an object that renders rows. out: the
     folder of states, figures and sheets; call again to resume. architecture: stylegan2, progressive or conditional.
     image_size: width and height, a power of two (default 64, or that of the pixels). images: shown in all. count:
-    pictures that FaceWorld draws. conditions: of a conditional GAN, an attribute with levels or NAME=CUT,CUT.
+    pictures that FaceWorld draws. conditions: of a conditional GAN, an attribute with levels, NAME!=none for any but
+    the first, or NAME=CUT,CUT.
 
     Nothing is rendered before all that can be refused is checked. Raises BadInput and UnknownName for settings that do
     not fit, and RunFolderError for a folder of another training. Of a conditional GAN `numbers.conditions` says how
