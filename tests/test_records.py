@@ -33,6 +33,12 @@ def test_attributes_are_checked():
     assert glasses.label(1.0) == "on"
 
 
+def test_levels_that_begin_with_none_are_worn_or_not():
+    assert Attribute("hat", "categorical", "hat", levels=("none", "cap", "hood")).optional
+    assert not Attribute("hair", "categorical", "hair", levels=("bald", "bun", "none")).optional
+    assert not Attribute("hat", "binary", "hat", levels=("none", "cap")).optional
+
+
 def test_cells_run_with_the_last_attribute_fastest():
     cells = Design({"a": (0.0, 1.0), "b": (5.0, 6.0, 7.0)}, subjects=2).cells()
     assert [(cell["a"], cell["b"]) for cell in cells] == [(0, 5), (0, 6), (0, 7), (1, 5), (1, 6), (1, 7)]

@@ -3,7 +3,7 @@
 import auditing
 import page_files
 
-SMALL = {"vary": ["glasses"], "subjects": 4, "image_size": 32, "control": False, "quiet": True}
+SMALL = {"vary": ["glasses=0,1"], "subjects": 4, "image_size": 32, "control": False, "quiet": True}
 
 
 def test_preprocessing_that_a_model_does_not_state(tmp_path):

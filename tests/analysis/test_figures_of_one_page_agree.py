@@ -23,10 +23,10 @@ def fails_on_some(pixels):
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory):
-    """Thirty rendered faces of ten people as photographs: glasses on two of three, a hat on every other, one no age."""
+    """Thirty rendered faces of ten people as photographs: earrings on two of three, a hat on every other, one no age."""
     folder = tmp_path_factory.mktemp("photographs")
     made = world()
-    lines = ["file,subject,glasses,hat,age"]
+    lines = ["file,subject,earrings,hat,age"]
     for k, picture in enumerate(made.render(made.sample(np.arange(30))).pixels):
         Image.fromarray(picture).save(folder / f"{k}.png")
         lines.append(f"{k}.png,p{k // 3},{int(k % 3 > 0)},{k % 2},{'' if k == 7 else 20 + k}")
@@ -37,16 +37,16 @@ def photographs(tmp_path_factory):
 def audit(kind, out, faces):
     experiment = {
         "control": False,
-        "vary": {"skin_tone": (1, 5, 10), "glasses": None},
+        "vary": {"skin_tone": (1, 5, 10), "earrings": (0, 1)},
         "subjects": 12,
         "image_size": 32,
     }
-    observed = {"dataset": f"folder:{faces}", "truth": "glasses", "image_size": 32}
+    observed = {"dataset": f"folder:{faces}", "truth": "earrings", "image_size": 32}
     settings = {
-        "classifier by experiment": (bright, {**experiment, "truth": "glasses", "threshold": 0.45}),
-        "failing classifier by experiment": (fails_on_some, {**experiment, "truth": "glasses", "threshold": 0.45}),
+        "classifier by experiment": (bright, {**experiment, "truth": "earrings", "threshold": 0.45}),
+        "failing classifier by experiment": (fails_on_some, {**experiment, "truth": "earrings", "threshold": 0.45}),
         "detector of faces by experiment": (Boxes(), {**experiment, "truth": "face"}),
-        "detector by experiment": (Boxes(), {**experiment, "truth": "glasses"}),
+        "detector by experiment": (Boxes(), {**experiment, "truth": "earrings"}),
         "classifier of photographs": (bright, {**observed, "threshold": 0.45}),
         "failing classifier of photographs": (fails_on_some, {**observed, "threshold": 0.45}),
         "detector of photographs": (Boxes(), observed),

@@ -25,7 +25,7 @@ from transect.records import Design
 from transect.reports import further_views
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
-SHARES = "skin_tone,glasses,share\n1,off,.4\n1,on,.1\n10,off,.2\n10,on,.3\n"
+SHARES = "skin_tone,glasses,share\n1,none,.4\n1,thin frame,.1\n10,none,.2\n10,thin frame,.3\n"
 
 
 def noisy(pixels):
@@ -44,7 +44,7 @@ def corners(pixels):
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("further")
     (path / "clinic.csv").write_text(SHARES)
-    vary = {"skin_tone": (1, 5, 10), "glasses": None, "hat": (0, 1, 2)}
+    vary = {"skin_tone": (1, 5, 10), "glasses": (0, 1), "hat": (0, 1, 2)}
     auditing.audit(noisy, vary=vary, subjects=24, image_size=32, outcomes=["answer", "score"], out=path / "run")
     return path
 
@@ -91,7 +91,9 @@ def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, 
     families = {family["name"]: family for family in results["families"]}
     assert families["interactions"]["size"] == len(families["interactions"]["members"]) == 14
     assert families["effects"]["size"] == results["family"]["size"]
-    assert "audit: skin_tone × glasses: 1 to 10 × off to on, answer of " in families["interactions"]["members"][0]
+    assert (
+        "audit: skin_tone × glasses: 1 to 10 × none to thin frame, answer of " in families["interactions"]["members"][0]
+    )
 
 
 def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, monkeypatch):
@@ -225,7 +227,7 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     unread = "can be read from the images of faceworld was not measured"  # of a renderer newer than its figures
     assert [line for line in transect.open_run(folder / "run").warning_lines() if unread not in line] == []
     made = auditing.audit(
-        corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
+        corners, vary=["glasses=0,1"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
     )
     control = made.results["negative_controls"][0]
     assert control["p_adjusted"] <= 0.05
@@ -279,9 +281,11 @@ def test_a_control_is_made_where_it_is_cheap_and_has_sense():
 
 
 def test_a_control_can_be_left_out_and_one_that_is_not_finished_is_said(tmp_path):
-    made = auditing.audit(noisy, vary=["glasses"], subjects=4, image_size=32, control=False, out=tmp_path / "without")
+    made = auditing.audit(
+        noisy, vary=["glasses=0,1"], subjects=4, image_size=32, control=False, out=tmp_path / "without"
+    )
     assert made.results["negative_controls"] == []
-    auditing.audit(noisy, vary=["glasses"], subjects=4, image_size=32, out=tmp_path / "with")
+    auditing.audit(noisy, vary=["glasses=0,1"], subjects=4, image_size=32, out=tmp_path / "with")
     for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):
         part.unlink()
     again = reporting.report(tmp_path / "with")

@@ -11,10 +11,10 @@ from rough_targets import Boxes
 
 @pytest.fixture(scope="module")
 def faces(tmp_path_factory):
-    """Twenty-four pictures of twelve people, glasses on every other one."""
+    """Twenty-four pictures of twelve people, earrings on every other one."""
     folder = tmp_path_factory.mktemp("faces")
     made = world()
-    lines = ["file,subject,glasses"]
+    lines = ["file,subject,earrings"]
     for k, picture in enumerate(made.render(made.sample(np.arange(24))).pixels):
         Image.fromarray(picture).save(folder / f"{k}.png")
         lines.append(f"{k}.png,p{k // 2},{k % 2}")
@@ -27,7 +27,7 @@ def page_of(out, **settings):
     return made.results, text_of(parse((out / "report.html").read_text()).find("body"))
 
 
-@pytest.mark.parametrize("truth", ["glasses", "face"])
+@pytest.mark.parametrize("truth", ["earrings", "face"])
 def test_of_photographs_alone(faces, tmp_path, truth):
     results, text = page_of(tmp_path / "run", dataset=f"folder:{faces}", truth=truth)
     assert results["world"]["photographs"]
@@ -38,7 +38,7 @@ def test_of_photographs_alone(faces, tmp_path, truth):
 
 def test_of_photographs_beside_an_experiment(faces, tmp_path):
     results, text = page_of(
-        tmp_path / "run", dataset=f"folder:{faces}", vary=["glasses"], subjects=6, control=False, truth="glasses"
+        tmp_path / "run", dataset=f"folder:{faces}", vary=["earrings"], subjects=6, control=False, truth="earrings"
     )
     assert not results["world"]["photographs"]
     assert "Effects on rendered faces are evidence" in text

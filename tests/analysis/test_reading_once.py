@@ -19,7 +19,7 @@ OPTIONS = {"image_size": 32, "quiet": True}
 def run(tmp_path_factory):
     """An experiment of two parts with a negative control, ratings and a rule."""
     folder = tmp_path_factory.mktemp("once") / "run"
-    transect.audit(audited.brightness, vary=["glasses"], subjects=140, out=folder, **OPTIONS)
+    transect.audit(audited.brightness, vary=["glasses=0,1"], subjects=140, out=folder, **OPTIONS)
     spec = FinishedRun(folder).spec
     assert spec.parts == 2
     ids = FinishedRun(folder).read_table("images", spec.parts)["id"]

@@ -34,7 +34,7 @@ def always(pixels):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("verdicts") / "run"
-    auditing.audit([bright, coin], vary={"skin_tone": (1, 10), "glasses": None}, subjects=40, image_size=32, out=out)
+    auditing.audit([bright, coin], vary={"skin_tone": (1, 10), "glasses": (0, 1)}, subjects=40, image_size=32, out=out)
     return out
 
 
@@ -109,22 +109,22 @@ def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
     result = auditing.audit(
-        coin, images=300, compare=["glasses"], image_size=32, margin="0.3", seed=1, out=tmp_path / "run"
+        coin, images=300, compare=["earrings"], image_size=32, margin="0.3", seed=1, out=tmp_path / "run"
     )
-    row = verdicts(result)["coin", "answer", "glasses"]
+    row = verdicts(result)["coin", "answer", "earrings"]
     effect = result.results["effects"][row["effect"]]
     assert row["verdict"] == "no difference"
     assert effect["low"] < row["low"] < row["high"] < effect["high"]  # 90 % inside 95 %
     assert "groups compared differ by" in row["text"]
     narrow = transect.report(tmp_path / "run", settings=ReportSettings(margin="0.02"), quiet=True)
-    assert verdicts(narrow)["coin", "answer", "glasses"]["subjects_needed"] > 300
+    assert verdicts(narrow)["coin", "answer", "earrings"]["subjects_needed"] > 300
 
 
 def test_what_must_be_checked_is_said(tmp_path, run):
     unread = "can be read from the images of faceworld was not measured"  # of a renderer that is newer than its figures
     assert [line for line in transect.open_run(run).results["warnings"] if unread not in line] == []
     result = auditing.audit(
-        [always, coin], vary={"glasses": None}, truth="glasses", subjects=30, image_size=32, out=tmp_path / "run"
+        [always, coin], vary={"earrings": (0, 1)}, truth="earrings", subjects=30, image_size=32, out=tmp_path / "run"
     )
     lines = result.results["warnings"]
     assert CONSTANT == 0.99
@@ -132,16 +132,16 @@ def test_what_must_be_checked_is_said(tmp_path, run):
         ("always", "the answer is yes for 60 of 60 images; check --preprocess, --output, --threshold and --task."),
         ("always", "no score changes within any of 30 subjects"),
         ("coin", "the answers hardly follow the truth"),
-        ("always", "no effect of glasses on the answer was found, although that is what it should react to"),
+        ("always", "no effect of earrings on the answer was found, although that is what it should react to"),
     ):
         assert [line for line in lines if f"{target}: {words}" in line], (words, lines)
     text = text_of(parse(result.page.read_text()))
     assert "Check first." in text
     checks = [row for row in result.results["verdicts"] if row["check"]]
-    assert {(row["attribute"], row["outcome"]) for row in checks} == {("glasses", "answer")}
+    assert {(row["attribute"], row["outcome"]) for row in checks} == {("earrings", "answer")}
     assert [row["verdict"] for row in checks] == ["not judged", "not judged"]
     assert not [row for row in result.results["verdicts"] if row["verdict"] in ("no difference", "cannot tell")]
-    assert "Nothing is concluded about glasses for always: the answer is yes for 60 of 60 images." in text
+    assert "Nothing is concluded about earrings for always: the answer is yes for 60 of 60 images." in text
 
 
 def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
@@ -150,7 +150,7 @@ def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
     def corner(pixels):
         return pixels[:, :4, 0].mean(axis=(1, 2)) / 255
 
-    results = auditing.audit(corner, vary={"glasses": None}, subjects=30, image_size=32, out=tmp_path / "run").results
+    results = auditing.audit(corner, vary={"earrings": None}, subjects=30, image_size=32, out=tmp_path / "run").results
     assert {row["verdict"] for row in results["verdicts"]} == {"not judged"}
     assert {row["reason"] for row in results["verdicts"]} == {
         "no score changes within any of 30 subjects, whatever was set"
@@ -158,12 +158,12 @@ def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
 
 
 def test_a_bare_answer_that_stays_is_judged(tmp_path):
-    """A yes or no has few values, so that it may well stay: with 400 subjects no difference is shown."""
+    """A yes or no has few values, so that it may well stay: with 200 subjects no difference is shown."""
 
     def light(pixels):
         return (pixels[:, :4, 0].mean(axis=(1, 2)) > 128).astype(float)
 
-    results = auditing.audit(light, vary={"glasses": None}, subjects=200, image_size=32, out=tmp_path / "run").results
+    results = auditing.audit(light, vary={"earrings": None}, subjects=200, image_size=32, out=tmp_path / "run").results
     assert {row["verdict"] for row in results["verdicts"] if row["outcome"] == "answer"} == {"no difference"}
 
 

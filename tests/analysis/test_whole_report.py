@@ -29,7 +29,7 @@ def command(*arguments):
 def photographs(folder):
     """Twenty flat pictures of ten people; darker skin on the brighter ones; one is nobody's age."""
     folder.mkdir()
-    lines = ["file,subject,glasses,skin_tone,age"]
+    lines = ["file,subject,earrings,skin_tone,age"]
     for k in range(20):
         level = 60 + 9 * k
         Image.fromarray(np.full((40, 40, 3), level, np.uint8)).save(folder / f"{k}.png")
@@ -44,20 +44,20 @@ def folder(tmp_path_factory):
     faces = photographs(path / "faces")
     run = path / "run"
     command(
-        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "glasses", "--size", 32, "--subjects", 12,
-        "--vary", "glasses", "--vary", "skin_tone=1:10:3", "--steps", "skin_tone=-1,0,1",
+        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "earrings", "--size", 32, "--subjects", 12,
+        "--vary", "earrings", "--vary", "skin_tone=1:10:3", "--steps", "skin_tone=-1,0,1",
         "--dataset", f"folder:{faces}", "--no-control", "--interpolate", 6, "--boundary", 0.3, 0.6, "--out", run,
     )  # fmt: skip
     images, _ = tables(run, "experiment")
     ids, intended = images["id"].to_pylist(), images["intended.skin_tone"].to_pylist()
     rated = [f"{one},experiment,{value + 0.1:.2f},{0.9 if k == 0 else 0.1}," for k, (one, value) in enumerate(zip(ids, intended, strict=True))]  # fmt: skip
-    # of the walk people say that glasses come on at its last step; nobody was asked anything else
+    # of the walk people say that earrings come on at its last step; nobody was asked anything else
     walk, _ = tables(run, "steps-skin_tone")
     rated += [f"{one},steps-skin_tone,,,{0.9 if cell == 2 else 0.2}" for one, cell in zip(walk["id"].to_pylist(), walk["cell"].to_pylist(), strict=True)]  # fmt: skip
     (path / "seen.csv").write_text(
-        "\n".join(["id,study,skin_tone,fakeness,glasses", *rated, "99-0000,experiment,1,0.1,"])
+        "\n".join(["id,study,skin_tone,fakeness,earrings", *rated, "99-0000,experiment,1,0.1,"])
     )
-    (path / "clinic.csv").write_text("glasses,skin_tone,share\noff,1,.5\non,10,.5\n")
+    (path / "clinic.csv").write_text("earrings,skin_tone,share\noff,1,.5\non,10,.5\n")
     command("report", run, "--perceived", path / "seen.csv")
     command("report", run / "studies" / "experiment", "--prune", "fakeness>=0.75")
     command("report", run, "--shares", path / "clinic.csv", "--correction", "benjamini-hochberg")
@@ -140,10 +140,10 @@ def test_sensitivity_is_the_mean_change_of_the_scores(folder, results):
 
 def test_whether_people_saw_the_label_stay_and_what_was_rated(results):
     (made,) = section(results, "sensitivity")
-    moved = {row["λ"]: row for row in rows(made, "Did the label (glasses) stay, as rated?")}
+    moved = {row["λ"]: row for row in rows(made, "Did the label (earrings) stay, as rated?")}
     assert (moved[-1.0]["label moved"], moved[1.0]["label moved"], moved[1.0]["subjects"]) == (0.0, 1.0, 12)
     (walked,) = section(results, "ratings", "steps-skin_tone")
-    assert [row["rating"] for row in rows(walked, "Ratings")] == ["glasses"]
+    assert [row["rating"] for row in rows(walked, "Ratings")] == ["earrings"]
     (tried,) = section(results, "ratings", "experiment")
     assert tried["warnings"] == ["Ratings whose id is of no image of experiment, and that are not used: 1 (99-0000)"]
     left_out = rows(tried, "Images left out")
@@ -168,8 +168,8 @@ def test_images_between_two_subjects_keep_their_class_as_counted(folder, results
 def test_a_population_is_observed_beside_the_experiment(tmp_path):
     """All of FaceWorld's attributes as they come: far more pairs than the page has room for."""
     command(
-        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "glasses", "--size", 32, "--subjects", 12,
-        "--vary", "glasses", "--vary", "skin_tone=1:10:3", "--observe", 40, "--no-control", "--out", tmp_path / "run",
+        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "earrings", "--size", 32, "--subjects", 12,
+        "--vary", "earrings", "--vary", "skin_tone=1:10:3", "--observe", 40, "--no-control", "--out", tmp_path / "run",
     )  # fmt: skip
     made = json.loads((tmp_path / "run" / "results.json").read_text())
     cells_agree(tmp_path / "run", made, "observation", pruned=0)
@@ -178,7 +178,7 @@ def test_a_population_is_observed_beside_the_experiment(tmp_path):
 def test_several_photographs_of_one_person_are_one_subject(results):
     (study,) = [one for one in results["studies"] if one["name"] == "photographs"]
     assert (study["subjects"], study["images"]) == (10, 20)
-    made = [one for one in results["effects"] if (one["study"], one["attribute"]) == ("photographs", "glasses")]
+    made = [one for one in results["effects"] if (one["study"], one["attribute"]) == ("photographs", "earrings")]
     assert {(one["n_subjects"], one["n_images"], one["outcome"]) for one in made} >= {(10, 20, "error")}
     # off are the photographs 0, 3, ..., 18, of the people 0, 1, 3, 4, 6, 7 and 9: fewer than 25 of whom any is wrong
     assert {one["interval_method"] for one in made} == {"MOVER of Wilson score limits by subject"}
@@ -197,19 +197,19 @@ def cells_agree(folder, results, study, pruned):
     table = {row["cell"]: row for row in rows(section(results, "comparison")[0], "Error rate")}
     assert len(table) == 6
     total = 0
-    for glasses, name in enumerate(("off", "on")):
+    for earrings, name in enumerate(("off", "on")):
         for tone in TONES:
             wrong = [
-                (score >= THRESHOLD) != glasses
-                for row, (g, b, score) in enumerate(zip(tried["true.glasses"].to_pylist(), tried["true.skin_tone"].to_pylist(), tried_scores, strict=True))
-                if (g, b) == (glasses, tone) and row >= pruned
+                (score >= THRESHOLD) != earrings
+                for row, (g, b, score) in enumerate(zip(tried["true.earrings"].to_pylist(), tried["true.skin_tone"].to_pylist(), tried_scores, strict=True))
+                if (g, b) == (earrings, tone) and row >= pruned
             ]  # fmt: skip
             observed = [
-                (score >= THRESHOLD) != glasses
-                for g, b, score in zip(seen["true.glasses"].to_pylist(), seen["true.skin_tone"].to_pylist(), seen_scores, strict=True)
-                if g == glasses and min(TONES, key=lambda level: abs(b - level)) == tone
+                (score >= THRESHOLD) != earrings
+                for g, b, score in zip(seen["true.earrings"].to_pylist(), seen["true.skin_tone"].to_pylist(), seen_scores, strict=True)
+                if g == earrings and min(TONES, key=lambda level: abs(b - level)) == tone
             ]  # fmt: skip
-            row = table[f"glasses {name}, skin tone {tone:g}"]
+            row = table[f"earrings {name}, skin tone {tone:g}"]
             assert (row["experiment"], row["experiment: images"]) == (pytest.approx(np.mean(wrong)), len(wrong))
             assert row["observation: images"] == len(observed)
             assert row["observation"] == (pytest.approx(np.mean(observed)) if observed else None)
@@ -219,7 +219,7 @@ def cells_agree(folder, results, study, pruned):
 
 def test_thresholds_are_the_rates_of_the_tables(folder, results):
     images, scores = tables(folder, "photographs")
-    truth = np.array(images["true.glasses"].to_pylist())
+    truth = np.array(images["true.earrings"].to_pylist())
     (made,) = section(results, "thresholds", "photographs")
     for table in made["tables"]:
         found = {(row[0], row[1], row[2]): row[3] for row in table["rows"]}
@@ -239,9 +239,9 @@ def test_adjustment_counts_the_images_that_it_leaves_out(results):
 def test_ratings_are_read_and_the_pruned_image_is_counted(folder, results):
     (made,) = section(results, "perceived")
     matrix = {(row["manipulated"], row["perceived"]): row for row in rows(made, "Perception sensitivity")}
-    # every rating is the intended value and .1: from 1 to 10 it moves by 9, glasses move nothing
+    # every rating is the intended value and .1: from 1 to 10 it moves by 9, earrings move nothing
     assert matrix["skin tone", "skin tone"]["mean change"] == pytest.approx(9.0)
-    assert matrix["glasses", "skin tone"]["mean change"] == pytest.approx(0.0, abs=1e-12)
+    assert matrix["earrings", "skin tone"]["mean change"] == pytest.approx(0.0, abs=1e-12)
     counted = [one["excluded"] for one in results["effects"] if one["study"] == "experiment"]
     assert all(one["pruned by fakeness >= 0.75"] == 1 for one in counted if one)
     assert any(counted)
@@ -249,10 +249,10 @@ def test_ratings_are_read_and_the_pruned_image_is_counted(folder, results):
 
 def test_associations_of_pairs_are_those_of_the_labels(folder, results):
     images, _ = tables(folder, "photographs")
-    glasses, tone = (np.array(images[f"true.{name}"].to_pylist()) for name in ("glasses", "skin_tone"))
+    earrings, tone = (np.array(images[f"true.{name}"].to_pylist()) for name in ("earrings", "skin_tone"))
     table = {row["pair"]: row for row in rows(section(results, "balance")[0], "Correlations")}
-    pair = table["glasses and skin tone"]
-    assert pair["photographs"] == pytest.approx(np.corrcoef(glasses, tone)[0, 1])
+    pair = table["earrings and skin tone"]
+    assert pair["photographs"] == pytest.approx(np.corrcoef(earrings, tone)[0, 1])
     # set so that they do not go together, but for the first image, which was pruned
     kept = np.array([(worn, level) for _ in range(12) for worn in (0, 1) for level in TONES])[1:]
     assert pair["experiment"] == pytest.approx(np.corrcoef(kept.T)[0, 1])
@@ -275,7 +275,7 @@ def test_the_projection_is_the_mean_of_the_cells_that_the_population_has(folder,
     cell = images["cell"].to_numpy()
     (made,) = [one for one in results["projections"] if one["outcome"] == "error"]
     whole = next(row for row in made["rows"] if row["attribute"] in ("", None))
-    wrong = (scores >= THRESHOLD) != np.array(images["true.glasses"].to_pylist())
+    wrong = (scores >= THRESHOLD) != np.array(images["true.earrings"].to_pylist())
     keep = np.arange(len(cell)) > 0
     # half off at tone 1 (cell 0), half on at tone 10 (cell 5)
     expected = 0.5 * wrong[(cell == 0) & keep].mean() + 0.5 * wrong[cell == 5].mean()

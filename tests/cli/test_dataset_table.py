@@ -3,12 +3,16 @@
 import csv
 import io
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from commands import printed, refused_here
 from PIL import Image
+
+from transect.cli.dataset_table import rows_of
+from transect.records import Attribute
 
 
 @pytest.fixture
@@ -33,6 +37,23 @@ def test_values_comparisons_levels_and_missing_labels(faces, tmp_path):
     assert [row["glasses"] for row in rows] == ["1", "0", "1"]
     assert rows[0]["subject"] == rows[1]["subject"] != rows[2]["subject"]
     assert [row["id"] for row in rows] == ["0.png", "1.png", "2.png"]
+
+
+class Hats:
+    """Three images whose hats have levels that begin with none."""
+
+    attributes = (Attribute("hat", "categorical", "hat", levels=("none", "cap", "hood")),)
+    values: ClassVar = {"hat": np.array([1.0, 0.0, 2.0])}
+    ids = subjects = ("a", "b", "c")
+
+    def level_names(self, name):
+        return [self.attributes[0].levels[int(value)] for value in self.values[name]]
+
+
+def test_levels_keep_their_names_where_the_first_is_none():
+    table = rows_of(Hats(), ["hat", "worn=hat!=none"])
+    assert table["hat"].to_pylist() == ["cap", "none", "hood"]
+    assert table["worn"].to_pylist() == [1, 0, 1]
 
 
 def test_pictures_are_the_images(faces, tmp_path):

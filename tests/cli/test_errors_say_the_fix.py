@@ -11,7 +11,7 @@ from transect.cli.app import COMMANDS, app
 from transect.cli.interruptions import KEEP
 from transect.errors import BadInput
 
-AUDIT = ("audit", "audited:brightness", "--vary", "glasses", "--size", "32")
+AUDIT = ("audit", "audited:brightness", "--vary", "glasses=0,1", "--size", "32")
 
 
 @pytest.mark.parametrize(

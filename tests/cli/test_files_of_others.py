@@ -89,7 +89,7 @@ def picture_of_forty_thousand():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "run"
-    arguments = ("--vary", "glasses", "--subjects", "3", "--size", "32", "--out", str(out))
+    arguments = ("--vary", "glasses=0,1", "--subjects", "3", "--size", "32", "--out", str(out))
     assert run_here("audit", "audited:brightness", *arguments).returncode == 0
     return out
 

@@ -24,22 +24,22 @@ def bright(pixels):
     return pixels.mean(axis=(1, 2, 3)) / 255
 
 def test_met(transect):
-    (row,) = transect.require(blind, "glasses", outcome="answer", margin=0.6, subjects=30, request=SMALL)
+    (row,) = transect.require(blind, "earrings", outcome="answer", margin=0.6, subjects=30, request=SMALL)
     assert row.status == "met"
 
 def test_violated(transect):
     transect.require(bright, "skin_tone", outcome="score", margin=0.001, subjects=30, request=SMALL)
 
 def test_not_shown(transect):
-    transect.require(blind, "glasses", outcome="answer", margin=0.01, subjects=10, request=SMALL)
+    transect.require(blind, "earrings", outcome="answer", margin=0.01, subjects=10, request=SMALL)
 
 def test_skipped(transect):
     transect.require(
-        blind, by=["glasses"], outcome="miss", max_rate=0.6, truth="face", subjects=5, not_shown="skip", request=SMALL
+        blind, by=["earrings"], outcome="miss", max_rate=0.6, truth="face", subjects=5, not_shown="skip", request=SMALL
     )
 
 def test_wrong(transect):
-    transect.require(blind, "glasses", outcome="answer", request=SMALL)
+    transect.require(blind, "earrings", outcome="answer", request=SMALL)
 """
 
 
@@ -58,8 +58,8 @@ def test_the_fixture_passes_fails_and_skips(printed):
     _, text = printed
     assert "3 failed, 1 passed, 1 skipped" in text
     assert "skin_tone: no difference in score above 0.001 (bright) is violated: skin_tone, " in text
-    assert "glasses: no difference in answer above 0.01 (blind) is not shown: glasses, off against on" in text
-    assert "rate of miss at most 0.6 by glasses (blind) is not shown" in text
+    assert "earrings: no difference in answer above 0.01 (blind) is not shown: earrings, off against on" in text
+    assert "rate of miss at most 0.6 by earrings (blind) is not shown" in text
     assert "expected one of margin, no_worse_than" in text
 
 
@@ -72,11 +72,11 @@ def test_runs_are_kept_by_the_name_of_their_test(printed):
 def test_a_kept_run_resumes_and_a_second_requirement_has_a_run_of_its_own(tmp_path):
     request = AuditRequest(world=WorldSettings(image_size=32), control=False)
     wanted = {"outcome": "answer", "margin": 0.9, "subjects": 10, "request": request}
-    BiasTests(tmp_path).require("audited:brightness", "glasses", **wanted)
+    BiasTests(tmp_path).require("audited:brightness", "earrings", **wanted)
     (part,) = (tmp_path / "audit-0" / "images").iterdir()
     before = part.stat().st_mtime_ns
     tests = BiasTests(tmp_path)
-    tests.require("audited:brightness", "glasses", **wanted)
+    tests.require("audited:brightness", "earrings", **wanted)
     tests.require("audited:brightness", "hat", **wanted)
     assert part.stat().st_mtime_ns == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit-0", "audit-1"]

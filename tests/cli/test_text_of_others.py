@@ -7,7 +7,7 @@ from commands import refused, run_here
 from hostile_server import SECRET, serving, write
 from PIL import Image
 
-AUDIT = ("--vary", "glasses", "--subjects", "3", "--size", "32", "--max-failures", "1")
+AUDIT = ("--vary", "glasses=0,1", "--subjects", "3", "--size", "32", "--max-failures", "1")
 
 
 def audited(target, out):
@@ -43,7 +43,7 @@ def test_a_servers_half_pair_is_a_reason_on_this_and_later_runs(tmp_path, monkey
 
 def test_names_of_the_user_reach_no_terminal(tmp_path):
     for name in ("\x1b[2J\x07[/b]", "\udcff"):
-        line = refused("audit", f"onnx:{name}.onnx", "--vary", "glasses", "--out", str(tmp_path / "run"))
+        line = refused("audit", f"onnx:{name}.onnx", "--vary", "glasses=0,1", "--out", str(tmp_path / "run"))
         assert line.isprintable()
         line.encode()
 

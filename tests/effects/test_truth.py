@@ -35,6 +35,24 @@ def test_a_level_may_be_named():
     np.testing.assert_array_equal(Truth.parse("glasses != on", KNOWN).of({"glasses": [0.0, 1.0]}), [1.0, 0.0])
 
 
+HAT = Attribute("hat", "categorical", "hat", levels=("none", "cap", "brimmed hat"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("hat", [0, 1, 1]), ("hat==brimmed hat", [0, 0, 1]), ("hat != none ", [0, 1, 1]), ("hat==1", [0, 1, 0])],
+)
+def test_of_levels_that_begin_with_none_any_other_is_yes(text, expected):
+    truth = Truth.parse(text, {"hat": HAT})
+    np.testing.assert_array_equal(truth.of({"hat": [0.0, 1.0, 2.0]}), expected)
+    assert truth.text == text.strip()
+
+
+def test_other_levels_are_no_label():
+    hair = Attribute("hair", "categorical", "hair", levels=("bald", "bun", "long"))
+    np.testing.assert_array_equal(Truth.parse("hair", {"hair": hair}).of({"hair": [0.0, 1.0, 2.0]}), [0, 1, 2])
+
+
 def test_a_value_that_is_not_there_has_no_truth():
     np.testing.assert_array_equal(Truth.parse("smile!=0.5").of({"smile": [np.nan, 0.1]}), [np.nan, 1.0])
 

@@ -138,7 +138,7 @@ def test_another_network_of_that_name_is_not_read_by_it():
 
 
 def test_exact_controls_are_not_checked_unasked(tmp_path):
-    result = auditing.audit([brightness()], vary=["glasses"], subjects=4, image_size=32, out=tmp_path, quiet=True)
+    result = auditing.audit([brightness()], vary=["glasses=0,1"], subjects=4, image_size=32, out=tmp_path, quiet=True)
     assert "edits" not in result.results["studies"][0]["spec"]
     assert all(one["key"] != "edit-validity" for one in result.results["sections"])
 

@@ -41,13 +41,13 @@ def tables(folder: Path) -> dict[str, bytes]:
 def study_of(targets: list) -> study.Study:
     """Twelve subjects with and without glasses, as a study of the targets."""
     world = transect.generators.load("faceworld", image_size=32)
-    design = transect_design(["glasses"], world.attributes, subjects=12)
+    design = transect_design(["glasses=0,1"], world.attributes, subjects=12)
     return study.Study("small", world, design, tuple(study.resolve_targets(targets)), limits=Limits(max_failures=1))
 
 
 def command(out: Path, subjects: int = 240) -> list[str]:
     base = [sys.executable, "-m", "transect", "audit", "audited:slow", "--vary", "background_lightness=0,1"]
-    return [*base, "--vary", "glasses", "--subjects", str(subjects), "--size", "32", "--out", str(out), "--json"]
+    return [*base, "--vary", "glasses=0,1", "--subjects", str(subjects), "--size", "32", "--out", str(out), "--json"]
 
 
 def start(arguments: list[str]) -> subprocess.Popen:
@@ -62,7 +62,7 @@ def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
     """A target that scores the picture's brightness: a light background must raise it, glasses must not."""
     result = auditing.audit(
         audited.brightness,
-        vary={"background_lightness": (0, 1), "glasses": None},
+        vary={"background_lightness": (0, 1), "glasses": (0, 1)},
         outcomes=["score"],
         out=tmp_path,
         **SMALL,
@@ -87,7 +87,7 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
     The attributes are not in the order of the alphabet: the cells must keep the order of the design.
     """
     result = auditing.audit(
-        audited.brightness, vary={"smile": (0, 1), "glasses": None}, outcomes=["score"], out=tmp_path, **SMALL
+        audited.brightness, vary={"smile": (0, 1), "glasses": (0, 1)}, outcomes=["score"], out=tmp_path, **SMALL
     )
     world = transect.generators.load("faceworld", image_size=32)
     subjects = 3 * 2**32 + np.arange(12)
@@ -108,7 +108,7 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
 def test_rates_and_truth_agree_with_the_tables(tmp_path):
     """Where the truth is what was set, the error of a cell is 1 - answer or answer, cell by cell."""
     result = auditing.audit(
-        audited.brightness, vary={"smile": (0, 1), "glasses": None}, truth="smile>0.5", outcomes=["answer", "error"],
+        audited.brightness, vary={"smile": (0, 1), "glasses": (0, 1)}, truth="smile>0.5", outcomes=["answer", "error"],
         out=tmp_path, **SMALL,
     )  # fmt: skip
     rate = {(r["outcome"], *sorted(r["cell"].items())): r["rate"] for r in result.results["rates"] if r["order"] == 2}
@@ -130,7 +130,7 @@ def test_a_population_is_observed_not_set(tmp_path):
 def test_several_targets_share_the_images(tmp_path):
     result = auditing.audit(
         [audited.brightness, "audited:raises_on_bright"],
-        vary={"glasses": None},
+        vary={"glasses": (0, 1)},
         out=tmp_path,
         max_failures=1,
         **SMALL,
@@ -145,7 +145,7 @@ def test_several_targets_share_the_images(tmp_path):
 
 def test_too_many_failures_stop_the_run_and_keep_what_is_done(tmp_path):
     with pytest.raises(TooManyFailures, match="raises_always failed on .* no answer today"):
-        auditing.audit(audited.raises_always, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.raises_always, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     assert pq.read_table(tmp_path / "images").num_rows == 24
 
 
@@ -153,12 +153,12 @@ def test_a_target_that_hangs_stops_the_run_after_a_few_images(tmp_path):
     """24 images, 5 % allowed: the second image that hangs is one too many, long before the other 22 are waited for."""
     began = time.monotonic()
     with pytest.raises(TooManyFailures, match=r"hangs failed on each of the first 2 images; .* timed out after 0\.2 s"):
-        auditing.audit(audited.hangs, vary={"glasses": None}, out=tmp_path, timeout=0.2, batch=4, **SMALL)
+        auditing.audit(audited.hangs, vary={"glasses": (0, 1)}, out=tmp_path, timeout=0.2, batch=4, **SMALL)
     assert time.monotonic() - began < 20
 
 
 def test_the_report_is_made_again_from_the_tables(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     before = tables(tmp_path)
     (tmp_path / "report.html").unlink()
     report(tmp_path)
@@ -166,34 +166,34 @@ def test_the_report_is_made_again_from_the_tables(tmp_path):
 
 
 def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     before = tables(tmp_path)
     part = tmp_path / "images" / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"x")
     for again in (
         lambda: report(tmp_path),
-        lambda: auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL),
+        lambda: auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL),
     ):
         with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
             again()
     part.unlink()
-    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     assert tables(tmp_path) == before
 
 
 def test_changed_code_is_another_target(tmp_path):
     """Its answers must never appear under the name of what was asked before."""
-    auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(
         FolderOfAnotherSpec, match=r"the code of <lambda> has changed: choose another --out, or put the model back"
     ):
-        auditing.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
 
 
 def test_a_threshold_of_zero_is_a_threshold(tmp_path):
     """Every score is at least 0, so every answer is yes: the overall rate is 1."""
     result = auditing.audit(
-        audited.brightness, threshold=0.0, vary={"glasses": None}, outcomes=["answer"], out=tmp_path,
+        audited.brightness, threshold=0.0, vary={"glasses": (0, 1)}, outcomes=["answer"], out=tmp_path,
         **SMALL,
     )  # fmt: skip
     assert next(rate["rate"] for rate in result.results["rates"] if rate["order"] == 0) == 1.0
@@ -210,7 +210,7 @@ class PlainDetector:
 
 
 def test_a_task_may_be_plain_text(tmp_path):
-    result = auditing.audit(PlainDetector(), vary={"glasses": None}, truth="face", out=tmp_path, **SMALL)
+    result = auditing.audit(PlainDetector(), vary={"glasses": (0, 1)}, truth="face", out=tmp_path, **SMALL)
     assert {effect.outcome for effect in result.effects} == {"miss"}
 
 
@@ -227,7 +227,7 @@ class NamesItsClasses:
 
 
 def test_labels_of_the_predictions_are_kept(tmp_path):
-    auditing.audit(NamesItsClasses(), vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(NamesItsClasses(), vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     page = (tmp_path / "report.html").read_text()
     assert "class 1" not in page
 
@@ -242,7 +242,7 @@ def test_no_folder_of_this_machine_is_told(tmp_path):
         torch.jit.script(Flat()).save(str(home / "flat.pt"))
     out = tmp_path / "run"
     auditing.audit(
-        f"torch:{home / 'flat.pt'}", vary={"glasses": None}, population=str(home / "mine.toml"), out=out, **SMALL
+        f"torch:{home / 'flat.pt'}", vary={"glasses": (0, 1)}, population=str(home / "mine.toml"), out=out, **SMALL
     )
     assert (out / "predictions" / "torch-flat.pt").is_dir()
     for path in out.rglob("*"):
@@ -269,7 +269,7 @@ class Bare:
 
 
 def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
-    few = {"subjects": 3, "quiet": True, "vary": {"glasses": None}}
+    few = {"subjects": 3, "quiet": True, "vary": {"glasses": (0, 1)}}
     result = auditing.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)
     assert result.results["world"]["statement"] == "The generator bare states no validity figures."
     world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
@@ -282,7 +282,7 @@ def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
 
 
 def test_a_changed_spec_is_refused(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     record = tmp_path / "run.json"
     record.write_text(record.read_text().replace('"threshold": 0.5', '"threshold": 0.1'))
     with pytest.raises(RunFolderError, match=r"run\.json was changed after it was written"):
@@ -291,31 +291,31 @@ def test_a_changed_spec_is_refused(tmp_path):
 
 def test_refusals(tmp_path):
     with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
-        auditing.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, generator="faceword", vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(UnknownName, match="unknown population 'balancd': did you mean balanced"):
-        auditing.audit(audited.brightness, population="balancd", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, population="balancd", vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give --truth"):
-        auditing.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, outcomes=["miss"], out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="--images observes a population: drop --vary"):
-        auditing.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
+        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, images=5, out=tmp_path, quiet=True)
     with pytest.raises(BadInput, match="two targets are named 'brightness': give each a different name"):
-        auditing.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit([audited.brightness, audited.brightness], vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     two_classes = {"task": "multiclass", "labels": ("no", "yes")}
     with pytest.raises(BadInput, match="needs the positive class"):
-        auditing.audit(audited.brightness, **two_classes, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, **two_classes, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="the truth of a binary target must be 0 or 1"):
-        auditing.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
-        auditing.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, truth="age", vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 4"):
+        auditing.audit(audited.brightness, truth="glasses>5", vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="--hold smile: no varied attribute changes smile; drop it"):
-        auditing.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_folder_of_another_audit_is_refused(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
     with pytest.raises(FolderOfAnotherSpec, match=r"--seed was \d+ and is 4: choose another --out"):
-        auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
+        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **{**SMALL, "seed": 4})
 
 
 SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGES_PER_PART = 16; from transect.cli.app import main; main()"

@@ -22,14 +22,17 @@ class Levels:
     def read(self, latents):
         truth = self.world.read(latents)
         tone = np.asarray(truth["skin_tone"]) >= 5.5
-        return pa.table({"hat": truth["hat"], "glasses": 1 - np.asarray(truth["glasses"]), "skin_tone": tone * 1.0})
+        return pa.table(
+            {"hat": truth["hat"], "glasses": 1.0 * (np.asarray(truth["glasses"]) == 0), "skin_tone": tone * 1.0}
+        )
 
 
 def test_counts_by_level_of_what_is_obeyed_and_of_what_is_turned_round():
     world = FaceWorld(image_size=64)
-    rows = obedience(Levels(world), world, ["hat", "glasses", "skin_tone=5.5"], pictures=30)
+    rows = obedience(Levels(world), world, ["hat", "glasses!=none", "skin_tone=5.5"], pictures=30)
     by_name = {name: [row for row in rows if row.condition == name] for name in ("hat", "glasses", "skin_tone")}
     assert [row.level for row in by_name["skin_tone"]] == ["below 5.5", "from 5.5"]
+    assert [row.level for row in by_name["glasses"]] == ["none", "any"]
     for name, levels in by_name.items():
         assert sum(row.pictures for row in levels) == sum(row.own_pictures for row in levels) == 30
         assert all(row.read for row in levels)
@@ -39,3 +42,12 @@ def test_counts_by_level_of_what_is_obeyed_and_of_what_is_turned_round():
     assert sum(row.obeyed for row in by_name["hat"]) >= 28
     assert sum(row.obeyed for row in by_name["glasses"]) <= 2
     assert sum(row.own_obeyed for row in by_name["glasses"]) >= 28
+
+
+def test_which_glasses_are_worn_is_not_read():
+    """The network says whether any are: of single levels nothing is counted as read."""
+    world = FaceWorld(image_size=32)
+    rows = obedience(Levels(world), world, ["glasses"], pictures=12)
+    assert [row.level for row in rows] == ["none", "thin frame", "thick frame", "tinted", "dark"]
+    assert sum(row.own_pictures for row in rows) == 12
+    assert not any(row.read or row.obeyed or row.own_obeyed for row in rows)

@@ -10,7 +10,7 @@ def folder(tmp_path):
     """Three subjects with and without glasses."""
     run = tmp_path / "run"
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"]}
-    auditing.audit(audited.brightness, vary=["glasses"], subjects=3, out=run, **options)
+    auditing.audit(audited.brightness, vary=["glasses=0,1"], subjects=3, out=run, **options)
     return run
 
 

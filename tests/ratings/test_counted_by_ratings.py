@@ -15,7 +15,7 @@ from transect.targets import as_target
 
 SUBJECTS = 6
 IDS = [f"{subject}-{cell:04d}" for subject in range(SUBJECTS) for cell in range(2)]
-AUDIT = {"vary": ["glasses"], "subjects": SUBJECTS, "image_size": 32, "control": False, "quiet": True}
+AUDIT = {"vary": ["earrings"], "subjects": SUBJECTS, "image_size": 32, "control": False, "quiet": True}
 
 
 def by_light(pixels):
@@ -43,18 +43,18 @@ def run(target, tmp_path_factory):
 
 
 def test_ratings_are_attributes_of_a_report(run, answers):
-    settings = ReportSettings(by=["gender", "glasses"], bins=["gender=0.5"], covariates=["perceived_gender"])
+    settings = ReportSettings(by=["gender", "earrings"], bins=["gender=0.5"], covariates=["perceived_gender"])
     made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)
-    assert error_conditions.read(run) == ("perceived_gender", "glasses")
+    assert error_conditions.read(run) == ("perceived_gender", "earrings")
     assert bins.read(run) == {"perceived_gender": (0.5,)}
     assert covariates.read(run) == ("gender",)
     sections = {each["key"]: each for each in made.results["sections"]}
     groups = {row[0]: row[5] for row in sections["errors"]["tables"][0]["rows"]}
     assert groups["perceived gender: [0, 0.5)"] == groups["perceived gender: [0.5, 1]"] == SUBJECTS
-    assert groups["perceived gender [0.5, 1], glasses on"] == SUBJECTS / 2
+    assert groups["perceived gender [0.5, 1], earrings on"] == SUBJECTS / 2
     levels = {row[0].split(":")[0] for row in sections["adjustment"]["tables"][0]["rows"]}
     assert levels == {"gender"}
-    assert sections["distributions"]["title"] == "Attributes by perceived gender × glasses"
+    assert sections["distributions"]["title"] == "Attributes by perceived gender × earrings"
     again = transect.report(run, quiet=True)
     assert again.results["sections"] == made.results["sections"], "all is stored with the run"
 

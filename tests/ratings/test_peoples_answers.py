@@ -109,26 +109,26 @@ def test_single_answers_about_several_studies(several, tmp_path):
 
 
 def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path):
-    """Two raters of every image; at the last step both see glasses that nobody saw before."""
+    """Two raters of every image; at the last step both see earrings that nobody saw before."""
     run = tmp_path / "walk"
     options = {"image_size": 32, "quiet": True, "control": False, "threshold": 0.4}
-    auditing.audit(audited.brightness, steps=["age=-1,0,1"], subjects=4, truth="glasses", out=run, **options)
+    auditing.audit(audited.brightness, steps=["age=-1,0,1"], subjects=4, truth="earrings", out=run, **options)
     ids = [f"{subject}-{cell:04d}" for subject in range(4) for cell in range(3)]
     rows = [(one, rater, int(one.endswith("2"))) for one in ids for rater in "ab"]
     of, raters, said = zip(*rows, strict=True)
-    ratings.attach(run, None, [], csv(tmp_path / "answers.csv", id=of, rater=raters, glasses=said))
+    ratings.attach(run, None, [], csv(tmp_path / "answers.csv", id=of, rater=raters, earrings=said))
     (made,) = (one for one in reporting.report(run).results["sections"] if one["key"] == "sensitivity")
-    (shares,) = (one for one in made["tables"] if one["title"].startswith("Did the label (glasses) stay, as rated?"))
+    (shares,) = (one for one in made["tables"] if one["title"].startswith("Did the label (earrings) stay, as rated?"))
     found = [dict(zip(shares["columns"], row, strict=True)) for row in shares["rows"]]
     assert [(row["λ"], row["label moved"], row["subjects"]) for row in found] == [(-1, 0, 4), (1, 1, 4)]
 
 
 def test_people_and_the_file_by_image_are_asked_one_by_one():
-    """People rated the smile alone: shares of glasses are those of the file by image, and people's truth is none."""
+    """People rated the smile alone: shares of earrings are those of the file by image, and people's truth is none."""
     answers = {"smile": Annotations(Question("smile", "smile"), np.array([0, 0]), ("a", "b"), np.array([0.9, 0.2]))}
-    columns, people = {"glasses": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
-    glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
-    known = {"glasses": glasses, "smile": Attribute("smile", "continuous", "smiles")}
+    columns, people = {"earrings": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
+    earrings = Attribute("earrings", "binary", "wears earrings", levels=("off", "on"))
+    known = {"earrings": earrings, "smile": Attribute("smile", "continuous", "smiles")}
 
     def found(text):
         run = Mock(Run)
@@ -136,7 +136,7 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
         made = findings._rated_truth(run, truth, truth.attribute, columns, people, answers)
         return [each.tolist() for each in made]
 
-    assert found("glasses") == [[0, 1], [], [0.25, 1]]
+    assert found("earrings") == [[0, 1], [], [0.25, 1]]
     # of the two answers one is above .5, though the mean is at .55
     np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan], [0.5, np.nan]])
     assert found("face") == [[], [], []]

@@ -130,7 +130,7 @@ def test_raters_are_the_reference(rated):
 def test_a_truth_of_its_own_is_kept(tmp_path):
     run = tmp_path / "run"
     options = {"image_size": 32, "quiet": True, "control": False, "truth": "glasses"}
-    auditing.audit(audited.brightness, vary=["glasses"], subjects=1, out=run, **options)
+    auditing.audit(audited.brightness, vary=["glasses=0,1"], subjects=1, out=run, **options)
     with pytest.raises(BadInput, match="expected a run without a truth, got glasses"):
         rater_report.judge(run, "smile>0.5")
 

@@ -136,13 +136,13 @@ def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(fol
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"], "subjects": 3}
     with pytest.raises(BadInput, match="expected a file, found none"):
         auditing.audit(
-            audited.brightness, vary=["glasses"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
+            audited.brightness, vary=["glasses=0,1"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
         )
     with pytest.raises(BadInput, match="--prune 'x': expected NAME>=A"):
-        auditing.audit(audited.brightness, vary=["glasses"], out=tmp_path / "a", prune=["x"], **options)
+        auditing.audit(audited.brightness, vary=["glasses=0,1"], out=tmp_path / "a", prune=["x"], **options)
     assert not (tmp_path / "a").exists()
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
     made = auditing.audit(
-        audited.brightness, vary=["glasses"], out=folder, perceived=seen, prune=["fakeness>=0.75"], **options
+        audited.brightness, vary=["glasses=0,1"], out=folder, perceived=seen, prune=["fakeness>=0.75"], **options
     )
     assert made.effects[0].n_subjects == 2

@@ -57,10 +57,10 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
 
 def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
-        auditing.audit("audited:brightness", vary=["glasses"], boundary=(0.2, 0.8), out=tmp_path / "run")
+        auditing.audit("audited:brightness", vary=["glasses=0,1"], boundary=(0.2, 0.8), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     options = {"image_size": 32, "subjects": 3, "quiet": True, "control": False, "out": tmp_path / "run"}
-    auditing.audit("audited:brightness", vary=["glasses"], **options)
+    auditing.audit("audited:brightness", vary=["glasses=0,1"], **options)
     with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
         reporting.report(tmp_path / "run", settings=ReportSettings(boundary=(0.2, 0.8)))
     assert not (tmp_path / "run" / "boundary.json").exists()

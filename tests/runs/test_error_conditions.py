@@ -26,11 +26,11 @@ def by_light(pixels):
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory):
-    """24 faces as they come, with errors counted by glasses and skin tone."""
+    """24 faces as they come, with errors counted by earrings and skin tone."""
     out = tmp_path_factory.mktemp("observed") / "run"
     target = as_target(by_light, name="light", task="binary")
-    options = {"images": 24, "image_size": 32, "truth": "smile>0.5", "compare": ["glasses", "skin_tone"]}
-    return auditing.audit(target, **options, by=["glasses", "skin_tone"], control=False, quiet=True, out=out)
+    options = {"images": 24, "image_size": 32, "truth": "smile>0.5", "compare": ["earrings", "skin_tone"]}
+    return auditing.audit(target, **options, by=["earrings", "skin_tone"], control=False, quiet=True, out=out)
 
 
 def errors_of(result):
@@ -41,8 +41,8 @@ def errors_of(result):
 def test_the_page_counts_errors_by_the_combinations(observed):
     (table,) = errors_of(observed)["tables"]
     groups = [row[0] for row in table["rows"]]
-    assert "glasses × skin tone: all, weighted equally" in groups
-    assert len([group for group in groups if group.startswith("glasses off, skin tone")]) == 3
+    assert "earrings × skin tone: all, weighted equally" in groups
+    assert len([group for group in groups if group.startswith("earrings off, skin tone")]) == 3
     page = observed.page.read_text()
     assert "Errors by condition: light" in page
     assert "Mean faces of right and wrong answers" in page
@@ -63,12 +63,12 @@ def test_mean_faces_are_means_of_the_stored_images(observed):
 
 
 def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
-    assert error_conditions.read(observed.folder) == ("glasses", "skin_tone")
-    done = CliRunner().invoke(app, ["report", str(observed.folder), "--by", "glasses", "--json"])
+    assert error_conditions.read(observed.folder) == ("earrings", "skin_tone")
+    done = CliRunner().invoke(app, ["report", str(observed.folder), "--by", "earrings", "--json"])
     assert done.exception is None
     results = json.loads((observed.folder / "results.json").read_text())
-    assert {face["by"] for face in results["gallery"]["faces"]} == {"", "glasses"}
-    assert error_conditions.read(observed.folder) == ("glasses",)
+    assert {face["by"] for face in results["gallery"]["faces"]} == {"", "earrings"}
+    assert error_conditions.read(observed.folder) == ("earrings",)
 
 
 def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
@@ -77,9 +77,9 @@ def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(UnknownName, match="skin_tone"):
         auditing.audit(target, images=8, by=["skin_tome"], **options)
     with pytest.raises(UnknownName, match="images are compared by"):
-        auditing.audit(target, vary=["glasses"], by=["age"], **options)
+        auditing.audit(target, vary=["earrings"], by=["age"], **options)
     with pytest.raises(BadInput, match="at most 3"):
-        auditing.audit(target, images=8, by=["age", "smile", "glasses", "skin_tone"], **options)
+        auditing.audit(target, images=8, by=["age", "smile", "earrings", "skin_tone"], **options)
     assert not (tmp_path / "run").exists()
 
 

@@ -84,7 +84,7 @@ def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path):
     """A run with the folder before is not resumed, and its answers are not reported for the folder after."""
     folder = tmp_path / "smiles"
     saved(folder, ["none", "broad"])
-    options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
+    options = {"vary": "glasses=0,1", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
     transect.audit(str(folder), **options)
     for file in (folder / name for name in ("preprocessor_config.json", "config.json", "processor_config.json")):
         before = file.read_bytes() if file.exists() else None

@@ -233,7 +233,7 @@ def test_weights_beside_the_model_are_part_of_the_target(tmp_path):
 
 def test_a_run_is_not_resumed_with_other_weights(tmp_path):
     spec = with_weights(tmp_path / "m.onnx", 0.25)
-    options = {"vary": "glasses", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
+    options = {"vary": "glasses=0,1", "subjects": 2, "image_size": 32, "quiet": True, "out": tmp_path / "run"}
     transect.audit(spec, **options)
     with_weights(tmp_path / "m.onnx", 0.75)
     with pytest.raises(

@@ -143,7 +143,7 @@ def test_a_label_is_an_attribute_or_a_side_of_a_cut():
         ("smle>0.5", "unknown attribute 'smle': did you mean smile"),
         ("hair>1", "expected hair alone"),
         ("smile>2", "smile: expected between 0 and 1"),
-        ("smile=>1", "expected NAME, NAME>X or NAME<X"),
+        ("smile=>1", "expected NAME, NAME!=none, NAME>X or NAME<X"),
     ):
         with pytest.raises(BadInput, match=message):
             Label.parse(text, [smile, hair])

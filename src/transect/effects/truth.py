@@ -31,7 +31,9 @@ _ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
 """The "=" of TARGET=TRUTH, which is no part of a comparison."""
 _ORDERED = {">": False, ">=": False, "<": True, "<=": True}
 """Comparisons that part a scale, and whether its low end is the yes."""
-_GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*[^\s<>=!])\s*)?")
+_GRAMMAR = re.compile(
+    r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*[^\s<>=!])\s*)?",
+)
 
 
 @final

@@ -16,7 +16,7 @@ from transect.records import Attribute
 FEWEST: Final = 10
 """The fewest pictures of a class."""
 
-_TEXT: Final = re.compile(r"\s*([^<>=]+?)\s*(?:([<>])\s*([^<>=]+?)\s*)?")
+_TEXT: Final = re.compile(r"\s*([^<>=!]+?)\s*(?:(<|>|!=)\s*([^<>=!]+?)\s*)?")
 
 
 @final
@@ -37,13 +37,17 @@ class Label:
 
     @classmethod
     def parse(cls, text: str, attributes: Sequence[Attribute], option: str = "--label") -> Label:
-        """From NAME (an attribute with levels), NAME>X or NAME<X. option: whose text it is, for the messages.
+        """From NAME (an attribute with levels), NAME!=none, NAME>X or NAME<X. option: whose text it is, for messages.
 
-        Raises UnknownName and BadInput.
+        NAME!=none is yes at any level of an attribute but the first, none. Raises UnknownName and BadInput.
+
+        >>> glasses = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))
+        >>> Label.parse("glasses!=none", [glasses]).of(np.array([0.0, 1.0, 2.0])).tolist()
+        [0, 1, 1]
         """
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise BadInput(f"{option} {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
+            raise BadInput(f"{option} {text!r}: expected NAME, NAME!=none, NAME>X or NAME<X; for example smile>0.5")
         by_name = {entry.name: entry for entry in attributes}
         name, sign, value = match.groups()
         if name not in by_name:
@@ -55,6 +59,10 @@ class Label:
                     f"{option} {name}: expected a cut of its range {attribute.low:g} to {attribute.high:g}: {name}>X"
                 )
             return cls(text, name, attribute.levels)
+        if sign == "!=":
+            if not attribute.optional or value != "none":
+                raise BadInput(f"{option} {text}: expected NAME!=none of an attribute whose first level is none")
+            return cls(text, name, ("no", "yes"), 0.5)
         if attribute.nominal:
             raise BadInput(
                 f"{option} {text}: expected {name} alone, its levels {', '.join(attribute.levels)} have no order"

@@ -22,7 +22,15 @@ from transect.generators.faceworld.world import FaceWorld
 def of_all_kinds(world, seeds, rng):
     """Subjects that differ in all that decides which layers are drawn, and in pose."""
     n = len(seeds)
-    kinds = {"hair_style": 8, "hat": 6, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3, "glasses": 5}
+    kinds = {
+        "hair_style": 8,
+        "hat": 6,
+        "facial_hair_style": 4,
+        "background": 4,
+        "clothing": 4,
+        "clothing_pattern": 3,
+        "glasses": 5,
+    }
     values = {name: rng.integers(0, levels, n) * 1.0 for name, levels in kinds.items()}
     values["earrings"] = rng.integers(0, 2, n) * 1.0
     values |= {

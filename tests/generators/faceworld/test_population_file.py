@@ -42,6 +42,20 @@ def test_balanced_marginals():
     assert (values[:, column("baldness")] > 0).mean() == pytest.approx(0.15, abs=0.011)
 
 
+@pytest.mark.parametrize(
+    ("name", "worn", "styles"),
+    [
+        ("balanced", 0.2, (0.55, 0.3, 0.05, 0.1)),
+        ("celebrity-like", 0.05, (0.4, 0.25, 0.07, 0.28)),
+        ("parliament-like", 0.25, (0.65, 0.35, 0.0, 0.0)),
+        ("face-metered", 0.2, (0.55, 0.3, 0.05, 0.1)),
+    ],
+)
+def test_how_many_wear_glasses_and_which(name, worn, styles):
+    shares = load_population(name).marginals[column("glasses")].shares
+    np.testing.assert_allclose(shares, [1 - worn, *(worn * share for share in styles)], atol=1e-12)
+
+
 def test_correlations_of_celebrity_like_come_out_as_written():
     scores = np.random.default_rng(2).standard_normal((40_000, len(NAMES))) @ load_population("celebrity-like").factor.T
     correlations = np.corrcoef(scores.T)

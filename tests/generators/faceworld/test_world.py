@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES
-from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
+from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import SUBJECTS_PER_SEED
 
@@ -18,6 +19,14 @@ from transect.records import SUBJECTS_PER_SEED
 @pytest.fixture(scope="module")
 def world():
     return FaceWorld(image_size=40, threads=1)
+
+
+def test_the_free_coordinate_changes_nothing(world):
+    latents = world.sample([3, 5])
+    moved = replace(latents, values=latents.values.copy())
+    moved.values[:, ATTRIBUTE_COLUMNS.stop] += 1.0
+    assert world.read(moved).equals(world.read(latents))
+    np.testing.assert_array_equal(world.render(moved).pixels, world.render(latents).pixels)
 
 
 def test_shapes_and_types(world):

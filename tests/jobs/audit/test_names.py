@@ -10,7 +10,7 @@ from rough_targets import Boxes
 from transect.errors import BadInput
 from transect.experiment.target_names import LONGEST, check_names
 
-SMALL = {"vary": ["glasses"], "subjects": 6, "image_size": 32, "control": False, "quiet": True}
+SMALL = {"vary": ["glasses=0,1"], "subjects": 6, "image_size": 32, "control": False, "quiet": True}
 
 
 def test_own_names_stand_everywhere(tmp_path):
@@ -33,7 +33,7 @@ def test_own_names_stand_everywhere(tmp_path):
 
 def test_on_the_command_line_with_the_truth_of_one_target(tmp_path):
     done = run_here(
-        "audit", "audited:brightness", "--name", "mine", "--truth", "mine=glasses", "--vary", "glasses", "--subjects", "6",
+        "audit", "audited:brightness", "--name", "mine", "--truth", "mine=glasses", "--vary", "glasses=0,1", "--subjects", "6",
         "--size", "32", "--no-control", "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,6 +67,6 @@ def test_an_object_of_the_caller_keeps_its_name(tmp_path):
 
 def test_the_command_refuses_in_one_line(tmp_path):
     told = refused_here(
-        "audit", "audited:brightness", "--name", "", "--vary", "glasses", "--out", str(tmp_path / "run")
+        "audit", "audited:brightness", "--name", "", "--vary", "glasses=0,1", "--out", str(tmp_path / "run")
     )
     assert "--name: expected a name with a letter or a digit, got ''; write another" in told

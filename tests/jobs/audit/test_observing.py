@@ -10,7 +10,7 @@ import transect
 from transect.errors import BadInput, UnknownName
 
 OBSERVED = {"observe": 40, "truth": "glasses", "image_size": 32, "quiet": True, "control": False, "subjects": 6}
-TRIED = {"threshold": 0.4, "vary": ["glasses", "skin_tone=1:10:2"]}
+TRIED = {"threshold": 0.4, "vary": ["glasses=0,1", "skin_tone=1:10:2"]}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_names_that_fit_no_images_are_refused(tmp_path):
     with pytest.raises(UnknownName, match="unknown attribute 'yawn': did you mean yaw"):
         auditing.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
     with pytest.raises(BadInput, match="--compare is of observed images: give --observe"):
-        auditing.audit(audited.brightness, vary=["glasses"], compare=["yaw"], out=tmp_path)
+        auditing.audit(audited.brightness, vary=["glasses=0,1"], compare=["yaw"], out=tmp_path)
 
 
 def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):

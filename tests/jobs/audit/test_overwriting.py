@@ -7,7 +7,7 @@ import transect
 from transect.errors import FolderInUse, FolderOfAnotherSpec, RunFolderError, TransectError
 from transect.runs.locks import lock_folder
 
-SMALL = {"vary": {"glasses": None}, "subjects": 4, "image_size": 32, "control": False}
+SMALL = {"vary": {"glasses": (0, 1)}, "subjects": 4, "image_size": 32, "control": False}
 
 
 def audit(out, **settings):
@@ -94,7 +94,7 @@ def test_a_folder_of_another_program_is_not_deleted(tmp_path):
 @pytest.mark.parametrize("place", ["studies/observation", "studies/experiment", "studies/experiment/negative-control"])
 def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(tmp_path, place):
     run = tmp_path / "run"
-    audit(run, observe=6, vary={"glasses": None, "smile": (0, 1)}, control=True)
+    audit(run, observe=6, vary={"glasses": (0, 1), "smile": (0, 1)}, control=True)
     before = _files(run)
     lock = lock_folder(run / place)
     with pytest.raises(FolderInUse, match=f"{place} is in use by a live run"):

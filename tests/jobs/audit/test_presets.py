@@ -79,7 +79,9 @@ def test_on_the_command_line_and_in_a_file(tmp_path):
     words = ("--config", str(tmp_path / "study.toml"), "--no-control", "--dry-run", "--json")
     done = run_here("audit", "opencv:haarcascade_frontalface_default", *words)
     assert json.loads(done.stdout)["images"] == 18 * 4
-    done = run_here("audit", "opencv:haarcascade_frontalface_default", *words, "--vary", "glasses", "--subjects", "3")
+    done = run_here(
+        "audit", "opencv:haarcascade_frontalface_default", *words, "--vary", "glasses=0,1", "--subjects", "3"
+    )
     assert json.loads(done.stdout)["images"] == 2 * 3
 
 
@@ -93,7 +95,7 @@ def test_the_budget_of_observed_images_names_the_option_that_they_have(tmp_path,
     request = transect.audit_preset("face-detector", images=9, image_size=32)
     transect.audit(HALF["face-detector"], request, out=tmp_path / "run")
     assert "budget: 9 images, 9 calls; fewer with --images; --dry-run" in capsys.readouterr().err
-    request = transect.audit_preset("face-detector", subjects=2, vary=["glasses"], image_size=32)
+    request = transect.audit_preset("face-detector", subjects=2, vary=["glasses=0,1"], image_size=32)
     transect.audit(HALF["face-detector"], request, out=tmp_path / "set")
     told = "budget: 8 images with the negative control, 8 calls; fewer with --subjects or --vary; --dry-run"
     assert told in capsys.readouterr().err
@@ -101,7 +103,7 @@ def test_the_budget_of_observed_images_names_the_option_that_they_have(tmp_path,
 
 def test_without_a_truth_it_says_that_errors_are_not_counted(tmp_path, capsys):
     for truth, said in ((), True), (("smile>0.5",), False):
-        request = transect.audit_preset("face-attribute", subjects=1, vary=["glasses"], truth=truth, image_size=32)
+        request = transect.audit_preset("face-attribute", subjects=1, vary=["glasses=0,1"], truth=truth, image_size=32)
         transect.audit(HALF["face-attribute"], request, out=tmp_path / f"{said}")
         assert ("without --truth" in capsys.readouterr().err) is said
 

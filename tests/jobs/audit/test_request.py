@@ -191,7 +191,7 @@ def test_what_python_refuses():
 @pytest.mark.parametrize(("control", "images"), [(True, 16), (False, 10)])
 def test_the_cost_of_a_request(control, images):
     """3 subjects with and without glasses, 4 observed, and the 3 subjects before two backgrounds as negative control."""
-    settings = {"vary": ["glasses"], "subjects": 3, "observe": 4, "image_size": 32, "control": control}
+    settings = {"vary": ["glasses=0,1"], "subjects": 3, "observe": 4, "image_size": 32, "control": control}
     result = transect.audit_cost(audited.brightness, auditing.request(**settings))
     cost = result.numbers
     assert result.headline() == f"{images} images; at most 0 metered calls; cost 0"

@@ -106,4 +106,4 @@ def test_more_than_ten_are_counted_and_not_all_named(tmp_path):
 
 def test_where_there_are_no_photographs_the_option_is_refused(tmp_path):
     with pytest.raises(BadInput, match="--max-unreadable is of photographs: give --dataset, or drop it"):
-        auditing.audit(audited.brightness, vary=["glasses"], max_unreadable=1, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, vary=["glasses=0,1"], max_unreadable=1, out=tmp_path, **SMALL)

@@ -31,7 +31,7 @@ def bright(pixels):
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("check")
-    settings = {"vary": {"skin_tone": (1, 10), "glasses": None}, "truth": "face", "subjects": 40, "image_size": 32}
+    settings = {"vary": {"skin_tone": (1, 10), "glasses": (0, 1)}, "truth": "face", "subjects": 40, "image_size": 32}
     settings |= {"outcomes": ["answer", "miss", "score"], "control": False}
     auditing.audit([blind, bright], out=folder / "run", **settings)
     shutil.copytree(folder / "run", folder / "same")
@@ -214,7 +214,7 @@ class Silent:
 
 
 def test_images_without_an_answer_are_counted_against_the_model(tmp_path):
-    settings = {"vary": {"glasses": None}, "subjects": 150, "image_size": 32, "truth": "face", "control": False}
+    settings = {"vary": {"glasses": (0, 1)}, "subjects": 150, "image_size": 32, "truth": "face", "control": False}
     auditing.audit(Silent(0.1), out=tmp_path / "run", max_failures=1.0, outcomes=["miss"], **settings)
     for limit in (
         Requirement(attribute="glasses", outcome="miss", margin=0.05),
@@ -229,14 +229,14 @@ def test_images_without_an_answer_are_counted_against_the_model(tmp_path):
 
 
 def test_a_target_that_does_not_count_the_outcome_is_not_skipped(tmp_path):
-    settings = {"vary": {"glasses": None}, "subjects": 12, "image_size": 32, "control": False}
+    settings = {"vary": {"glasses": (0, 1)}, "subjects": 12, "image_size": 32, "control": False}
     auditing.audit([blind, bright], truth="blind=glasses", out=tmp_path / "run", **settings)
     with pytest.raises(BadInput, match="expected every target to count error, bright does not; name the target"):
         transect.check(tmp_path / "run", Requirement(attribute="glasses", outcome="error", margin=0.5))
 
 
 def test_a_baseline_of_another_truth_is_refused(tmp_path):
-    settings = {"vary": {"glasses": None}, "subjects": 12, "image_size": 32, "control": False, "outcomes": ["error"]}
+    settings = {"vary": {"glasses": (0, 1)}, "subjects": 12, "image_size": 32, "control": False, "outcomes": ["error"]}
     for name, truth in (("a", "smile>0.5"), ("b", "age>30")):
         auditing.audit(blind, truth=truth, out=tmp_path / name, **settings)
     with pytest.raises(BadInput, match="expected a baseline of the same task and truth"):
@@ -294,7 +294,7 @@ def test_exit_codes_tell_violated_from_not_shown(runs, tmp_path):
 def test_an_audit_with_check_judges_its_own_run(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
-        'targets = ["test_check:blind"]\nvary = ["glasses"]\nsubjects = 30\ntruth = "face"\n'
+        'targets = ["test_check:blind"]\nvary = ["glasses=0,1"]\nsubjects = 30\ntruth = "face"\n'
         f'[world]\nimage_size = 32\n[run]\nout = "{tmp_path / "run"}"\n[model]\nisolate = false\n'
         '[[require]]\nattribute = "glasses"\nmargin = 0.6\n'
     )

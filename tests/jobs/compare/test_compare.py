@@ -12,7 +12,7 @@ from report_reader import parse, text_of
 import transect
 from transect.analysis.compared import words
 
-VARIED = {"skin_tone": (1, 10), "glasses": None}
+VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
 
 def bright(pixels):

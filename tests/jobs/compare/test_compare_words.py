@@ -174,7 +174,7 @@ def test_each_study_of_a_folder_is_named_and_observed_gaps_are_called_associatio
 
 
 def test_distances_in_spaces_of_their_own_are_not_compared(tmp_path):
-    settings = {"vary": ["glasses"], "subjects": 6, "image_size": 32, "control": False}
+    settings = {"vary": ["glasses=0,1"], "subjects": 6, "image_size": 32, "control": False}
     auditing.audit([embedded, embedded_too], task="embedding", out=tmp_path / "run", **settings)
     told = refused_here("compare", str(tmp_path / "run"))
     assert "distance is not compared: distances of two models have different scales" in told

@@ -44,7 +44,7 @@ def noisy(pixels):
 
 
 def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
-    vary = {"skin_tone": (1, 10), "glasses": None}
+    vary = {"skin_tone": (1, 10), "glasses": (0, 1)}
     auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
     found = analyse(finished_run.read(tmp_path / "pilot"))
     known = pilot_contrasts(found)
@@ -77,7 +77,9 @@ def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
 
 def test_a_pilot_in_which_nobody_differs_still_plans(tmp_path):
     always = lambda pixels: np.ones(len(pixels))  # noqa: E731
-    auditing.audit(always, vary=["glasses"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    auditing.audit(
+        always, vary=["glasses=0,1"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot"
+    )
     made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
     # Wilson's upper limit of 0 of 12 is z² / (12 + z²) = .2425; its root is the deviation.
     assert most.deviation == pytest.approx(0.2425**0.5, abs=1e-3)

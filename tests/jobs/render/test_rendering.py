@@ -16,7 +16,7 @@ from transect.runs.tables import decode
 def test_render_sheet_has_a_row_a_subject(tmp_path):
     from PIL import Image
 
-    result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses"])
+    result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses=0,1"])
     assert result.table["intended.glasses"].to_pylist() == [0.0, 1.0] * 2
     assert fits(result) == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
     assert "4 images of 2 subjects" in result._repr_html_()
@@ -61,6 +61,6 @@ def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypat
 
 
 def test_a_data_set_of_strips(tmp_path):
-    table = render(tmp_path / "data", **DATA, vary=["glasses"]).table
+    table = render(tmp_path / "data", **DATA, vary=["glasses=0,1"]).table
     assert table.num_rows == 10
     assert table["intended.glasses"].to_pylist() == [0.0, 1.0] * 5

@@ -18,7 +18,7 @@ def result(tmp_path_factory):
     out = tmp_path_factory.mktemp("opened") / "run"
     request = transect.AuditRequest(control=False)
     return transect.audit(
-        [audited.brightness, "audited:brightness"], request, vary=["glasses"], subjects=5, image_size=32, out=out, quiet=True
+        [audited.brightness, "audited:brightness"], request, vary=["glasses=0,1"], subjects=5, image_size=32, out=out, quiet=True
     )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_the_result_of_an_audit(result, tmp_path):
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["audit.html", "results.json"]
     assert result.report(result.folder).name == "audit.html"
     assert "0 of 4 effects significant" in result.headline()
-    assert "glasses: off to on" in result._repr_html_()
+    assert "glasses: none to thin frame" in result._repr_html_()
 
 
 KEYS = {
@@ -96,11 +96,11 @@ def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
         control=False, ratings=transect.RatingSettings(perceived=Frame({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))
     )
     result = transect.audit(
-        audited.brightness, request, vary=["glasses"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
+        audited.brightness, request, vary=["glasses=0,1"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
     )
     assert pq.read_table(tmp_path / "run" / "perceived.parquet")["id"].to_pylist() == IDS
     answers = pa.table({"id": IDS[:4], "rater": ["a", "a", "b", "b"], "age": [0.2] * 4})
-    shares = Frame({"glasses": ["off", "on"], "share": [0.25, 0.75]})
+    shares = Frame({"glasses": ["none", "thin frame"], "share": [0.25, 0.75]})
     again = transect.report(result.folder, ratings=answers, prune=["age<0.3"], shares=[shares], quiet=True)
     assert again.results["projections"][0]["population"] == "shares 1"
     with pytest.raises(BadInput, match="^perceived: expected a column id and one per attribute"):

@@ -85,8 +85,8 @@ def planted(n=600, **moved):
     rng = np.random.default_rng(1)
     attributes = {c.attribute: rng.uniform(min(c.at_0, c.at_1), max(c.at_0, c.at_1), n) for c in codings()}
     attributes["baldness"] = rng.uniform(0, 1, n)
-    for name in ("glasses", "hat"):
-        attributes[name] = rng.integers(0, 2, n).astype(float)
+    for name in ("glasses", "hat"):  # any level but the first is a yes
+        attributes[name] = rng.integers(0, 2, n) * rng.integers(1, 5, n).astype(float)
     faces = {**attributes, "hair_style": rng.integers(1, 8, n).astype(float)}
     faces |= {"pose.yaw": rng.normal(0, 0.05, n), "pose.pitch": rng.normal(0.6, 0.03, n)}
     for measure in MEASURES:

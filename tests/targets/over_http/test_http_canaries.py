@@ -87,7 +87,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
 
     with serving(answer) as server:
         file = write(tmp_path, server.url, more=CANARY.replace("4", "8") + "[budget]\ncalls = 200\n")
-        arguments = ["audit", str(file), "--vary", "glasses", "--subjects", "24", "--size", "32", "--no-control",
+        arguments = ["audit", str(file), "--vary", "glasses=0,1", "--subjects", "24", "--size", "32", "--no-control",
                      "--batch", "4", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
         done = CliRunner().invoke(app, arguments)
     assert done.exception is None

@@ -18,7 +18,7 @@ from transect.cli.app import app
 from transect.errors import BadInput
 from transect.records import Images
 
-AUDIT = ("--vary", "glasses", "--subjects", "3", "--size", "32")
+AUDIT = ("--vary", "glasses=0,1", "--subjects", "3", "--size", "32")
 
 
 def invoke(*arguments):
@@ -180,7 +180,7 @@ def test_an_audit_counts_what_had_no_answer_by_group(tmp_path):
     (table,) = [one for one in section["tables"] if one["title"] == "Outcome: no face"]
     assert table["rows"][0][0::5] == ["all images", 6]
     assert table["rows"][0][1] == 0.5
-    assert [row[0] for row in table["rows"]] == ["all images", "glasses: off", "glasses: on"]
+    assert [row[0] for row in table["rows"]] == ["all images", "glasses: none", "glasses: thin frame"]
     assert "Images without an answer" in (tmp_path / "run" / "report.html").read_text()
 
 
