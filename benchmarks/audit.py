@@ -29,7 +29,7 @@ from transect.experiment import study
 from transect.generators.faceworld.world import FaceWorld
 from transect.targets import as_target
 
-VARIED = ("glasses", "smile=0,1")
+VARIED = ("glasses=none,thick frame", "smile=0,1")
 CELLS = 4
 IMAGES_PER_PART = 256
 

@@ -39,9 +39,9 @@ STEPS = ((0.25, 0.5, 0.75), (0.5,))
 CALLS, WORLD_CALLS = 400, 100
 LATENT = 4
 VARY = {
-    "conditions": ["glasses", "skin_tone=2,4,6,9"],
-    "attributes": ["glasses=off,on", "skin_tone", "light_level"],
-    "latent": ["glasses=off,on", "skin_tone", "light_level"],
+    "conditions": ["glasses=none,thin frame", "skin_tone=2,4,6,9"],
+    "attributes": ["glasses=none,thin frame", "skin_tone", "light_level"],
+    "latent": ["glasses=none,thin frame", "skin_tone", "light_level"],
 }
 SIDE = 0.4677
 """Where the plane lies: 32 % of N(0, 1) is beyond; a half of the faces is dark-skinned, and a half has glasses."""
@@ -78,7 +78,7 @@ class Faces:
         glasses, light = table["glasses"].to_numpy(), (table["light_level"].to_numpy() + 6) / 7
         identity = latents.values[:, :LATENT]
         self.shown.append(np.column_stack([0.25 + glasses / 2, tone, light, ndtr(identity)]))
-        return ((glasses == 1) & (tone > 0.5) & (identity @ self.normal > SIDE)).astype(float)
+        return ((glasses > 0) & (tone > 0.5) & (identity @ self.normal > SIDE)).astype(float)
 
 
 def _tones(world):

@@ -145,8 +145,8 @@ SCREENS = (
     Screen(
         "nothing-found",
         (
-            "audit models:background --task binary --vary smile=0,1 --vary glasses --subjects 200 --size 64 "
-            "--no-control --margin score=0.02 --out runs/nothing-found",
+            "audit models:background --task binary --vary smile=0,1 --vary 'glasses=none,thick frame' --subjects 200 "
+            "--size 64 --no-control --margin score=0.02 --out runs/nothing-found",
         ),
         "runs/nothing-found/report.html",
     ),

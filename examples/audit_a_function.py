@@ -15,7 +15,7 @@ def suspicious(pixels):
 
 result = transect.audit(
     suspicious,
-    vary={"light_azimuth": (-60, 0, 60), "glasses": None},
+    vary={"light_azimuth": (-60, 0, 60), "glasses": (0, 2)},  # none, and a thick frame
     subjects=12,
     image_size=48,
     outcomes=["score"],

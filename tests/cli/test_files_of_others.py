@@ -54,7 +54,7 @@ def test_tables(tmp_path, name, content, message):
             "finite number",
         ),
         (
-            'name = "p"\n[marginals.glasses]\ndistribution = "bernoulli"\nprobability = nan',
+            'name = "p"\n[marginals.earrings]\ndistribution = "bernoulli"\nprobability = nan',
             "finite number",
         ),
     ],

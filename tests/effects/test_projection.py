@@ -91,7 +91,7 @@ def test_bad_shares_are_refused():
 CONFOUNDED = """
 name = "confounded"
 [marginals]
-glasses = { distribution = "bernoulli", probability = 0.4 }
+glasses = { distribution = "categorical", shares = { none = 0.6, "thin frame" = 0.4 } }
 earrings = { distribution = "bernoulli", probability = 0.3 }
 hat = { distribution = "categorical", shares = { none = 0.6, cap = 0.25, beanie = 0.15 } }
 [[correlations]]
@@ -123,7 +123,7 @@ def test_an_experiment_on_a_balanced_population_foresees_a_confounded_one(tmp_pa
     people = confounded.sample(np.arange(500_000, 540_000))
     said, table = answers(confounded, people), confounded.read(people)
     columns = {name: table[name].to_numpy() for name in ("glasses", "hat", "earrings")}
-    design = transect_design(["glasses", "hat", "earrings"], balanced.attributes, subjects=1500, seed=3)
+    design = transect_design(["glasses=0,1", "hat", "earrings"], balanced.attributes, subjects=1500, seed=3)
     latents = transect_latents(design, balanced.sample(design.subject_seeds()), balanced)
     y = answers(balanced, latents).reshape(1500, *design.shape)
     known = {a.name: a for a in balanced.attributes}

@@ -45,7 +45,7 @@ PAGES = {
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/conditional-gan.md": Page(
         {
-            "transect train gan faceworld --arch conditional --condition glasses --condition skin_tone=5.5 --size 128": GPU
+            "transect train gan faceworld --arch conditional --condition 'glasses!=none' --condition skin_tone=5.5 --size 128": GPU
         },
         small={"--images": 8, "--size": 32},
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
@@ -138,7 +138,7 @@ PAGES = {
     ),
     "docs/explanation/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/look-through-a-run.md": Page(
-        replace={"transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses"},
+        replace={"transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"},
     ),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
