@@ -138,7 +138,9 @@ PAGES = {
     ),
     "docs/explanation/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/look-through-a-run.md": Page(
-        replace={"transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"},
+        replace={
+            "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
+        },
     ),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(

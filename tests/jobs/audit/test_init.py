@@ -88,10 +88,10 @@ def test_each_line_that_is_commented_out_is_a_setting():
 
 
 def test_options_are_the_answers():
-    words = ("--vary", "glasses", "--vary", "age=20,60", "--truth", "smile>0.5", "--subjects", "7", "--json")
+    words = ("--vary", "earrings", "--vary", "age=20,60", "--truth", "smile>0.5", "--subjects", "7", "--json")
     done = run_here("init", "mine.toml", "--target", "init_models:brightness", *words)
     request = read_request("mine.toml")
-    assert (request.vary, request.truth, request.subjects) == (("glasses", "age=20,60"), ("smile>0.5",), 7)
+    assert (request.vary, request.truth, request.subjects) == (("earrings", "age=20,60"), ("smile>0.5",), 7)
     assert json.loads(done.stdout)["images"] == 2 * 2 * 7 + 2 * 7  # and two levels of the negative control
 
 

@@ -27,9 +27,9 @@ def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
     assert {e["attribute"] for e in result.results["effects"] if e["study"] == "observation"} == {
         "glasses", "skin_tone", "yaw",
     }  # fmt: skip
-    # FaceWorld's other attributes are held equal all the same: 21 less the two that are shown
+    # FaceWorld's other attributes are held equal all the same: 20 less the two that are shown
     held = {one["name"] for one in study["spec"]["held"]}
-    assert len(held) == 19
+    assert len(held) == 18
     assert not held & {"glasses", "skin_tone", "yaw"}
     (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
     assert len(section["tables"][0]["rows"]) == 4

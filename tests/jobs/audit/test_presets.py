@@ -7,7 +7,9 @@ import pytest
 from commands import refused_here, run_here
 
 import transect
+from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.jobs.audit import presets
 from transect.jobs.audit.config import read_request
 from transect.jobs.audit.request import AuditRequest, places
@@ -66,6 +68,12 @@ class TestEach:
         expected = f"--preset {name}: expected a target of task"
         assert str(error.value).startswith(expected)
         assert f"got the {other.task} of half; {presets.preset(name).otherwise}" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["face-detector", "face-recognition"])
+def test_of_the_glasses_none_and_the_thick_frame_are_varied(name):
+    vary = transect.audit_preset(name).vary
+    assert parse_vary([text for text in vary if "glasses" in text], ATTRIBUTES) == {"glasses": (0.0, 2.0)}
 
 
 def test_what_is_stated_overrides_the_preset_even_where_it_is_the_default():
