@@ -114,10 +114,10 @@ def test_a_requirement_that_does_not_fit_the_run_is_refused(runs, requirement, e
 
 
 def test_observed_images_are_judged_by_the_groups_compared(tmp_path):
-    auditing.audit(blind, images=300, compare=["glasses"], image_size=32, truth="face", out=tmp_path / "run")
-    wide = only(transect.check(tmp_path / "run", Requirement(attribute="glasses", outcome="miss", margin=0.3)))
+    auditing.audit(blind, images=300, compare=["earrings"], image_size=32, truth="face", out=tmp_path / "run")
+    wide = only(transect.check(tmp_path / "run", Requirement(attribute="earrings", outcome="miss", margin=0.3)))
     assert wide.status == "met"
-    rate = only(transect.check(tmp_path / "run", Requirement(outcome="miss", by=["glasses"], max_rate=0.5)))
+    rate = only(transect.check(tmp_path / "run", Requirement(outcome="miss", by=["earrings"], max_rate=0.5)))
     assert rate.status == "violated"
 
 

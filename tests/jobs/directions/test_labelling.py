@@ -134,11 +134,19 @@ def test_truth_needs_a_world_that_knows_it():
         from_truth(world, world.sample([1]), ["age"])
 
 
+@pytest.mark.parametrize("name", ["glasses", "hat"])
+def test_of_levels_that_begin_with_none_all_others_are_yes(view, name):
+    made = from_truth(view, view.sample(range(30)), [name])
+    worn = view.world.read(view.world.sample(range(30)))[name].to_numpy() > 0
+    np.testing.assert_array_equal(made.columns[name], worn)
+    assert dict(made.kinds) == {name: "binary"}
+
+
 def test_several_levels_are_compared_with_one(view):
     with pytest.raises(
         BadInput,
-        match="hat: it has levels none, cap, beanie, brimmed hat, hood, headscarf; fit one, for example 'hat==headscarf'",
+        match="clothing: it has levels crew neck, v-neck, shirt, turtleneck; fit one, for example 'clothing==turtleneck'",
     ):
-        from_truth(view, view.sample([1]), ["hat"])
+        from_truth(view, view.sample([1]), ["clothing"])
     with pytest.raises(UnknownName, match="unknown attribute 'smil'"):
         from_truth(view, view.sample([1]), ["smil"])
