@@ -37,7 +37,7 @@ def test_the_contract(checked):
     assert {"rendered_p50", "p25", "p75", "inside"} <= found["photometry"][0].keys()
     assert {"share_inside", "medians_inside", "faces_per_fifth", "identity_auc"} <= found.keys()
     assert {row["target"] for row in found["targets"]} == {"opencv:haarcascade_frontalface_default", "dlib:hog-face"}
-    assert sum(row["gate"] is not None for row in found["attributes"]) == 21
+    assert sum(row["gate"] is not None for row in found["attributes"]) == 20
     assert len(found["null_auc"]) >= 3
     assert found["control_auc"]["attribute"] == "smile"
     assert found["identity"]["met"] in (True, False)
