@@ -124,13 +124,13 @@ def test_what_must_be_checked_is_said(tmp_path, run):
     unread = "can be read from the images of faceworld was not measured"  # of a renderer that is newer than its figures
     assert [line for line in transect.open_run(run).results["warnings"] if unread not in line] == []
     result = auditing.audit(
-        [always, coin], vary={"earrings": (0, 1)}, truth="earrings", subjects=30, image_size=32, out=tmp_path / "run"
+        [always, coin], vary={"earrings": (0, 1)}, truth="earrings", subjects=150, image_size=32, out=tmp_path / "run"
     )
     lines = result.results["warnings"]
     assert CONSTANT == 0.99
     for target, words in (
-        ("always", "the answer is yes for 60 of 60 images; check --preprocess, --output, --threshold and --task."),
-        ("always", "no score changes within any of 30 subjects"),
+        ("always", "the answer is yes for 300 of 300 images; check --preprocess, --output, --threshold and --task."),
+        ("always", "no score changes within any of 150 subjects"),
         ("coin", "the answers hardly follow the truth"),
         ("always", "no effect of earrings on the answer was found, although that is what it should react to"),
     ):
@@ -141,7 +141,7 @@ def test_what_must_be_checked_is_said(tmp_path, run):
     assert {(row["attribute"], row["outcome"]) for row in checks} == {("earrings", "answer")}
     assert [row["verdict"] for row in checks] == ["not judged", "not judged"]
     assert not [row for row in result.results["verdicts"] if row["verdict"] in ("no difference", "cannot tell")]
-    assert "Nothing is concluded about earrings for always: the answer is yes for 60 of 60 images." in text
+    assert "Nothing is concluded about earrings for always: the answer is yes for 300 of 300 images." in text
 
 
 def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):

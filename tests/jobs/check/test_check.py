@@ -309,12 +309,12 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
 
 
 def test_nothing_is_met_by_a_target_whose_answers_cannot_be_judged(tmp_path):
-    """It says yes to every picture, with and without glasses, although the truth is about them."""
+    """It says yes to every picture, with and without earrings, although the truth is about them."""
 
     def always(pixels):
         return np.full(len(pixels), 0.9)
 
-    settings = {"vary": {"skin_tone": (1, 10), "glasses": None}, "truth": "glasses", "subjects": 40, "image_size": 32}
+    settings = {"vary": {"skin_tone": (1, 10), "earrings": None}, "truth": "earrings", "subjects": 40, "image_size": 32}
     auditing.audit(always, out=tmp_path / "run", **settings, control=False)
     row = only(transect.check(tmp_path / "run", Requirement(attribute="skin_tone", outcome="answer", margin=0.3)))
     assert row.status == "not shown"
