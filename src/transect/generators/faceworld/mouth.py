@@ -16,44 +16,80 @@ from transect.generators.faceworld.compositing import (
     over,
     power,
     smoothstep,
-    tint,
 )
 from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.lighting import Illumination, light_color
+from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.relief import mouth_y, nose_base, nose_half_width
+from transect.generators.faceworld.rows import Pick, Rows, picked, put, some
 from transect.generators.faceworld.skin import lip_reflectance, lit_skin
+from transect.generators.faceworld.teeth import Opening, between_lips
 
 
-def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, grain: Tensor) -> Tensor:
+TEETH_FROM = 0.42
+"""The smile from which on teeth are seen."""
+
+
+def mouth(frame: Frame, p: Rows, radiance: Tensor, light: Illumination, grain: Tensor) -> Tensor:
     """The face with its mouth. grain: [b, h, w] noise that creases the lips."""
     x = frame.face.x
-    half = mouth_half_width(p)
-    curves = mouth_curves(p, x / half)
-    t, v = curves.t, frame.face.y - curves.line
-    top, bottom, gap_top, gap_bottom = curves.top, curves.bottom, curves.gap_top, curves.gap_bottom
-    arch, full, gap = curves.arch, curves.full, _gap(p)
-    within = half - x.abs()
-    lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel + 0.010)
-    form = light.diffuse * (1 - 0.36 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
-    shine = 0.5 * light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
-    lip_color = lit_skin(p, lip_reflectance(p), Illumination(form, shine))
-    radiance = over(radiance, lip_color, 0.94 * lips)
-    opening = coverage(torch.minimum(v - gap_top, gap_bottom - v).minimum(within), frame.pixel)
-    opening = opening * smoothstep(gap, 0.004, 0.02)
-    radiance = over(radiance, _inside(frame, p, v, gap_top, gap_bottom, t, light), opening)
-    corner = 0.35 * bump(within, 0.03) * bump(v, 0.02)
-    seam = bump(v - gap_top, 0.011) * smoothstep(within, -0.01, 0.03) * (1 - smoothstep(gap, 0.0, 0.03)) * 0.62
-    return radiance * (1 - seam.maximum(corner)).unsqueeze(1)
+    curves = mouth_curves(p, x / mouth_half_width(p))
+    v, within = frame.face.y - curves.line, curves.half - x.abs()
+    radiance = over(radiance, _lips(frame, p, curves, v, light, grain), 0.92 * _vermilion(frame, p, curves, v, within))
+    radiance = radiance * (1 - _lines(frame, p, curves, v, within).unsqueeze(1) * color(radiance, 0.88, 1.0, 1.0))
+    opened, smile = p.host("mouth_open", "smile")
+    parted = picked((opened > 0) | (smile > TEETH_FROM))
+    if parted is not None:
+        put(radiance, parted, _opened(frame, p, curves, light, radiance, parted))
+    return radiance
+
+
+def _opened(
+    frame: Frame, p: Rows, curves: MouthCurves, light: Illumination, radiance: Tensor, rows: Pick
+) -> Tensor:
+    """Those rows with what is seen between their parted lips."""
+    t, line, top, bottom = (some(part, rows) for part in (curves.t, curves.line, curves.gap_top, curves.gap_bottom))
+    frame, p, light = frame.take(rows), p.take(rows), Illumination(*(some(part, rows) for part in light))
+    v, within = frame.face.y - line, mouth_half_width(p) - frame.face.x.abs()
+    cover = coverage(torch.minimum(v - top, bottom - v), 1.3 * frame.pixel) * smoothstep(within, 0.0, 0.045)
+    seen = between_lips(frame, p, Opening(t, v, top, bottom), light)
+    return over(some(radiance, rows), seen, cover * smoothstep(_gap(p), 0.004, 0.02))
+
+
+def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Illumination, grain: Tensor) -> Tensor:
+    """Radiance of the lips: the upper one faces down, the lower one catches the light; both are creased upright."""
+    low = v - curves.gap_bottom - 0.030 * curves.full
+    creases = (0.010 / frame.pixel).clamp(max=1) * grain
+    body = bump(low, 0.036)
+    upper = 1 - smoothstep(v, -0.030, 0.020)
+    # Light that enters a lip beside its shaded parts leaves through them.
+    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.90 - 0.13 * upper + 0.08 * body) * (1 + 0.075 * creases)
+    wet = bump(low, 0.013) * curves.arch * (1 + 0.5 * creases)
+    shine = 0.5 * light.highlight + (0.16 + 0.40 * p["lipstick"]) * wet
+    return lit_skin(p, lip_reflectance(p), Illumination(form, shine))
+
+
+def _vermilion(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, within: Tensor) -> Tensor:
+    """Coverage of the lips. Their border is soft, that of the lower lip most; lipstick sharpens it."""
+    bare = 1 - 0.6 * p["lipstick"]
+    above = coverage(v - curves.top, 1.5 * frame.pixel + 0.016 * bare)
+    below = coverage(curves.bottom - v, 1.5 * frame.pixel + 0.034 * bare)
+    return torch.minimum(above, below) * coverage(within - 0.010 * bare, 1.5 * frame.pixel + 0.040 * bare)
+
+
+def _lines(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, within: Tensor) -> Tensor:
+    """How much darker the line is on which the lips meet, and the corners of the mouth."""
+    width = 0.005 + 0.40 * frame.pixel
+    corner = (0.26 + 0.10 * p["smile"]) * bump(within + 0.006, 0.026) * bump(v, 0.020)
+    seam = bump(v - curves.gap_top, width) * (0.0046 / width) * smoothstep(within, -0.012, 0.045)
+    return (seam * (1 - smoothstep(_gap(p), 0.0, 0.03))).maximum(corner)
 
 
 def mouth_cover(frame: Frame, p: Parameters) -> Tensor:
     """Coverage of lips and open mouth together."""
     x = frame.face.x
-    half = mouth_half_width(p)
-    curves = mouth_curves(p, x / half)
-    v = frame.face.y - curves.line
-    inside = torch.minimum(v - curves.top, curves.bottom - v).minimum(half - x.abs())
-    return coverage(inside, 1.5 * frame.pixel + 0.010) * beyond(frame.face.cosine)
+    curves = mouth_curves(p, x / mouth_half_width(p))
+    cover = _vermilion(frame, p, curves, frame.face.y - curves.line, curves.half - x.abs())
+    return cover * beyond(frame.face.cosine)
 
 
 class MouthCurves(NamedTuple):
@@ -86,35 +122,31 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     t = t.clamp(-1, 1)
     smile, half = p["smile"], mouth_half_width(p)
     arch = (1 - t * t).clamp(min=0)
-    slant = 0.008 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t * t.abs()
-    line = mouth_y(p) - slant - 0.070 * smile * (t * t - 0.30) - 0.012 * (1 - smile) * (0.3 - t * t)
+    slant = 0.005 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t * t.abs()
+    line = mouth_y(p) - slant - 0.058 * smile * (t * t - 0.30) - 0.010 * (1 - smile) * (0.3 - t * t)
     full = 1.08 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.24 * p["old"] + 0.06 * p["young"]
-    full = full.clamp(min=0.55) * (1 - 0.05 * smile)
-    gap_top, gap_bottom = -0.12 * _gap(p) * arch, 0.88 * _gap(p) * arch
-    top = gap_top - 0.053 * full * power(arch, 0.78) * (1 - 0.26 * bump(t, 0.15))
+    full = full.clamp(min=0.55) * (1 - 0.10 * smile)
+    # A dropped jaw draws the lower lip into a bow that is blunter than a parabola.
+    bow = arch + 0.45 * p["mouth_open"] * (arch.sqrt() - arch)
+    gap_top, gap_bottom = -_raised(p) * arch, (_gap(p) - _raised(p)) * bow
+    top = gap_top - 0.054 * full * power(arch, 0.95) * (1 - 0.24 * bump(t, 0.15))
     return MouthCurves(
-        t, half, line, arch, full, top, gap_bottom + 0.073 * full * power(arch, 0.65), gap_top, gap_bottom
+        t, half, line, arch, full, top, gap_bottom + 0.074 * full * power(arch, 0.80), gap_top, gap_bottom
     )
 
 
 def _gap(p: Parameters) -> Tensor:
     """How far the lips are apart in the middle: a broad smile shows teeth."""
-    return 0.115 * p["mouth_open"] + 0.052 * smoothstep(p["smile"], 0.42, 0.95)
+    return 0.115 * p["mouth_open"] + _bared(p)
 
 
-def _inside(
-    frame: Frame, p: Parameters, v: Tensor, gap_top: Tensor, gap_bottom: Tensor, t: Tensor, light: Illumination
-) -> Tensor:
-    """The dark of the mouth with the upper teeth, which the lips shade."""
-    dark = color(p["skin"], 0.035, 0.010, 0.009) * p["beside_skin"].unsqueeze(1).clamp(max=1)
-    shown = 0.060 * (0.35 + 0.65 * smoothstep(p["smile"], 0.15, 0.60)) * (1 - 0.35 * t * t)
-    length = torch.minimum(shown, 0.85 * (gap_bottom - gap_top))
-    edge = coverage(gap_top + length - v, 1.5 * frame.pixel)
-    lip_shade = smoothstep(v - gap_top, -0.010, 0.030) * (1 - smoothstep(t.abs(), 0.45, 0.95))
-    between = 1 - 0.42 * bump(torch.sin(42 * frame.face.x), 0.22) * (0.02 / frame.pixel).clamp(max=1)
-    enamel = color(p["skin"], 0.86, 0.73, 0.58) * p["beside_skin"].unsqueeze(1)
-    teeth = tint(enamel, lip_shade * between * (0.35 + 0.55 * light.diffuse.clamp(max=1.2) + 0.40 * p["fill"]))
-    return over(dark.expand_as(teeth), teeth, edge) * light_color(teeth)
+def _bared(p: Parameters) -> Tensor:
+    return 0.054 * smoothstep(p["smile"], TEETH_FROM, 0.95)
+
+
+def _raised(p: Parameters) -> Tensor:
+    """How far the upper lip is raised: more by a smile than by an opening jaw."""
+    return 0.0138 * p["mouth_open"] + 0.22 * _bared(p)
 
 
 def nostrils(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:

@@ -59,7 +59,7 @@ def _shades(p: Heads) -> list[Bump]:
     """What keeps light from places whose geometry alone does not show it: lids and lashes, the nose's and lips' own."""
     base, half, my = nose_base(p), nose_half_width(p), mouth_y(p)
     corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
-    masculine, old = p["face_shape"] - 0.5, p["old"]
+    masculine, old, philtrum = p["face_shape"] - 0.5, p["old"], (base + my) / 2 - 0.012
     return [
         Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.3 * masculine),
         Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.60),
@@ -69,7 +69,9 @@ def _shades(p: Heads) -> list[Bump]:
         Bump(0.31, 0.07, 0.15, 0.11, 0.034),
         Bump(0.44, 0.33, 0.16, 0.17, -0.025, 0.20 + 0.06 * old),
         Bump(0.0, my + 0.105 + 0.04 * p["mouth_open"], 0.18, 0.05, 0.012 * parting(p)),
-        Bump(0.0, my, 0.20, 0.06, 0.0, 0.34 * (1 - parting(p))),
+        Bump(0.0, my, 0.20, 0.06, 0.0, 0.14 * (1 - parting(p))),
+        Bump(0.0, philtrum, 0.020, 0.045, -0.0045, 0.05),
+        Bump(0.036, philtrum + 0.005, 0.017, 0.042, 0.0035),
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
         Bump(0.0, 0.765, 0.18, 0.11, 0.0, -0.33),
@@ -78,7 +80,7 @@ def _shades(p: Heads) -> list[Bump]:
             0.17 - 0.03 * p["smile"],
             0.12,
             0.10,
-            0.024 * p["smile"],
+            0.034 * p["smile"],
             0.0,
             0.2 + 0.2 * p["smile"],
         ),
@@ -88,7 +90,7 @@ def _shades(p: Heads) -> list[Bump]:
 def _folds(p: Heads) -> list[Bump]:
     """Folds from nose to mouth, bags and wrinkles: valleys in the relief, shaded by the light like everything else."""
     old, smile = p["old"], p["smile"]
-    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.004 * smile
+    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.010 * smile
     bumps = [
         Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.042, 0.055, -depth * (1 - 0.4 * t), 4.0 * depth)
         for t in (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -108,7 +110,8 @@ def _folds(p: Heads) -> list[Bump]:
             -0.008 * (0.4 - 0.3 * p["young"] + old),
             0.10 - 0.05 * p["young"] + 0.22 * old,
         ),
-        Bump(eye_x(p), EYE_Y + 0.075, 0.12, 0.03, 0.004 * (old + smile)),
+        Bump(eye_x(p), EYE_Y + 0.072, 0.12, 0.028, 0.004 * old + 0.009 * smile),
+        Bump(eye_x(p) + 0.01, EYE_Y + 0.118, 0.11, 0.018, -0.006 * smile, 0.14 * smile),
         Bump(0.27, 0.66, 0.045, 0.10, -0.007 * old, 0.12 * old),
         Bump(0.40, 0.61, 0.10, 0.08, 0.010 * old),
     ]

@@ -89,7 +89,8 @@ def shape_weights(p: Heads) -> dict[str, Float[np.ndarray, " n"]]:
         "second": 0.40 * p["relief_2"],
         "smile": p["smile"],
         "mouth_open": p["mouth_open"],
-        "parted": parting(p),
+        # The modeled lips are pressed together: at rest, lips touch softly.
+        "parted": 0.45 + 0.55 * parting(p),
     }
 
 
