@@ -6,8 +6,9 @@ Each round measures rendered faces with the instrument with which photographs we
 to the fields that ship: the mean of all faces; the shift of subjects whose smile, open mouth, age or face shape alone
 is set low and high, against the photographs' regression; and the variance along the photographs' seven largest
 residual modes. Shifts of the 68 points are spread over the face by a thin-plate spline (Duchon 1977,
-doi:10.1007/BFb0086566) that ends at the hairline. No target is asked: of the instrument's network, only the points are
-used.
+doi:10.1007/BFb0086566) that ends at the hairline. All fields are the same on both sides but the third of identity: in
+photographs it shifts nose, mouth and chin aside, the farther the lower they lie, so that the field lets the whole face
+below the eyes lean and tilts no mouth. No target is asked: of the instrument's network, only the points are used.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ MIRROR = np.r_[
     67:64:-1,
 ]  # fmt: skip
 """The point on the other side of the face."""
+LEANING, LEAN_FROM = "shape_3", (-0.22, 0.02)
+"""The field that lets a face lean, and the heights between which its slope begins."""
 CLEAN = {"blur": 0.0, "noise": 0.5, "jpeg_quality": 100.0, "roll": 0.0}
 SHUT, NEUTRAL, SHAVEN = {"mouth_open": 0.0}, {"smile": 0.0}, {"facial_hair": 0.0}
 PAIRS = {
@@ -61,6 +64,17 @@ part), and by how much the field's weight differs."""
 def mirrored(shift: np.ndarray) -> np.ndarray:
     """The part of a shift [68, 2] that is the same on both sides."""
     return (shift + shift[MIRROR] * [-1, 1]) / 2
+
+
+def lean() -> np.ndarray:
+    """[2, ROWS, COLUMNS]: the shift of a face that leans aside by 1 for each unit that a place lies below the eyes."""
+    down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
+    top, bottom = LEAN_FROM
+    below = np.clip(down - top, 0, bottom - top)
+    aside = np.broadcast_to(
+        (below**2 / (2 * (bottom - top)) + np.clip(down - bottom, 0, None))[:, None], (ROWS, COLUMNS)
+    )
+    return np.stack([aside, np.zeros((ROWS, COLUMNS))])
 
 
 def spread(world: FaceWorld) -> np.ndarray:
@@ -158,11 +172,21 @@ class Fit:
         print("variances of modes over photographs':", (variance / wanted).round(2))
         changes = {}
         for place, name in enumerate(shape.IDENTITY_FIELDS):
-            mode = (self.weights @ modes[place]).reshape(ROWS, COLUMNS, 2)
-            now = float((self.fields[name] * np.moveaxis(mode, 2, 0)).sum() / (mode**2).sum()) / INTEROCULAR
-            then = np.sqrt(max(0.0, now**2 + wanted[place] - variance[place]))
-            changes[name] = modes[place] * (then - now)
+            lacking = float(wanted[place] - variance[place])
+            if name == LEANING:
+                self._lean(modes[place], lacking)
+                continue
+            moved = mirrored(modes[place])
+            mode = np.moveaxis((self.weights @ moved).reshape(ROWS, COLUMNS, 2), 2, 0)
+            now = float((self.fields[name] * mode).sum() / (mode**2).sum()) / INTEROCULAR
+            changes[name] = moved * (np.sqrt(max(0.0, now**2 + lacking)) - now)
         return changes
+
+    def _lean(self, mode: np.ndarray, lacking: float) -> None:
+        """Let faces lean so much more that the variance along that mode grows by what it lacks."""
+        along = float((mode[:, 0] * self.photographs["mean_shape"][:, 1].clip(min=0)).sum())
+        now = along * float(self.fields[LEANING][0, -1, 0] / lean()[0, -1, 0])
+        self.fields[LEANING] = lean() * (np.sqrt(max(0.0, now**2 + lacking)) / along)
 
 
 def main() -> None:

@@ -24,7 +24,6 @@ from transect.generators.faceworld.rows import Pick, Rows, picked, put, some
 from transect.generators.faceworld.skin import lip_reflectance, lit_skin
 from transect.generators.faceworld.teeth import Opening, between_lips
 
-
 TEETH_FROM = 0.42
 """The smile from which on teeth are seen."""
 
@@ -34,7 +33,7 @@ def mouth(frame: Frame, p: Rows, radiance: Tensor, light: Illumination, grain: T
     x = frame.face.x
     curves = mouth_curves(p, x / mouth_half_width(p))
     v, within = frame.face.y - curves.line, curves.half - x.abs()
-    radiance = over(radiance, _lips(frame, p, curves, v, light, grain), 0.92 * _vermilion(frame, p, curves, v, within))
+    radiance = over(radiance, _lips(frame, p, curves, v, light, grain), 0.95 * _vermilion(frame, p, curves, v, within))
     radiance = radiance * (1 - _lines(frame, p, curves, v, within).unsqueeze(1) * color(radiance, 0.88, 1.0, 1.0))
     opened, smile = p.host("mouth_open", "smile")
     parted = picked((opened > 0) | (smile > TEETH_FROM))
@@ -43,9 +42,7 @@ def mouth(frame: Frame, p: Rows, radiance: Tensor, light: Illumination, grain: T
     return radiance
 
 
-def _opened(
-    frame: Frame, p: Rows, curves: MouthCurves, light: Illumination, radiance: Tensor, rows: Pick
-) -> Tensor:
+def _opened(frame: Frame, p: Rows, curves: MouthCurves, light: Illumination, radiance: Tensor, rows: Pick) -> Tensor:
     """Those rows with what is seen between their parted lips."""
     t, line, top, bottom = (some(part, rows) for part in (curves.t, curves.line, curves.gap_top, curves.gap_bottom))
     frame, p, light = frame.take(rows), p.take(rows), Illumination(*(some(part, rows) for part in light))
@@ -62,7 +59,7 @@ def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Il
     body = bump(low, 0.036)
     upper = 1 - smoothstep(v, -0.030, 0.020)
     # Light that enters a lip beside its shaded parts leaves through them.
-    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.90 - 0.13 * upper + 0.08 * body) * (1 + 0.075 * creases)
+    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.73 - 0.10 * upper + 0.07 * body) * (1 + 0.075 * creases)
     wet = bump(low, 0.013) * curves.arch * (1 + 0.5 * creases)
     shine = 0.5 * light.highlight + (0.16 + 0.40 * p["lipstick"]) * wet
     return lit_skin(p, lip_reflectance(p), Illumination(form, shine))

@@ -90,7 +90,7 @@ def _upper(frame: Frame, p: Parameters, opening: Opening, lit: Tensor) -> tuple[
     below = opening.v - opening.top
     gum = 0.016 * smoothstep(p["smile"] + 0.12 * p["relief_2"].clamp(-1, 1), 0.72, 1.0)
     shown = (0.064 * (0.35 + 0.65 * smoothstep(p["smile"], 0.15, 0.60)) + gum) * (1 - 0.30 * opening.t * opening.t)
-    shorter = 0.07 * bump(teeth.number - 1.5, 0.42) + 0.11 * fine * across * across
+    shorter = 0.07 * bump(teeth.number - 1.5, 0.42) + 0.085 * fine * across * across
     # Teeth that reach the lower lip are cut off by it, so that their corners are hidden.
     gap = opening.bottom - opening.top
     edge = torch.minimum(shown * (1 - shorter), (0.95 - 0.35 * shorter) * gap) - below
