@@ -18,6 +18,7 @@ from transect.generators.faceworld.head import (
     LEAN,
     REACH,
     WIDTH,
+    advance,
     face_boxes,
     inside_silhouette,
     locate,
@@ -94,10 +95,10 @@ def test_projecting_what_a_pixel_sees_gives_the_pixel(yaw, pitch, roll):
     height = relief(face.x, face.y) * face.cosine.clamp(min=0)
     d = read_tables(frame.tables[:, DEPTH : DEPTH + 1], face.y)[:, 0]
     across, down = read_shift(shift_maps(p), face.x, face.y)
-    X, Y = project(p, face.x + across, (face.y + down) * vertical_scale(p), d * face.cosine + height)
+    X, Y = project(p, face.x + across, (face.y + down) * vertical_scale(p), advance(face.y) + d * face.cosine + height)
     # On the front of the face, away from the silhouette: a third of a pixel on average (nose wings jump).
     lean, reach = (read_tables(frame.tables[:, k : k + 1], face.y)[:, 0] for k in (LEAN, REACH))
-    inside = inside_silhouette(lean, reach, frame.U, face.y)
+    inside = inside_silhouette(lean, reach, frame.U - advance(face.y) * p["sin_yaw"], face.y)
     inner = (inside > 0.12) & (face.y > -0.6) & (face.y < 0.7)
     distance = ((X - frame.X) ** 2 + (Y - frame.Y) ** 2).sqrt()[inner] / frame.pixel
     assert inner.sum() > 1500

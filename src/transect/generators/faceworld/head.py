@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
-from transect.generators.faceworld.compositing import Parameters, Vector, coverage, unit
+from transect.generators.faceworld.compositing import Parameters, Vector, coverage, smoothstep, unit
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Pick, some
 from transect.generators.faceworld.shape import read_shift, shift_maps
@@ -39,6 +39,7 @@ _HALF_WIDTH = np.array(
     [0.0, 0.215, 0.365, 0.478, 0.563, 0.608, 0.62, 0.61, 0.585, 0.547, 0.484, 0.377, 0.272, 0.163, 0.0]
 )
 _HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.65, 0.62, 0.57, 0.43, 0.0])
+_JAW_TOP, _JAW_END, _JUT = 0.36, 0.90, 0.29
 _TABLE = 512
 _COARSE = 32
 _ITERATIONS = 4
@@ -78,7 +79,25 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     widen = widen + 0.025 * of("cheekbones") * near(0.02, 0.2) + 0.033 * of("cheek_fullness") * near(0.35, 0.22)
     widen = widen + 0.028 * of("forehead_width") * near(-0.5, 0.3)
     average = _average(p["age"].device)
-    return average[0] * widen, average[1] * (1 + 0.05 * masculine * near(0.8, 0.2))
+    deep = average[1] * (1 + 0.05 * masculine * near(0.8, 0.2)) - advance(_heights(p["age"].device))
+    return average[0] * widen, deep.clamp(min=0)
+
+
+def advance(y: Tensor) -> Tensor:
+    """How far before the head's axis the section at height y has its center: a jaw juts out from below the ears, so
+    that the chin's outline follows a head that turns.
+    """
+    return _JUT * smoothstep(y, _JAW_TOP, _JAW_END)
+
+
+def _advance_slope(y: Tensor) -> Tensor:
+    t = ((y - _JAW_TOP) * (1 / (_JAW_END - _JAW_TOP))).clamp(0, 1)
+    return 6 * _JUT / (_JAW_END - _JAW_TOP) * t * (1 - t)
+
+
+@functools.lru_cache(maxsize=8)
+def _heights(device: torch.device) -> Tensor:
+    return _constant(_HEIGHTS, device)
 
 
 @functools.lru_cache(maxsize=8)
@@ -160,6 +179,7 @@ def smooth_normal(tables: Tensor, face: Surface) -> Vector:
     """The smooth head's outward normal, head's frame: the gradient of (x / w)² + (z / d)² scaled to length 1."""
     w, d, w_log_slope, d_log_slope = read_tables(tables[:, WIDTH:], face.y).unbind(1)
     down = -(face.sine * face.sine * w_log_slope).addcmul_(face.cosine * face.cosine, d_log_slope)
+    down = down - face.cosine * _advance_slope(face.y) / d
     return unit(face.sine / w, down, face.cosine / d)
 
 
@@ -247,12 +267,14 @@ def _parallax(
     high = V / p["cos_pitch"]
     shift_x, y, moved = torch.zeros_like(U), V, shift_maps(p)
     for _ in range(_ITERATIONS):
-        *turned, d = read_tables(tables[:, REACH : DEPTH + 1], blunted(y / scale)).unbind(1)
+        level = blunted(y / scale)
+        *turned, d = read_tables(tables[:, REACH : DEPTH + 1], level).unbind(1)
         seen = surface_at(turned, U + shift_x, y / scale)
         height = relief(seen.x, seen.y) * seen.cosine.clamp(min=0)
-        forward = (d * seen.cosine + height) * cos_yaw - seen.x * sin_yaw
+        jut = advance(level)
+        forward = (jut + d * seen.cosine + height) * cos_yaw - seen.x * sin_yaw
         across, down = read_shift(moved, seen.x, seen.y)
-        slide = -across * cos_yaw
+        slide = -across * cos_yaw - jut * sin_yaw
         shift_x, y = slide - height * sin_yaw, high + forward * tilt - down * scale
     return shift_x, y - V, slide
 
@@ -281,7 +303,7 @@ def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
     width = read_tables(tables[:, WIDTH : WIDTH + 1], y.expand(many))[:, 0]
     w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).expand(many)).unbind(1)
     x = width * sine
-    z = d * (1 - (x / w) ** 2).clamp(min=0).sqrt()
+    z = advance(blunted(y)) + d * (1 - (x / w) ** 2).clamp(min=0).sqrt()
     across, down = read_shift(shift_maps(p), x, y.expand_as(x))
     X, Y = (coordinate.flatten(1) for coordinate in project(p, x + across, (y + down) * vertical_scale(p), z))
     left, top = X.amin(1, keepdim=True), Y.amin(1, keepdim=True)

@@ -18,6 +18,7 @@ from transect.generators.faceworld.head import (
     EYE_Y,
     REACH,
     WIDTH,
+    advance,
     blunted,
     profile_tables,
     project,
@@ -47,11 +48,12 @@ def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 
     reach = read_tables(tables[:, REACH : REACH + 1], y.unsqueeze(1))[:, 0, 0]
     w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).unsqueeze(1))[:, :, 0].unbind(1)
     sine = (x / w).clamp(-1, 1)
-    z = (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
+    jut = advance(blunted(y))
+    z = jut + (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
     flat = {f"{part}_{angle}": p[f"{part}_{angle}"].view(-1, 1) for part in ("sin", "cos") for angle in _ANGLES}
     scale = vertical_scale(p).reshape(-1, 1)
     X, Y = project(flat, x, y * scale, z)
-    X, Y = _within_silhouette(flat, X, Y, reach)
+    X, Y = _within_silhouette(flat, X, Y, reach, jut * flat["sin_yaw"])
     across, down = (part.squeeze(1) for part in read_shift(shift_maps(p), x.unsqueeze(1), y.unsqueeze(1)))
     moved_x, moved_y = project(flat, across, down * scale, 0 * z)
     X, Y = X + moved_x, Y + moved_y
@@ -65,10 +67,10 @@ def face_points(p: Parameters) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def _within_silhouette(p: Parameters, X: Tensor, Y: Tensor, reach: Tensor) -> tuple[Tensor, Tensor]:
-    """Points that the turned head hides, moved to its visible edge at their height."""
+def _within_silhouette(p: Parameters, X: Tensor, Y: Tensor, reach: Tensor, middle: Tensor) -> tuple[Tensor, Tensor]:
+    """Points that the turned head hides, moved to its visible edge at their height; middle: that of the section."""
     U, V = unroll(p, X, Y)
-    U = torch.minimum(U.maximum(-reach), reach)
+    U = torch.minimum(U.maximum(middle - reach), middle + reach)
     c, s = p["cos_roll"], p["sin_roll"]
     return c * U - s * V, c * V + s * U
 
