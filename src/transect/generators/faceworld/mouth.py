@@ -59,7 +59,7 @@ def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Il
     body = bump(low, 0.036)
     upper = 1 - smoothstep(v, -0.030, 0.020)
     # Light that enters a lip beside its shaded parts leaves through them.
-    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.73 - 0.10 * upper + 0.07 * body) * (1 + 0.075 * creases)
+    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.70 - 0.10 * upper + 0.07 * body) * (1 + 0.075 * creases)
     wet = bump(low, 0.013) * curves.arch * (1 + 0.5 * creases)
     shine = 0.5 * light.highlight + (0.16 + 0.40 * p["lipstick"]) * wet
     return lit_skin(p, lip_reflectance(p), Illumination(form, shine))
