@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transect.generators.faceworld.world import FaceWorld
 
 ROUNDED_BY_THE_STANDARD = {
-    *("abs", "add", "sub", "rsub", "mul", "div", "neg", "sqrt", "reciprocal", "sign", "maximum", "minimum", "clamp"),
+    *("abs", "add", "sub", "rsub", "mul", "div", "neg", "sqrt", "reciprocal", "sign", "floor", "maximum", "minimum", "clamp"),
     *("amax", "amin", "any", "gt", "ge", "lt", "le", "ne", "bitwise_not", "__and", "__or", "nonzero"),
 }  # fmt: skip
 MOVED = {
