@@ -27,7 +27,7 @@ SHOT_NOISE = 0.8e-4
 READ_NOISE = 2.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-COLOR_KEPT = 0.8
+COLOR_KEPT = 0.7
 """Share of the tone curve that follows luminance."""
 
 _NARROW, _REACH = 0.6, 4

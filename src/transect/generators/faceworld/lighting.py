@@ -15,8 +15,8 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, Vector, color, unit
 
 KEY, AMBIENT, WRAP = 1.32, 0.157, 0.10
-LIGHT_COLOR = (1.150, 0.965, 0.906)
-"""Warm light under a daylight white balance, as in most portrait photographs."""
+LIGHT_COLOR = (1.120, 0.973, 0.914)
+"""What a camera's white balance leaves of a warm light, as in most portrait photographs: it discounts most of it."""
 
 
 class Illumination(NamedTuple):

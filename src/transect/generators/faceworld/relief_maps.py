@@ -62,7 +62,9 @@ def _shades(p: Heads) -> list[Bump]:
     masculine, old, philtrum = p["face_shape"] - 0.5, p["old"], (base + my) / 2 - 0.012
     return [
         Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.3 * masculine),
-        Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.60),
+        Bump(0.0, base + 0.044, half * 0.55, 0.046, 0.0, 0.47),
+        Bump(half * 0.50, base + 0.030, half * 0.27, 0.028, 0.0, 0.34),
+        Bump(half * 1.10, base - 0.030, 0.026, 0.046, 0.0, 0.16),
         Bump(0.0, base - 0.057, 0.088, 0.062, 0.0, -0.05, 0.14),
         Bump(half * 0.82, base - 0.038, 0.044, 0.044, 0.0, 0.0, 0.2),
         Bump(0.0, -0.14, 0.072, 0.10, 0.0, 0.10),
@@ -72,6 +74,7 @@ def _shades(p: Heads) -> list[Bump]:
         Bump(0.0, my, 0.20, 0.06, 0.0, 0.14 * (1 - parting(p))),
         Bump(0.0, philtrum, 0.020, 0.045, -0.0045, 0.05),
         Bump(0.036, philtrum + 0.005, 0.017, 0.042, 0.0035),
+        Bump(0.0, my + 0.275 + 0.045 * p["mouth_open"], 0.16, 0.06, 0.018 * p["smile"] + 0.016 * p["mouth_open"]),
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
         Bump(0.0, 0.765, 0.20, 0.11, 0.0, -0.42),
@@ -90,7 +93,7 @@ def _shades(p: Heads) -> list[Bump]:
 def _folds(p: Heads) -> list[Bump]:
     """Folds from nose to mouth, bags and wrinkles: valleys in the relief, shaded by the light like everything else."""
     old, smile = p["old"], p["smile"]
-    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.016 * old + 0.010 * smile
+    depth = 0.009 * (1 - 0.7 * p["young"]) + 0.013 * old - 0.004 * smile
     bumps = [
         Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.042, 0.055, -depth * (1 - 0.4 * t), 4.0 * depth)
         for t in (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -128,9 +131,10 @@ def _forehead_line(p: Heads, y: float, depth: Number) -> list[Bump]:
 def _blush(p: Heads) -> list[Bump]:
     makeup = p["makeup"]
     return [
-        Bump(0.42, 0.12, 0.19, 0.12, blush=0.12 + 0.25 * makeup),
-        Bump(0.0, 0.78, 0.16, 0.08, blush=0.25),
-        Bump(0.0, -0.45, 0.3, 0.16, blush=0.10),
+        Bump(0.39, 0.15, 0.23, 0.16, blush=0.26 + 0.06 * makeup),
+        Bump(0.0, 0.76, 0.16, 0.10, blush=0.22),
+        Bump(0.0, -0.48, 0.42, 0.20, blush=-0.05),
+        Bump(0.46, -0.24, 0.16, 0.18, blush=-0.10),
         Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.25),
     ]
 

@@ -17,6 +17,7 @@ from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import KEY, light_color
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Rows, put, some
+from transect.generators.faceworld.skin import neck_flare, neck_half_width
 
 _FAR_LIGHT = (1.03, 0.99, 0.97)
 """The light on the background, nearer to daylight than that on the face."""
@@ -118,7 +119,7 @@ def clothes(frame: Frame, p: Rows, folds: Tensor) -> tuple[Tensor, Tensor]:
     cloth = _patterned(frame, p, folds)
     shirts = p.with_any("shirt")
     if shirts is not None:
-        collar, crease = _collar(frame.take(shirts))
+        collar, crease = _collar(frame.take(shirts), p.take(shirts))
         put(cover, shirts, torch.maximum(some(cover, shirts), collar))
         put(shade, shirts, some(shade, shirts) * (1 - crease))
     return cloth * shade.clamp(min=0).unsqueeze(1) * light_color(shade), cover
@@ -134,13 +135,15 @@ def _neckline(p: Parameters, X: Tensor) -> Tensor:
     return p["crew neck"] * round_ + p["v-neck"] * pointed + p["turtleneck"] * high + p["shirt"] * opened
 
 
-def _collar(frame: Frame) -> tuple[Tensor, Tensor]:
+def _collar(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     """Coverage of a shirt's collar and how dark the line below its points is."""
     side = frame.X.abs()
     inner = frame.Y - 1.13 + 0.52 * side
-    outer = torch.minimum(1.15 + 0.50 * side, 1.37 - 0.62 * side) - frame.Y
-    within = torch.minimum(inner, outer).minimum(0.56 - side)
-    collar = coverage(within, 1.5 * frame.pixel) * smoothstep(frame.Y, 0.85, 0.89)
+    outer = torch.minimum(1.15 + 0.50 * side, 1.42 - 0.62 * side) - frame.Y
+    # It leans on the neck: its end goes around behind, rounded, and no higher than the nape.
+    end = neck_half_width(p) * neck_flare(p, frame.Y) + 0.035 - side
+    within = torch.minimum(inner, outer).minimum(end).minimum(frame.Y - 0.90 + 0.55 * (side - 0.50))
+    collar = coverage(within, 1.5 * frame.pixel)
     below = 0.50 * bump((-outer).clamp(min=0), 0.035) * coverage(-outer, 1.5 * frame.pixel) * coverage(inner, 0.02)
     placket = 0.40 * bump(frame.X - 0.03, 0.012) * smoothstep(frame.Y, 1.14, 1.18)
     return collar, below.maximum(placket).maximum(0.25 * bump(within, 0.012) * collar)

@@ -29,26 +29,39 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     face = frame.face
     nx, ny, nz, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = details.unbind(1)
     front = smoothstep(face.cosine, 0.0, 0.35)
-    occlusion = occlusion.clamp(min=0) * front + 0.11 * smoothstep(face.y, 0.82, 0.98)
+    occlusion = occlusion.clamp(min=0) * front + 0.06 * smoothstep(face.y, 0.82, 0.98)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = (0.170 - 0.045 * p["young"]) * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * (
+    # Neck and chest throw light back at what faces them.
+    light = light._replace(diffuse=light.diffuse + 0.09 * smoothstep(normal[1], 0.25, 0.95))
+    rough = (0.173 - 0.045 * p["young"]) * mottle + (0.13 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * (
         1 - 0.4 * p["young"]
     ) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
-    albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
-    albedo = albedo * blood(albedo, (_flush(p) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p))
-    light = light._replace(highlight=light.highlight * (1 - 0.4 * p["makeup"]))
-    return lit_skin(p, albedo, light), light
+    albedo = p["skin"] * (1 + rough - spots * front + 0.05 * p["makeup"]).unsqueeze(1)
+    albedo = albedo * blood(
+        albedo, (_flush(p) * (1 - 0.3 * p["makeup"]) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p)
+    )
+    light = light._replace(highlight=light.highlight * (1 - 0.6 * p["makeup"]))
+    return lit_skin(p, albedo, light._replace(highlight=_gloss(frame, light.highlight))), light
+
+
+def _gloss(frame: Frame, highlight: Tensor) -> Tensor:
+    """The highlight of a face: wide everywhere, and a narrow one where skin is oily: forehead, nose and chin."""
+    second = highlight * highlight
+    return 0.77 * highlight + (0.12 + 0.52 * bump(frame.face.x, 0.17)) * second * second
 
 
 def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     """Radiance of skin of that reflectance: diffuse light that reddens as it fails, and the sheen."""
     failing = (1 - light.diffuse).clamp(0, 1).unsqueeze(1)
     scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.07, -0.025, -0.05))
-    # Where much melanin is, returned light has crossed much skin, and only red light passes far.
+    # Where much melanin is, returned light has crossed much skin, and only red light passes far. Fair skin holds
+    # carotene and bilirubin, which the swatches do not show.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
-    scattered = scattered * (1 + deep * color(albedo, 0.215, -0.015, -0.08))
+    fair = (p["beside_skin"] - 0.75).clamp(min=0).unsqueeze(1)
+    living = 1 + deep * deep * deep * color(albedo, 0.42, -0.03, -0.11) + fair * color(albedo, 0.02, 0.0, -0.12)
+    scattered = scattered * living
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
     sheen = SHEEN * p["sheen"]
     mirrored = light.highlight * sheen + SURROUNDINGS * light.diffuse.clamp(max=1)
@@ -57,12 +70,12 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
 
 def _flush(p: Parameters) -> Tensor:
     """How much blood the skin of a person carries."""
-    return 0.55 + 0.18 * p["complexion"].clamp(-2, 2)
+    return 0.60 + 0.18 * p["complexion"].clamp(-2, 2)
 
 
 def _translucency(p: Parameters) -> Tensor:
     """How much of the blood shows through the pigment above it."""
-    return 0.25 + 0.65 * p["beside_skin"].clamp(max=1.1)
+    return 0.15 + 0.75 * p["beside_skin"].clamp(max=1.1)
 
 
 def blood(like: Tensor, amount: Tensor) -> Tensor:
@@ -87,17 +100,18 @@ def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     half = neck_half_width(p)
     center = 0.10 * p["sin_yaw"] - 0.35 * p["sin_roll"]
     x = (frame.X - center) / half
-    flare = neck_flare(frame.Y)
+    flare = neck_flare(p, frame.Y)
     edge = (flare - x.abs()) * half
     sine = (x / flare).clamp(-1, 1)
     # The muscles that run from behind the ears to the collarbones, and the hollow between them.
-    cord = x.abs() - 0.72 + 0.55 * (frame.Y - 0.75)
-    tilt = -0.28 * bump(cord + 0.10, 0.13) + 0.28 * bump(cord - 0.12, 0.15)
+    cord = x.abs() - 0.74 + 0.80 * (frame.Y - 0.75)
+    tilt = -0.34 * bump(cord + 0.09, 0.11) + 0.34 * bump(cord - 0.10, 0.13)
     normal = unit(sine + torch.sign(x) * tilt, 0.15 + 0 * sine, (1 - sine * sine).clamp(min=0.04).sqrt())
-    chin_shadow = 1.0 * (1 - smoothstep(frame.Y - p["chin_drop"] - 0.16 * x * x, 0.78, 1.16))
-    sides = 0.35 * smoothstep(sine.abs(), 0.6, 1.0)
-    hollow = 0.20 * bump(x, 0.22) * smoothstep(frame.Y, 0.95, 1.15)
-    light = illuminate(p, normal, 0.20 + 0.35 * chin_shadow + sides + hollow, 0.9 * chin_shadow)
+    below = _below_jaw(frame, p)
+    near, cast = bump(below, 0.11), bump(below, 0.30)
+    sides = 0.40 * smoothstep(sine.abs(), 0.55, 1.0)
+    hollow = 0.22 * bump(x, 0.20) * smoothstep(frame.Y, 0.92, 1.15)
+    light = illuminate(p, normal, 0.12 + 0.50 * near + 0.05 * cast + sides + hollow, 0.70 * cast)
     folds = 0.05 * torch.cos(34 * frame.Y + 1.5 * x * x) * p["old"]
     radiance = lit_skin(
         p,
@@ -107,15 +121,24 @@ def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     return radiance, coverage(edge, frame.pixel) * smoothstep(frame.Y, 0.3, 0.32)
 
 
+def _below_jaw(frame: Frame, p: Parameters) -> Tensor:
+    """How far a place of the picture lies below the line of the jaw, which keeps light from the neck; 0 above it."""
+    across = frame.U - 0.45 * p["sin_yaw"]
+    edge = 0.87 + p["chin_drop"] - 1.45 * across * across - 0.50 * p["sin_pitch"]
+    return (frame.V - edge).clamp(min=0)
+
+
 def neck_half_width(p: Parameters) -> Tensor:
     """Half the breadth of the neck below the jaw: 105 to 125 mm across in adults (Gordon et al. 2014, ANSUR II)."""
-    return 0.452 + 0.10 * (p["face_shape"] - 0.5) + 0.020 * p["neck_width"] + 0.041 * p["face_width"]
+    bones = 0.041 * p["face_width"] + 0.016 * p["jaw_width"]
+    return 0.450 + 0.10 * (p["face_shape"] - 0.5) + 0.020 * p["neck_width"] + bones
 
 
-def neck_flare(Y: Tensor) -> Tensor:
+def neck_flare(p: Parameters, Y: Tensor) -> Tensor:
     """How wide the neck is at each height, over that below the jaw: narrower behind the jaw, wider at the shoulders."""
-    low = (Y - 0.80).clamp(min=0)
-    return 1 + 0.6 * low + 2.6 * low * low - 0.42 * (0.80 - Y).clamp(0, 0.6)
+    low = Y - 0.83 - p["chin_drop"]
+    flare = low.clamp(min=0)
+    return 1 + 0.35 * flare + 6.0 * flare * flare - 0.30 * (-low).clamp(0, 0.6)
 
 
 def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
