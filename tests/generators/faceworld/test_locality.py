@@ -52,8 +52,8 @@ def test_skin_tone_leaves_background_clothes_and_irises():
     reached = (pictures[0] != pictures[1]).any(-1)
     assert not (reached & masks("background", latents[0])).any()
     # Clothes: what of the person lies below the chin and is neither skin nor hair, nor mixed with either. The neck ends
-    # at Y = .93 + .66 * .56 = 1.30 in the deepest neckline and is at most .56 * (1 + .6 * .34 + 2.6 * .34²) = .84 wide on
-    # either side where the shoulders begin, at 1.14; hanging beards end at .89 * 1.1 + .15 + .03.
+    # at Y = .93 + .66 * .56 = 1.30 in the deepest neckline and is at most .58 * 1.45 = .84 wide on either side where the
+    # shoulders begin, at 1.14; hanging beards end at .89 * 1.1 + .15 + .03.
     clothes = (Y > 1.16) & (np.abs(X) > 0.86)
     assert not reached[:, clothes].any()
     skin = masks("skin", latents[0])

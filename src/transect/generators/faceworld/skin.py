@@ -38,7 +38,7 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
         1 - 0.4 * p["young"]
     ) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
-    albedo = p["skin"] * (1 + rough - spots * front + 0.05 * p["makeup"]).unsqueeze(1)
+    albedo = p["skin"] * (1 + rough - spots * front + 0.09 * p["makeup"]).unsqueeze(1)
     albedo = albedo * blood(
         albedo, (_flush(p) * (1 - 0.3 * p["makeup"]) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p)
     )
@@ -136,9 +136,11 @@ def neck_half_width(p: Parameters) -> Tensor:
 
 def neck_flare(p: Parameters, Y: Tensor) -> Tensor:
     """How wide the neck is at each height, over that below the jaw: narrower behind the jaw, wider at the shoulders."""
-    low = Y - 0.83 - p["chin_drop"]
-    flare = low.clamp(min=0)
-    return 1 + 0.35 * flare + 6.0 * flare * flare - 0.30 * (-low).clamp(0, 0.6)
+    low = Y - 0.83 - 0.5 * p["chin_drop"]
+    below = low.clamp(min=0)
+    flare = 0.35 * below + 6.0 * below * below
+    # The shoulders themselves are the clothes'.
+    return 1 + flare / (1 + 1.6 * flare) - 0.30 * (-low).clamp(0, 0.6)
 
 
 def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
