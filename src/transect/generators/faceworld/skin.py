@@ -60,7 +60,7 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     # carotene and bilirubin, which the swatches do not show.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
     fair = (p["beside_skin"] - 0.75).clamp(min=0).unsqueeze(1)
-    living = 1 + deep * deep * deep * color(albedo, 0.42, -0.03, -0.11) + fair * color(albedo, 0.02, 0.0, -0.12)
+    living = 1 + deep * deep * deep * color(albedo, 0.46, -0.03, -0.11) + fair * color(albedo, 0.02, 0.0, -0.12)
     scattered = scattered * living
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
     sheen = SHEEN * p["sheen"]
