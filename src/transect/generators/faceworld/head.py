@@ -11,7 +11,7 @@ coarse lattice.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from torch.nn import functional
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
 from transect.generators.faceworld.compositing import Parameters, Vector, coverage, smoothstep, unit
 from transect.generators.faceworld.products import products
+from transect.generators.faceworld.relief import Scalar
 from transect.generators.faceworld.rows import Pick, some
 from transect.generators.faceworld.shape import read_shift, shift_maps
 
@@ -59,7 +60,7 @@ def _constant(values: Float[np.ndarray, ...], device: torch.device) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=device)
 
 
-def vertical_scale(p: Parameters) -> Tensor:
+def vertical_scale(p: Mapping[str, Scalar]) -> Scalar:
     """Length of the head relative to the average."""
     return 1 + 0.038 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
 

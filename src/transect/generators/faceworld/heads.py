@@ -32,6 +32,8 @@ SHAPE = (
     "smile",
     "mouth_open",
     "makeup",
+    "eye_wide",
+    "eye_tall",
     "yaw",
     "pitch",
     "roll",

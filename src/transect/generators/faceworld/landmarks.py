@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transect.generators.faceworld.brows import BROW_HALF_WIDTH, brow_line
 from transect.generators.faceworld.compositing import Parameters
-from transect.generators.faceworld.eyes import BROW_HALF_WIDTH, brow_line, eye_line, lid_edges
+from transect.generators.faceworld.eyes import eye_line, lid_edges
 from transect.generators.faceworld.head import (
     DEPTH,
     EYE_Y,

@@ -21,6 +21,7 @@ from transect.generators.faceworld.glasses import glasses_traits
 from transect.generators.faceworld.hair_pigment import hair_reflectance
 from transect.generators.faceworld.hair_styles import hair_traits
 from transect.generators.faceworld.hats import hat_traits
+from transect.generators.faceworld.head import vertical_scale
 from transect.generators.faceworld.lighting import AMBIENT
 from transect.generators.faceworld.reflectance import iris_reflectance, luminance, skin_reflectance
 from transect.generators.faceworld.rows import Rows
@@ -76,6 +77,7 @@ def _parameters(
     spectacles, colors["lens_depth"] = glasses_traits(values, scalars["frame_color"])
     scalars |= spectacles | hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
     scalars |= _transcendental(scalars) | shape_weights(scalars)
+    scalars["eye_tall"] = scalars["eye_tall"] * vertical_scale(scalars)
     return scalars | _key_light(scalars), colors
 
 
@@ -90,7 +92,7 @@ def _transcendental(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float
         "bare_knot": p["knot"] * (p["hat"] == 0),
         "squareness": 1 / (1 + np.exp(-1.5 * p["frame_shape"])),
         "sheen": p["beside_skin"] ** 0.4,
-        "sclera": p["beside_skin"] ** 0.9,
+        "sclera": p["beside_skin"] ** 1.05,
         "light_factor": np.exp2(p["light_level"]),
         "fill": FILL * p["fill_light"],
         "ambient": AMBIENT + FILL * p["fill_light"],

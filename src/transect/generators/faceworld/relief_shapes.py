@@ -248,6 +248,8 @@ AVERAGE: Heads = {
     "old": np.array([(_AGE - 28) / 45]),
     "young": np.array([(34 - _AGE) / 16]),
     "face_shape": np.array([0.5]),
+    "eye_wide": np.array([0.905]),
+    "eye_tall": np.array([0.88]),
     **{
         name: np.zeros(1)
         for name in (
@@ -256,7 +258,7 @@ AVERAGE: Heads = {
         )
     },
 }
-"""What feature_points needs of an average young face at rest."""
+"""What feature_points needs of an average young face at rest; the eyes are as large as those of the file's head."""
 
 _STILL = (
     *((0.0, -0.90), (0.30, -0.80), (0.0, -0.55), (0.42, -0.50), (0.0, -0.30), (0.27, -0.33), (0.46, -0.29)),

@@ -15,10 +15,12 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from transect.generators.faceworld.accessories import earring
+from transect.generators.faceworld.brows import brows
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
 from transect.generators.faceworld.canvas import Canvas, spread_over
 from transect.generators.faceworld.compositing import over
-from transect.generators.faceworld.eyes import brows, eyes
+from transect.generators.faceworld.eyeballs import FINE, eyeballs
+from transect.generators.faceworld.eyes import eye_opening, lid_skin, locate_lids, socket
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
 from transect.generators.faceworld.glasses import glasses
 from transect.generators.faceworld.hair import Hair, hair, shade_skin
@@ -26,6 +28,7 @@ from transect.generators.faceworld.hats import NO_LIMIT, Hat, hat
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.heads import Heads, head_maps, shape_heads
 from transect.generators.faceworld.landmarks import face_points, landmarks
+from transect.generators.faceworld.lashes import lashes
 from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.mouth import mouth, nostrils
 from transect.generators.faceworld.relief import read_maps
@@ -204,7 +207,7 @@ def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shad
     skin, light = face_skin(frame, p, heads.details)
     skin = shade_skin(skin, windows.head.of(shadow).contiguous())
     grain = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
-    nose, lips, lids = windows.nose, windows.mouth, windows.eyes
+    nose, lips = windows.nose, windows.mouth
     _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
     bearded = p.with_any("facial_hair")
     if bearded is not None:
@@ -213,10 +216,21 @@ def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shad
         put(skin, bearded, facial_hair(frame.take(bearded), p.take(bearded), some(skin, bearded), lit, textures))
     part, lit = cut(frame, lips), cut_light(light, lips)
     _draw_in(skin, lips, mouth(part, p, _part(skin, lips), lit, _part(grain, lips)))
-    part, lit = cut(frame, lids), cut_light(light, lids)
-    seeing = eyes(part, p, _part(skin, lids), lit)
-    _draw_in(skin, lids, brows(part, p, seeing, lattices["strands"]))
+    _draw_in(skin, windows.sockets, socket(cut(frame, windows.sockets), p, _part(skin, windows.sockets)))
+    _draw_eyes(skin, frame, windows.eyes, p, light, lattices)
+    _draw_in(skin, windows.brows, brows(cut(frame, windows.brows), p, _part(skin, windows.brows), lattices["strands"]))
     return skin
+
+
+def _draw_eyes(
+    skin: Tensor, frame: Frame, window: Window, p: Rows, light: Illumination, lattices: dict[str, Tensor]
+) -> None:
+    """Draws the eyes into the face."""
+    lids, fine = locate_lids(cut(frame, window), p), frame.canvas.pixel < FINE
+    fibers, hairs = (lattices[name] if fine else None for name in ("stubble", "strands"))
+    part = lid_skin(p, lids, _part(skin, window))
+    part = over(part, eyeballs(p, lids, cut_light(light, window), fibers), eye_opening(lids))
+    _draw_in(skin, window, lashes(p, lids, part, hairs))
 
 
 def _part(image: Tensor, window: Window) -> Tensor:

@@ -37,8 +37,12 @@ POINTS = {"ear_left": (-0.60, 0.02, 0), "ear_right": (0.60, 0.02, 0), "chin_drop
 """Where ears grow from the face, and the chin: x, y and the axis along which the fields' shift is kept by that name."""
 
 
+EYE = (0.27, -0.10)
+"""The middle of an average eye, where `eye_wide` and `eye_tall` say how much the fields stretch a face."""
+
+
 def shape_weights(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """The weight of each field, by `weight_` and its name, and the shifts of POINTS."""
+    """The weight of each field, by `weight_` and its name, the shifts of POINTS, and the stretch of the eyes."""
     weights = {
         "mean": np.ones_like(p["age"]),
         "smile": p["smile"],
@@ -50,6 +54,9 @@ def shape_weights(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[n
     for name, point in POINTS.items():
         parts = [named[f"weight_{field}"] * by for field, by in zip(FIELDS, _shifts(*point), strict=True)]
         named[name] = np.sum(parts, axis=0)
+    for axis, name in enumerate(("eye_wide", "eye_tall")):
+        parts = [named[f"weight_{field}"] * by for field, by in zip(FIELDS, _stretches(axis), strict=True)]
+        named[name] = 1 + np.sum(parts, axis=0)
     return named
 
 
@@ -79,6 +86,21 @@ def _shifts(x: float, y: float, axis: int) -> tuple[float, ...]:
     row = round(((y - Y_CENTER) / Y_EXTENT + 1) / 2 * (rows - 1))
     column = round((x / X_EXTENT + 1) / 2 * (columns - 1))
     return tuple(fields[:, row, column].tolist())
+
+
+@functools.cache
+def _stretches(axis: int) -> tuple[float, ...]:
+    """By how much each field stretches the place of an eye along an axis, as a share."""
+    fields = fields_of(torch.device("cpu"))[: len(FIELDS), axis].double().numpy()
+    rows, columns = fields.shape[1:]
+    row = round(((EYE[1] - Y_CENTER) / Y_EXTENT + 1) / 2 * (rows - 1))
+    column = round((EYE[0] / X_EXTENT + 1) / 2 * (columns - 1))
+    near = fields[:, row - 2 : row + 3, column - 2 : column + 3]
+    if axis == 0:
+        found = (near[:, 2, -1] - near[:, 2, 0]) / (8 * X_EXTENT / (columns - 1))
+    else:
+        found = (near[:, -1, 2] - near[:, 0, 2]) / (8 * Y_EXTENT / (rows - 1))
+    return tuple(found.tolist())
 
 
 @functools.lru_cache(maxsize=8)

@@ -19,10 +19,9 @@ from transect.generators.faceworld.head import Frame, frame_of
 from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.rows import Pick, Rows, some
 
-EYES, NOSE, MOUTH = (-0.66, 0.26, 1.0), (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
+SOCKETS, BROWS, EYES = (-0.50, 0.26, 0.80), (-0.52, -0.12, 0.64), (-0.34, 0.10, 0.58)
+NOSE, MOUTH = (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
 """Heights on the face between which the features lie, and how far from its middle, with room for soft shades.
-
-The shade of a wide-set socket reaches the temples: the eyes' window is as wide as the head.
 """
 
 EARS, EAR = (-0.36, 0.60), (0.25, 0.98)
@@ -50,10 +49,12 @@ WHOLE = Window(slice(None), slice(None))
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """head, ears (left and right): in the picture; eyes, nose, mouth: within the head's window."""
+    """head, ears (left and right): in the picture; the others within the head's window."""
 
     head: Window
     ears: tuple[Window, Window]
+    sockets: Window
+    brows: Window
     eyes: Window
     nose: Window
     mouth: Window
@@ -63,7 +64,7 @@ def windows_of(frame: Frame, p: Rows) -> Windows:
     """The windows that hold every head of the frame."""
     head = _around(frame.head > 0)
     aside, y, shown = head.of(frame.face.x).abs(), head.of(frame.face.y), head.of(frame.head) > 0
-    features = (EYES, NOSE, MOUTH)
+    features = (SOCKETS, BROWS, EYES, NOSE, MOUTH)
     inner = [_around(shown & (y > low) & (y < high) & (aside < half_width)) for low, high, half_width in features]
     left, right = (upright_box(frame.canvas, p, sorted((side * EAR[0], side * EAR[1])), EARS) for side in (-1, 1))
     return Windows(head, (left, right), *inner)
