@@ -24,12 +24,13 @@ from scipy.ndimage import gaussian_filter, grey_closing, map_coordinates
 from surfaces import Quads, foremost, subdivided
 
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-from transect.generators.faceworld.eyes import brow_line, eye_line, lid_edges
+from transect.generators.faceworld.brows import brow_line
+from transect.generators.faceworld.eyes import eye_line, lid_edges
 from transect.generators.faceworld.head import DEPTH, WIDTH, profile_tables, read_tables
 from transect.generators.faceworld.mouth import mouth_curves
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT
-from transect.generators.faceworld.relief_shapes import COLUMNS, FILE, ROWS, STEP
+from transect.generators.faceworld.relief_shapes import AVERAGE, COLUMNS, FILE, ROWS, STEP
 from transect.generators.faceworld.rows import Rows
 
 Vertices: TypeAlias = Float[np.ndarray, "n 3"]
@@ -188,10 +189,12 @@ def landmarks(mean: Vertices, p: Rows) -> dict[int, tuple[float, float]]:
     """Vertices of the right half of the face, and where FaceWorld draws what they are on an average face."""
     inner, outer = (mean[vertex, 0] for vertex in EYE_CORNERS)
     along = lambda vertex: (2 * mean[vertex, 0] - inner - outer) / (outer - inner)  # noqa: E731
+    # The lids as they are to lie: as large as those of an average face, before fields of shape stretch it.
+    eyes = {**p, **{name: _single(float(AVERAGE[name][0])) for name in ("eye_wide", "eye_tall")}}
     places: dict[int, tuple[float, float]] = {}
     for side, vertices in enumerate((EYE_CORNERS, LIDS_ABOVE, LIDS_BELOW)):
         for vertex in vertices:
-            half, *edges = lid_edges(p, _single(along(vertex)))
+            half, *edges = lid_edges(eyes, _single(along(vertex)))
             out = float(half) * float(np.clip(along(vertex), -1, 1))
             places[vertex] = 0.27 + out, float(eye_line(p, _single(out))) + (float(edges[side - 1]) if side else 0.0)
     width = mean[CORNER_OF_MOUTH, 0]

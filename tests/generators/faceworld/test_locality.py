@@ -66,8 +66,8 @@ def test_skin_tone_leaves_the_irises():
     colored = [WORLD.render(WORLD.set(latents[0], {"eye_color": value})).pixels for value in (0.0, 1.0)]
     iris = (colored[0] != colored[1]).any(-1) & eyes
     same = (pictures[0] == pictures[1]).all(-1)
-    # An iris has a radius of .058 and a pixel a width of .027; mixed with sclera or lid are those within a pixel of its
-    # edge: at the least a disc of radius .03 above the lower lid, pi * .03² / .027² = 3.9 pixels, is iris alone.
+    # An iris has a radius of .051 and a pixel a width of .027; mixed with sclera or lid are those within a pixel of its
+    # edge: of both eyes two discs of radius .024, 2 * pi * .024² / .027² = 5 pixels less what lids hide, are iris alone.
     assert ((same & iris).sum((1, 2)) >= 4).all()
 
 

@@ -21,7 +21,8 @@ FINE = 2.12 / 512
 def head(**traits):
     """A head of average identity."""
     names = (*IDENTITY, "face_width", "smile", "mouth_open", "makeup", "old", "young")
-    average = {name: np.zeros(1) for name in names} | {"face_shape": np.array([0.5])}
+    average = {name: np.zeros(1) for name in names}
+    average |= {name: relief_shapes.AVERAGE[name] for name in ("face_shape", "eye_wide", "eye_tall")}
     return average | {name: np.array([float(value)]) for name, value in traits.items()}
 
 

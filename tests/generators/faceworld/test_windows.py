@@ -26,7 +26,7 @@ def test_pictures_are_the_same_without_windows(size, baldness, monkeypatch):
          "baldness": baldness, "face_shape": np.arange(n) % 2.0},
     )  # fmt: skip
     windowed = np.concatenate([world.render(latents.take(slice(i, i + 1))).pixels for i in range(n)])
-    monkeypatch.setattr(heads, "windows_of", lambda *_: Windows(WHOLE, (WHOLE, WHOLE), WHOLE, WHOLE, WHOLE))
+    monkeypatch.setattr(heads, "windows_of", lambda *_: Windows(WHOLE, (WHOLE, WHOLE), *[WHOLE] * 5))
     monkeypatch.setattr(renderer, "below", lambda *_: WHOLE)
     monkeypatch.setattr(hair_module, "upright_box", lambda *_: WHOLE)
     np.testing.assert_array_equal(world.render(latents).pixels, windowed)

@@ -27,7 +27,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     taper = (1 - 0.72 * smoothstep(t, -0.2, 1.0)) * (0.80 + 0.20 * smoothstep(t, -1.0, -0.5))
     half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.006 * masculine) * taper * (1 - 0.15 * p["old"])
     v = (frame.face.y - brow_line(p, t)) / half
-    single = _strokes(frame, p, t, v * half, v, hairs)
+    single = _strokes(frame, t, v * half, v, hairs)
     makeup = p["makeup"]
     soft = 0.42 * (1 - 0.6 * makeup) + 0.5 * frame.pixel / half
     edge = smoothstep(1.22 - v.abs() + 0.24 * single, -soft, 1.6 * soft)
@@ -40,23 +40,24 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
 def _pigment(p: Parameters) -> Tensor:
     """The share of light that a brow leaves: the darker the skin, the less do hairs of the same color stand out."""
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
-    bare = torch.minimum(p["hair"] / (0.30 - 0.18 * deep), 0.125 + 0.36 * deep)
+    bare = torch.minimum(p["hair"] / (0.30 - 0.18 * deep), 0.125 + 0.44 * deep)
     return bare * (1 - 0.30 * p["makeup"].unsqueeze(1))
 
 
-def _strokes(frame: Frame, p: Parameters, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) -> Tensor:
+def _strokes(frame: Frame, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) -> Tensor:
     """Single hairs, -1 .. 1, as far as pixels show them: those from below lie outwards and up, those from above
     outwards and down, and meet along the middle.
     """
     x, side = t * BROW_HALF_WIDTH, 0.30 * torch.sign(frame.face.x)
     along = smoothstep(t, -1.0, 0.4)
-    # Hairs that lie flat are no closer together: less of x, the more of the height.
-    rising = _SPACING * ((1 - 0.45 * along) * x + (0.25 + 1.5 * along) * down)
-    falling = _SPACING * ((1 - 0.45 * along) * x - (0.20 + 0.5 * along) * down)
+    # Tips gather in tufts. Hairs that lie flat are no closer together: less of x, the more of the height.
+    clumped = 0.007 * torch.sin(43 * x + 2 * frame.face.y + 6 * side) * v
+    rising = _SPACING * (clumped + (1 - 0.45 * along) * x + (0.25 + 1.5 * along) * down)
+    falling = _SPACING * (clumped + (1 - 0.45 * along) * x - (0.20 + 0.5 * along) * down)
     first = sample_mirrored(hairs.unsqueeze(1), rising + side, 0.9 * down - 0.5).squeeze(1)
     second = sample_mirrored(hairs.unsqueeze(1), falling + side, 0.9 * down + 0.5).squeeze(1)
     above = 0.55 * smoothstep(-v, -0.5, 0.9) * smoothstep(t, -0.9, 0.0)
-    return (first + above * (second - first)).clamp(-1.5, 1.5) * (0.007 / frame.pixel).clamp(max=1)
+    return (first + above * (second - first)).clamp(-0.9, 1.3) * (0.007 / frame.pixel).clamp(max=1)
 
 
 def brow_line(p: Parameters, t: Tensor) -> Tensor:

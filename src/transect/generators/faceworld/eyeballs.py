@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from transect.generators.faceworld.compositing import (
@@ -31,21 +30,24 @@ IRIS_RADIUS, PUPIL_RADIUS, GLOBE_RADIUS, CORNEA_RADIUS = 5.9 * MM, 1.9 * MM, 12.
 FINE = 0.013
 """Pictures whose pixels, in face units from distance 1, are wider show no fibers of the iris and no single lashes."""
 
-GLINT, FILL_GLINT = 2.4, 0.05
+SCLERA, IRIS = 0.330, 0.78
+"""Shares of the light at an eye that reach sclera and iris: lids and lashes keep away what a bare globe would get."""
+
+GLINT, FILL_GLINT = 1.6, 0.05
 """Radiance of what the cornea mirrors of the key light, and of what lies opposite."""
 
 
 class _Iris(NamedTuple):
     """Where each pixel lies on the picture from the middle of the iris: X to the right, y down, radius.
 
-    light_X, light_y: of the point in which the cornea mirrors the key light.
+    glint_across, glint_down: of the point in which the cornea mirrors the key light.
     """
 
     X: Tensor
     y: Tensor
     radius: Tensor
-    light_X: Tensor
-    light_y: Tensor
+    glint_across: Tensor
+    glint_down: Tensor
 
 
 def eyeballs(p: Parameters, lids: Lids, light: Illumination, fibers: Tensor | None) -> Tensor:
@@ -57,14 +59,13 @@ def eyeballs(p: Parameters, lids: Lids, light: Illumination, fibers: Tensor | No
     ball = over(ball, _iris_color(p, lids, iris, shade, fibers), coverage(IRIS_RADIUS - iris.radius, edge))
     pupil = coverage(PUPIL_RADIUS - iris.radius, lids.pixel + 0.002)
     ball = over(ball, color(ball, 0.003, 0.003, 0.003), pupil)
-    return (ball + _mirrored(p, lids, iris).unsqueeze(1)) * light_color(ball)
+    return (ball + _mirrored(lids, iris).unsqueeze(1)) * light_color(ball)
 
 
 def _locate_iris(p: Parameters, lids: Lids) -> _Iris:
     """The iris behind the lids: a turned head shows it at the far side of the opening."""
-    shorter = p["cos_yaw"] - 0.45 * lids.side * p["sin_yaw"]
     turned = (0.055 * p["sin_yaw"] - 0.034 * p["gaze"]).clamp(-4.2 * MM, 4.2 * MM)
-    X = lids.side * lids.outward * shorter + turned
+    X = lids.side * lids.outward * p["cos_yaw"] + turned
     y = lids.down - 0.035 * p["sin_pitch"] + 1.8 * MM
     across = p["cos_roll"] * p["light_x"] + p["sin_roll"] * p["light_y"]
     down = p["cos_roll"] * p["light_y"] - p["sin_roll"] * p["light_x"]
@@ -83,9 +84,6 @@ def _shade(p: Parameters, lids: Lids, light: Illumination) -> Tensor:
     return (p["ambient"] + key) * reached * lid * corners
 
 
-SCLERA, IRIS = 0.35, 0.88
-
-
 def _sclera(p: Parameters, lids: Lids, shade: Tensor) -> Tensor:
     """The white of the eye: pink where skin is near, and the caruncle in the inner corner."""
     white = color(shade.unsqueeze(1), 0.550, 0.505, 0.475) * p["sclera"].unsqueeze(1)
@@ -99,14 +97,14 @@ def _sclera(p: Parameters, lids: Lids, shade: Tensor) -> Tensor:
 def _iris_color(p: Parameters, lids: Lids, iris: _Iris, shade: Tensor, fibers: Tensor | None) -> Tensor:
     """Fibers between a lighter ring at the pupil and a dark one at the edge, lightest opposite the key light."""
     q = (iris.radius / IRIS_RADIUS).clamp(max=1.1)
-    length = (iris.light_X * iris.light_X + iris.light_y * iris.light_y).sqrt().clamp(min=0.012)
-    away = -(iris.X * iris.light_X + iris.y * iris.light_y) / (length * IRIS_RADIUS)
+    length = (iris.glint_across * iris.glint_across + iris.glint_down * iris.glint_down).sqrt().clamp(min=0.012)
+    away = -(iris.X * iris.glint_across + iris.y * iris.glint_down) / (length * IRIS_RADIUS)
     bright = 0.72 + 0.75 * smoothstep(away, -0.45, 0.85)
-    ring = 1 - 0.66 * smoothstep(q, 0.74, 1.0)
+    ring = 1 - 0.74 * smoothstep(q, 0.72, 0.98)
     if fibers is not None:
         ring = ring * (1 + 0.30 * _fibers(lids, iris, fibers) * smoothstep(q, 0.2, 0.5))
     warm = (0.32 * bump(q - 0.48, 0.17)).unsqueeze(1)
-    body = tint(p["iris"] * p["sheen"].unsqueeze(1), IRIS * shade * bright * ring)
+    body = tint(p["iris"], IRIS * shade * bright * ring)
     return body * (1 + warm * color(body, 1.15, 0.75, 0.25))
 
 
@@ -117,15 +115,15 @@ def _fibers(lids: Lids, iris: _Iris, lattice: Tensor) -> Tensor:
     return sample_mirrored(lattice.unsqueeze(1), x, y).squeeze(1) * (0.007 / lids.pixel).clamp(max=1)
 
 
-def _mirrored(p: Parameters, lids: Lids, iris: _Iris) -> Tensor:
+def _mirrored(lids: Lids, iris: _Iris) -> Tensor:
     """A window or lamp, a fainter one opposite, and the line of tears on the lower lid."""
     lid = smoothstep(lids.down - lids.upper, -0.002, 0.010)
-    key = _glint(lids, iris.X - iris.light_X, iris.y - iris.light_y, 0.0084)
-    fill = _glint(lids, iris.X + 0.95 * iris.light_X, iris.y - 0.030, 0.0100)
+    key = _glint(lids, iris.X - iris.glint_across, iris.y - iris.glint_down, 0.0078)
+    fill = _glint(lids, iris.X + 0.95 * iris.glint_across, iris.y - 0.030, 0.0100)
     fine = (0.000016 + lids.pixel * lids.pixel / 6).sqrt()
     tears = bump(lids.lower - lids.down - 0.004, fine) * (0.004 / fine) * lids.arch
     sheen = 0.010 * bump(iris.y + 0.025, 0.030) * bump(iris.X, 0.05)
-    return lid * (GLINT * key + FILL_GLINT * fill + sheen) + 0.10 * tears * p["sheen"]
+    return lid * (GLINT * key + FILL_GLINT * fill + sheen) + 0.07 * tears
 
 
 def _glint(lids: Lids, x: Tensor, y: Tensor, size: float) -> Tensor:

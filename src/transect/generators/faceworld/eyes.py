@@ -30,6 +30,9 @@ HALF_WIDTH, ABOVE, BELOW = 14.8 * MM, 6.1 * MM, 4.1 * MM
 """Half the width of an average eye's opening, and how far its lids are from the line between its corners: openings are
 28 to 31 mm wide and 9 to 11 mm high."""
 
+SOCKET, INNER = 0.93, 0.45
+"""Optical depth of the shade above an eye, and of that between its inner corner and the brow."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lids:
@@ -76,7 +79,7 @@ def eye_line(p: Parameters, outward: Tensor) -> Tensor:
 
 def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Half width, and the upper and lower lid's edge below the eye's line at t = -1 (inner corner) .. 1 (outer), as
-    they lie on the face: face_tall of the eye's own lengths.
+    they lie on the face, which stretches an eye's own lengths.
     """
     _, upper, lower = _edges(p, t)
     return _half_width(p) / p["eye_wide"], upper / p["eye_tall"], lower / p["eye_tall"]
@@ -101,14 +104,11 @@ def _edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def socket(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     """The face with the shade of the sockets: deepest between the inner corner and the brow."""
     outward, y = frame.face.x.abs() - eye_x(p), frame.face.y - EYE_Y
-    above = bump(y + 0.075, 0.085) * bump(outward + 0.02, 0.17)
+    above = bump(y + 0.062, 0.098) * bump(outward + 0.01, 0.18)
     inner = bump(y + 0.045, 0.075) * bump(outward + 0.15, 0.075)
     shade = (SOCKET * above + INNER * inner) * beyond(frame.face.cosine)
     # What light there is has crossed a little skin.
     return radiance * torch.exp(-shade.unsqueeze(1) * color(radiance, 0.97, 1.01, 1.02))
-
-
-SOCKET, INNER = 0.85, 0.45
 
 
 def lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:

@@ -31,22 +31,20 @@ def _upper(p: Parameters, lids: Lids, hairs: Tensor | None) -> Tensor:
     height = lids.upper - lids.down
     root = coverage((0.75 + 0.4 * makeup + 0.45 * outer) * MM - (height + 0.001).abs(), lids.pixel + 0.003)
     length = (1.9 + 2.3 * outer) * (1.1 - 0.3 * p["face_shape"] + 0.5 * makeup) * MM
-    hair = _hairs(p, lids, height, length, 0.55 * (lids.t + 0.15), hairs)
-    density = (0.86 + 0.10 * makeup) * root
-    return (1 - (1 - density) * (1 - (0.70 + 0.25 * makeup) * hair)) * _along(lids, 1.10 + 0.06 * makeup)
+    hair = _hairs(lids, height, length, 0.55 * (lids.t + 0.15), hairs)
+    density = (1.0 - 0.16 * p["face_shape"] + 0.10 * makeup).clamp(max=0.97) * root
+    return 1 - (1 - density * _along(lids, 1.05)) * (1 - (0.70 + 0.25 * makeup) * hair * _along(lids, 1.12))
 
 
 def _lower(p: Parameters, lids: Lids, hairs: Tensor | None) -> Tensor:
     """Fainter hairs below the rim of the lower lid."""
     depth = lids.down - lids.lower - 1.0 * MM
     length = (1.1 + 0.9 * smoothstep(lids.t, -0.6, 0.8) + 0.6 * p["makeup"]) * MM
-    hair = _hairs(p, lids, depth, length, 0.45 * (lids.t + 0.10), hairs)
-    return (0.26 + 0.34 * p["makeup"]) * hair * smoothstep(lids.t, -0.85, 0.0) * smoothstep(1.04 - lids.t, 0.0, 0.1)
+    hair = _hairs(lids, depth, length, 0.75 * (lids.t + 0.10), hairs)
+    return (0.26 + 0.20 * p["makeup"]) * hair * smoothstep(lids.t, -0.85, 0.0) * smoothstep(1.04 - lids.t, 0.0, 0.1)
 
 
-def _hairs(
-    p: Parameters, lids: Lids, height: Tensor, length: Tensor, lean: Tensor, hairs: Tensor | None
-) -> Tensor:
+def _hairs(lids: Lids, height: Tensor, length: Tensor, lean: Tensor, hairs: Tensor | None) -> Tensor:
     """Coverage of hairs that rise from an edge: dense there, and thinner up to their length."""
     up = height / length
     mean = smoothstep(height, -0.004, 0.002) * (1 - up).clamp(0, 1)
@@ -55,14 +53,16 @@ def _hairs(
     x = _SPACING * (lids.outward - lean * height) + 0.40 * lids.side
     drawn = sample_mirrored(hairs.unsqueeze(1), x, torch.full_like(x, -0.6)).squeeze(1)
     seen = (0.005 / lids.pixel).clamp(max=1)
-    single = smoothstep(drawn + 0.9 - 1.6 * up, 0.0, 0.9) * smoothstep(height, -0.004, 0.002) * (1 - 0.5 * up).clamp(0, 1)
+    single = (
+        smoothstep(drawn + 0.9 - 1.6 * up, 0.0, 0.9) * smoothstep(height, -0.004, 0.002) * (1 - 0.5 * up).clamp(0, 1)
+    )
     return seen * single + (1 - seen) * 0.60 * mean
 
 
 def _liner(p: Parameters, lids: Lids) -> Tensor:
     """A pencil's line on the upper lid, drawn out beyond the corner, and a softer one below."""
-    wing = lids.upper - 0.10 * (lids.t - 0.95).clamp(min=0) * lids.half
-    thick = (0.35 + 0.75 * smoothstep(lids.t, -0.9, 0.9)) * p["makeup"] * MM
+    wing = lids.upper - 0.16 * (lids.t - 0.90).clamp(min=0) * lids.half
+    thick = (0.35 + 0.65 * smoothstep(lids.t, -0.9, 0.9)) * smoothstep(1.20 - lids.t, 0.0, 0.35) * p["makeup"] * MM
     upper = coverage(thick - (lids.down - wing + thick).abs(), lids.pixel + 0.002)
     lower = 0.35 * coverage(0.004 - (lids.down - lids.lower - 0.004).abs(), lids.pixel + 0.004)
     along = smoothstep(lids.t, -1.0, -0.7) * smoothstep(1.16 - lids.t, 0.0, 0.08)
