@@ -30,10 +30,10 @@ IRIS_RADIUS, PUPIL_RADIUS, GLOBE_RADIUS, CORNEA_RADIUS = 5.9 * MM, 1.9 * MM, 12.
 FINE = 0.013
 """Pictures whose pixels, in face units from distance 1, are wider show no fibers of the iris and no single lashes."""
 
-SCLERA, IRIS = 0.330, 0.78
+SCLERA, IRIS = 0.330, 0.70
 """Shares of the light at an eye that reach sclera and iris: lids and lashes keep away what a bare globe would get."""
 
-GLINT, FILL_GLINT = 1.6, 0.05
+GLINT, FILL_GLINT = 1.6, 0.035
 """Radiance of what the cornea mirrors of the key light, and of what lies opposite."""
 
 
@@ -99,7 +99,7 @@ def _iris_color(p: Parameters, lids: Lids, iris: _Iris, shade: Tensor, fibers: T
     q = (iris.radius / IRIS_RADIUS).clamp(max=1.1)
     length = (iris.glint_across * iris.glint_across + iris.glint_down * iris.glint_down).sqrt().clamp(min=0.012)
     away = -(iris.X * iris.glint_across + iris.y * iris.glint_down) / (length * IRIS_RADIUS)
-    bright = 0.72 + 0.75 * smoothstep(away, -0.45, 0.85)
+    bright = 0.72 + 0.62 * smoothstep(away, -0.45, 0.85)
     ring = 1 - 0.74 * smoothstep(q, 0.72, 0.98)
     if fibers is not None:
         ring = ring * (1 + 0.30 * _fibers(lids, iris, fibers) * smoothstep(q, 0.2, 0.5))

@@ -92,7 +92,7 @@ def _transcendental(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float
         "bare_knot": p["knot"] * (p["hat"] == 0),
         "squareness": 1 / (1 + np.exp(-1.5 * p["frame_shape"])),
         "sheen": p["beside_skin"] ** 0.4,
-        "sclera": np.minimum(p["beside_skin"], 1.15) ** 1.4,
+        "sclera": np.minimum(p["beside_skin"], 1.15),
         "light_factor": np.exp2(p["light_level"]),
         "fill": FILL * p["fill_light"],
         "ambient": AMBIENT + FILL * p["fill_light"],

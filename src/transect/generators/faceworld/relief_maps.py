@@ -135,7 +135,7 @@ def _blush(p: Heads) -> list[Bump]:
         Bump(0.0, 0.76, 0.16, 0.10, blush=0.22),
         Bump(0.0, -0.48, 0.42, 0.20, blush=-0.05),
         Bump(0.46, -0.24, 0.16, 0.18, blush=-0.10),
-        Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.25),
+        Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.10),
     ]
 
 
