@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, beyond, mix, smoothstep
+from transect.generators.faceworld.eyeballs import FINE
 from transect.generators.faceworld.head import EYE_Y, Frame
 from transect.generators.faceworld.relief import eye_x
 from transect.generators.faceworld.textures import sample_mirrored
@@ -50,14 +51,21 @@ def _strokes(frame: Frame, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) ->
     """
     x, side = t * BROW_HALF_WIDTH, 0.30 * torch.sign(frame.face.x)
     along = smoothstep(t, -1.0, 0.4)
-    # Tips gather in tufts. Hairs that lie flat are no closer together: less of x, the more of the height.
-    clumped = 0.007 * torch.sin(43 * x + 2 * frame.face.y + 6 * side) * v
-    rising = _SPACING * (clumped + (1 - 0.45 * along) * x + (0.25 + 1.5 * along) * down)
-    falling = _SPACING * (clumped + (1 - 0.45 * along) * x - (0.20 + 0.5 * along) * down)
-    first = sample_mirrored(hairs.unsqueeze(1), rising + side, 0.9 * down - 0.5).squeeze(1)
-    second = sample_mirrored(hairs.unsqueeze(1), falling + side, 0.9 * down + 0.5).squeeze(1)
+    # Hairs that lie flat are no closer together: less of x, the more of the height.
+    spread, visible = (1 - 0.45 * along) * x, (0.007 / frame.pixel).clamp(max=1)
+    rising = _SPACING * (spread + (0.25 + 1.5 * along) * down)
+    if frame.canvas.pixel >= FINE:
+        return _read(hairs, rising + side, 0.9 * down - 0.5).clamp(-0.9, 1.3) * visible
+    tufts = (_SPACING * 0.007) * torch.sin(43 * x + 2 * frame.face.y + 6 * side) * v
+    first = _read(hairs, rising + side + tufts, 0.9 * down - 0.5)
+    falling = _SPACING * (spread - (0.20 + 0.5 * along) * down)
+    second = _read(hairs, falling + side + tufts, 0.9 * down + 0.5)
     above = 0.55 * smoothstep(-v, -0.5, 0.9) * smoothstep(t, -0.9, 0.0)
-    return (first + above * (second - first)).clamp(-0.9, 1.3) * (0.007 / frame.pixel).clamp(max=1)
+    return (first + above * (second - first)).clamp(-0.9, 1.3) * visible
+
+
+def _read(hairs: Tensor, across: Tensor, along: Tensor) -> Tensor:
+    return sample_mirrored(hairs.unsqueeze(1), across, along).squeeze(1)
 
 
 def brow_line(p: Parameters, t: Tensor) -> Tensor:
