@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, smoothstep, tint
+from transect.generators.faceworld.ears import ear_coordinates
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import light_color
-from transect.generators.faceworld.skin import ear_coordinates
 
 EARRING_Y, EARRING_RADIUS = 0.235, 0.042
 

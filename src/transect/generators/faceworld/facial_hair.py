@@ -25,6 +25,7 @@ from transect.generators.faceworld.head import CHIN, Frame, project, vertical_sc
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import mouth_y, nose_base
 from transect.generators.faceworld.shape import read_shift, shift_maps
+from transect.generators.faceworld.strands import SINGLE_HAIRS
 from transect.generators.faceworld.textures import sample_mirrored
 
 _REGIONS: dict[str, tuple[float, float, float]] = {
@@ -58,16 +59,19 @@ def facial_hair(
 ) -> Tensor:
     """The face with its facial hair: first a shade of stubble, then hair that hides the skin."""
     hairs, dots = _hairs(frame, p, lattices)
-    edge = 0.012 * dots + 0.006 * hairs
     # A fuller beard also takes more of the cheeks and the lip.
-    edge = edge + 0.045 * (p["beard"] - 0.6) * beyond(p["beard"])
-    growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.045, 0.060)
-    growth = growth * smoothstep(frame.face.cosine, -0.15, 0.05)
+    region = _region(p, frame.face.x, frame.face.y) + 0.045 * (p["beard"] - 0.6) * beyond(p["beard"])
+    # Below the jaw it grows on behind the line of the ear.
+    behind = -0.15 - 0.55 * smoothstep(frame.face.y, 0.30, 0.50)
+    grows = smoothstep(frame.face.cosine, behind, behind + 0.20)
+    growth = smoothstep(region + 0.012 * dots + 0.006 * hairs, -0.045, 0.060) * grows
     shadow = growth * p["stubble"] * (0.88 + 0.20 * dots).clamp(0.10, 0.97)
     stain = (0.18 + 0.44 * (p["hair"] / 0.3).clamp(max=1)) * color(radiance, 0.96, 1.0, 1.06)
     radiance = radiance * mix(torch.ones_like(stain), stain, shadow.unsqueeze(1))
-    dense = 0.10 + 0.93 * p["beard"] + (0.08 * hairs + 0.10 * dots) * (1 - 0.6 * p["beard"])
-    hidden = growth * dense.clamp(0, 0.97) * smoothstep(p["beard"], 0.0, 0.15)
+    # At its border single hairs lie on skin, fewer and fewer of them.
+    single = smoothstep(region + 0.034 * hairs + 0.022 * dots, -0.030, 0.045) * grows
+    dense = 0.10 + 0.93 * p["beard"] + (0.10 * hairs + 0.10 * dots) * (1 - 0.6 * p["beard"])
+    hidden = single * dense.clamp(0, 0.97) * smoothstep(p["beard"], 0.0, 0.15)
     return over(radiance, _lit_hairs(p, light.diffuse, hairs + 0.4 * dots), hidden)
 
 
@@ -79,7 +83,11 @@ def _hairs(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Te
     fan = fan * (1 - smoothstep(y, mouth_y(p) - 0.04, mouth_y(p) + 0.02))
     away = (x - fan) / (0.5 + 0.9 * (y - 0.15).clamp(min=0.0))
     curly = torch.maximum(p["coil"], 0.8 * p["curl"])
-    lying = _read(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
+    lying = 0.70 * _read(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
+    lying = lying + 0.60 * _read(lattices["strands"], 0.75 * away + 0.05 * y + 0.3, 1.3 * y)
+    if frame.canvas.size >= SINGLE_HAIRS:
+        crossing = _read(lattices["strands"], 2.6 * away - 0.35 * y, 3.1 * y - 0.4)
+        lying = lying + 0.55 * (0.009 / frame.pixel).clamp(max=1) * crossing
     curled = 1.1 - 1.9 * _read(lattices["curls"], 1.5 * x, 1.2 * y).abs()
     return mix(lying, curled, curly), _read(lattices["stubble"], 1.5 * x, 0.75 * y)
 
@@ -89,7 +97,7 @@ def _read(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _lit_hairs(p: Parameters, diffuse: Tensor, hairs: Tensor) -> Tensor:
-    return tint(p["hair"], torch.exp(0.22 * hairs.clamp(-2, 2)) * (0.08 + 0.55 * diffuse)) * light_color(diffuse)
+    return tint(p["hair"], torch.exp(0.36 * hairs.clamp(-2, 1.6)) * (0.08 + 0.53 * diffuse)) * light_color(diffuse)
 
 
 def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
@@ -126,11 +134,14 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     x = x / (1 - 1.9 * torch.sign(x) * offset).clamp(min=0.45)
     half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.17 * smoothstep(p["beard"], 0.15, 1.1) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
-    hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
-    reach = length * (1 - (x / half) ** 2).clamp(min=0)
+    hairs = 0.7 * _read(lattices["strands"], 1.2 * x, 1.2 * y) + 0.7 * _read(lattices["strands"], 0.5 * x - 0.4, y)
+    # Longest below the middle of the chin.
+    reach = length * (1 - (x / half) ** 2).clamp(min=0) * (0.85 + 0.30 * bump(x, 0.16))
     # The jaw from below is nearly a parabola; the part on the head is drawn with the head.
     below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
-    edge = reach * (1 + 0.22 * hairs) - below
-    shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
-    visible = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - beyond(frame.head - 0.999))
-    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * visible
+    edge = reach * (1 + 0.34 * hairs) - below
+    shading = 0.50 - 0.42 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
+    # Over the chin, whose own hairs run into them, those that hang begin little by little.
+    visible = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30)
+    visible = visible * (1 - beyond(frame.head - 0.999) * (1 - smoothstep(below, -0.13, 0.01)))
+    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel + 0.20 * reach) * visible

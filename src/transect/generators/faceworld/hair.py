@@ -1,7 +1,7 @@
 """Hair: a cap around the skull, what hangs from it, and a hairline over the face.
 
 The cap is the head itself enlarged, so that it turns with the head; what hangs falls before or behind the shoulders.
-hair_styles.py says what a style is made of, strands.py how strands run and shine.
+hair_styles.py says what a style is made of, strands.py how strands run and shine, tied.py what a tail and a knot are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, power, smoothstep
+from transect.generators.faceworld.compositing import Parameters, beyond, bump, coverage, mix, power, smoothstep
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
-from transect.generators.faceworld.rows import Pick, Rows, put, some
-from transect.generators.faceworld.strands import Strands, parted_share, shade, strands
+from transect.generators.faceworld.rows import Rows, put, some
+from transect.generators.faceworld.strands import Strands, feather, parted_share, shade, strands
+from transect.generators.faceworld.tied import bun, ponytail
 from transect.generators.faceworld.windows import Window, cut, upright_box
 
 _WIDEST_Y = -0.16
@@ -53,32 +54,57 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     outer = _outline(frame.V, frame.tables, p, widest)
     locks = strands(frame, p, lattices, outer, widest)
     outer = outer + _roughness(p) * locks.ragged * (1 - 0.7 * p["short"] * smoothstep(frame.V, -0.60, -0.20))
-    if under_hat is not None:
-        outer = torch.minimum(outer, window.of(under_hat))
+    outer = outer + _of_shape(frame, p)
+    thinning = p.with_any("thinning")
+    if thinning is not None:
+        put(outer, thinning, _laid_down(frame.take(thinning), p.take(thinning), some(outer, thinning)))
+    pressed = None if under_hat is None else window.of(under_hat).contiguous()
+    if pressed is not None:
+        outer = torch.minimum(outer, pressed)
     grown = _left(frame, p, locks)
     inside = outer - (frame.U - _lean(p) * smoothstep(-frame.V, 0.2, 0.9)).abs()
-    edge = _feather(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
+    # Some hairs stand off the others.
+    loose = locks.fine + 1.2 * (1 - p["coil"]) * (locks.fine - 0.9).clamp(min=0)
+    edge = feather(frame, inside, loose, 0.010 + 0.010 * p["coil"] + 0.008 * p["curl"])
+    if pressed is not None:
+        edge = edge * coverage(pressed + 0.020 - frame.U.abs(), frame.pixel)
     bottom = _bottom(frame, p, locks)
     density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.01, 0.06))
-    back = edge * _feather(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
+    ends = feather(frame, bottom - frame.V, locks.fine, _spread(p))
+    back = edge * ends * grown * density
     line = _hairline(frame, p, locks)
-    front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom))
+    front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom, ends))
     within = edge.maximum(frame.head)
     front = front * within * grown
     fringed = p.with_any("bangs")
     if fringed is not None:
-        of = (some(curve, fringed) for curve in (line, within))
-        reach, cover = _bangs(frame.take(fringed), p.take(fringed), locks.take(fringed), *of)
+        lain = frame.take(fringed), p.take(fringed), locks.take(fringed)
+        reach, cover = _bangs(*lain, some(line, fringed), some(within, fringed))
         put(line, fringed, torch.maximum(some(line, fringed), reach))
         put(front, fringed, torch.maximum(some(front, fringed), cover))
-    radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
     depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
-    layers = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
-    for name, add in (("tail", _add_tail), ("bare_knot", _add_knot)):
+    _tie(frame, p, locks, lattices["strands"], (edge, back, front, depth))
+    radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
+    return Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
+
+
+def _tie(frame: Frame, p: Rows, locks: Strands, strands: Tensor, covers: tuple[Tensor, ...]) -> None:
+    """Adds the tails and knots of tied hair to coverage behind and before the face, depth and strands.
+
+    covers: of the hair of the head, behind the face, before it, and the share of light that reaches what is behind.
+    """
+    head, back, front, depth = covers
+    for name, tie in (("tail", ponytail), ("bare_knot", bun)):
         rows = p.with_any(name)
-        if rows is not None:
-            add(layers, rows, frame.take(rows), p.take(rows), locks.take(rows))
-    return layers
+        if rows is None:
+            continue
+        part = frame.take(rows), p.take(rows), locks.take(rows)
+        bundle = tie(*part, some(strands, rows), some(head, rows))
+        put(back, rows, torch.maximum(some(back, rows), bundle.cover))
+        put(front, rows, torch.maximum(some(front, rows), bundle.before))
+        replaced = ((depth, bundle.depth), (locks.lateral, bundle.lateral), (locks.fine, bundle.fine))
+        for of_head, of_bundle in replaced:
+            put(of_head, rows, mix(some(of_head, rows), of_bundle, bundle.share))
 
 
 def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
@@ -89,25 +115,19 @@ def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
     return smoothstep(1 - p["scalp"], 0.02, 0.17) * (1 - bare * (1 - sides))
 
 
-def _feather(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
-    """Coverage at an edge of hair: single hairs reach beyond it, about that far, and between them one sees through."""
-    # Where pixels show single hairs these end sharply; farther off they are a soft edge.
-    half = (1 - 0.5 * (0.013 / frame.pixel).clamp(max=1)) * width + frame.pixel
-    return smoothstep(inside + 1.15 * width * fine, -half, half)
+def _laid_down(frame: Frame, p: Parameters, outer: Tensor) -> Tensor:
+    """Half width of hair around a bare crown: it lies on the skull where it begins and thickens downwards."""
+    skull = read_tables(frame.tables[:, REACH : REACH + 1], frame.V / vertical_scale(p))[:, 0] + 0.008
+    rim = -0.45 + 0.75 * p["scalp"]
+    thick = 0.40 * smoothstep(frame.V, rim - 0.10, rim + 0.40)
+    return mix(outer, skull + thick * (outer - skull), p["thinning"])
 
 
-def _add_tail(layers: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
-    """Gives the hair of those rows a tail. frame, p, texture: those of the rows."""
-    tail = _ponytail(frame, p, texture) * smoothstep(1 - p["scalp"], 0.0, 0.35)
-    put(layers.back, pick, torch.maximum(some(layers.back, pick), tail))
-    put(layers.front, pick, torch.maximum(some(layers.front, pick), tail * smoothstep(frame.V, 0.88, 0.96)))
-
-
-def _add_knot(layers: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
-    """Gives the hair of those rows a bun. frame, p, texture: those of the rows."""
-    knot, base = _bun(frame, p, texture)
-    put(layers.back, pick, torch.maximum(some(layers.back, pick), knot * smoothstep(1 - p["scalp"], 0.0, 0.35)))
-    put(layers.depth, pick, some(layers.depth, pick) * (1 - 0.6 * base))
+def _of_shape(frame: Frame, p: Parameters) -> Tensor:
+    """By how much a face's own shape moves its outline outwards at the ears."""
+    right = beyond(frame.U)
+    wider = right * p["ear_right"] - (1 - right) * p["ear_left"]
+    return p["cos_yaw"] * wider * smoothstep(frame.V, -0.90, -0.30)
 
 
 def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
@@ -124,7 +144,7 @@ def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
 def _lowest(p: Parameters) -> Tensor:
     """Height of the upright head below which no hair is, and none of its shade on the skin, [b, 1, 1]."""
     hanging = _end(p) + 0.35 * p["coil"] + 0.45 * smoothstep(p["hang"], 0.0, 0.1)
-    tail = 0.42 + 0.68 * p["tail"] - 10 * (1 - beyond(p["tail"]))
+    tail = 0.05 + 1.30 * p["tail"] - 10 * (1 - beyond(p["tail"]))
     raised = 0.4 * (-p["sin_pitch"]).clamp(min=0)
     sideburns = 0.36 + raised + 0.12 * p["bangs"] + 0.24 * smoothstep(p["baldness"], 0.0, 0.5)
     return torch.maximum(torch.maximum(hanging, tail), sideburns)
@@ -141,6 +161,11 @@ def _side(p: Parameters) -> Tensor:
     volume = 1 + 0.45 * p["hair_volume"]
     side = 0.010 + 0.55 * p["lift"] * volume + (0.035 + 0.03 * p["hair_volume"]) * loose
     return side * (1 - 0.6 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
+
+
+def _spread(p: Parameters) -> Tensor:
+    """How much the lengths of single strands differ where hanging hair ends."""
+    return 0.022 + 0.045 * smoothstep(p["hang"], 0.05, 0.5) * (1 - 0.5 * p["curl"])
 
 
 def _lean(p: Parameters) -> Tensor:
@@ -225,8 +250,8 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     dense = mix(hidden, torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
     # At the temples and beside a parting hairs lie along the line, and only their ends cross it.
     along = smoothstep(frame.face.sine.abs(), 0.70, 0.86).maximum(parted_share(p))
-    ends = fine * (1 - 0.65 * along) * (1 - 0.55 * p["tied"])
-    return _feather(frame, line, ends, width) * dense * faded
+    ends = fine * (1 - 0.65 * along) * (1 - 0.70 * p["tied"])
+    return feather(frame, line, ends, width) * dense * faded
 
 
 def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,62 +263,35 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
     swept = 0.22 * p["swept_side"] * face.x
-    # Tresses of several widths, each to its own length; longer towards the temples.
-    tresses = 0.030 * torch.sin(8 * face.x + 3 * p["hair_parting"]) + 0.016 * torch.sin(
-        19 * face.x - 5 * p["hair_fall"]
-    )
-    tresses = 0.16 * face.x * face.x - 0.02 + tresses
+    # They end strand by strand, longer towards the temples.
     low = HAIRLINE_Y + (0.50 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
-    distance = mix(low + amount * tresses - face.y, line, smoothstep(across, 0.80, 0.98))
-    distance = distance + (0.008 + 0.030 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
+    distance = mix(low + amount * (0.16 * face.x * face.x - 0.02) - face.y, line, smoothstep(across, 0.80, 0.98))
+    lengths = (0.75 * locks.fine + 0.70 * locks.ragged) * (1 - 0.6 * smoothstep(across, 0.70, 0.86))
+    spread = 0.012 + (0.028 + 0.092 * amount) * (1 - 0.6 * p["coil"]) * (1 - 0.3 * p["curl"])
+    sharp = (0.013 / frame.pixel).clamp(max=1)
+    half = (1 - 0.72 * sharp) * spread + frame.pixel
+    cover = smoothstep(distance + spread * lengths, -half, half)
     strays = locks.fine * (1 - 0.8 * p["coil"]) * (1 - 0.5 * p["curl"])
     left = smoothstep(strays + 4.0 - 4.4 * p["baldness"], -1.0, 1.0) * smoothstep(1 - p["scalp"], 0.0, 0.15)
-    ends = strays * (1 - 0.6 * smoothstep(across, 0.70, 0.86))
-    cover = _feather(frame, distance, ends, 0.030 + 0.035 * amount)
-    # Towards their ends one sees the forehead between them.
-    open_ = smoothstep(-0.7 * strays - 0.5 * locks.ragged, 0.45, 1.30) * (1 - p["coil"])
-    thin = 1 - smoothstep(distance, 0.0, 0.05 + 0.30 * amount)
-    return distance, cover * (1 - 0.85 * open_ * thin) * left * inside
+    return distance, cover * left * inside
 
 
-def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor) -> Tensor:
+def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor, ends: Tensor) -> Tensor:
     """Coverage of the hair that hangs before the ears or, tucked, behind them, and before or behind the shoulders."""
     shift = 0.30 * p["sin_yaw"]
     x, V = frame.U - shift, frame.V
     side = 2 * beyond(x) - 1
-    tucked = smoothstep(p["hair_tuck"] + 0.4 * side * torch.sign(p["hair_parting"]), 0.55, 0.75)
+    tucked = smoothstep(p["hair_tuck"] + 0.4 * side * torch.sign(p["hair_parting"]), 0.55, 0.75).maximum(p["thinning"])
     opens = 0.05 * smoothstep(V, 0.15, 0.8) - 0.07 * bump(V - 0.42, 0.3) * (1 - p["curl"])
     waves = 0.020 * p["wave"] * torch.sin(11 * V + side)
     inner = 0.535 + 0.045 * p["face_width"] + opens + waves + 0.02 * texture.ragged
     inner = inner + 0.26 * tucked * bump(V - 0.03, 0.29)
     ended = (outer - inner).clamp(min=0) * smoothstep(V - bottom, -0.45, 0.05)
-    outer_strands = _feather(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
+    outer_strands = feather(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
     behind = smoothstep(side * 0.5 * torch.sign(p["hair_parting"]) + p["hair_fall"], -0.1, 0.1)
     falls = 1 - behind * smoothstep(V, 0.92, 1.0)
     below_temple = smoothstep(V, -0.55, -0.30)
-    above_end = _feather(frame, bottom - V, texture.fine, 0.022)
-    return outer_strands * below_temple * above_end * falls * smoothstep(p["hang"], 0.06, 0.12)
-
-
-def _ponytail(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
-    """Coverage of a tail that leaves the crown and comes forward over one shoulder, thick above and pointed below."""
-    side = 2 * beyond(p["hair_parting"]) - 1
-    t = ((frame.V - 0.05) / (0.25 + 0.68 * p["tail"])).clamp(0, 1.2)
-    sway = 0.05 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
-    center = side * (0.60 - 0.10 * smoothstep(frame.V, 0.3, 1.0)) + sway
-    half = (0.09 + 0.14 * p["tail"] + 0.03 * p["hair_volume"]) * power((1 - t).clamp(min=0), 0.6) * (0.7 + 0.6 * t)
-    along = smoothstep(frame.V, -0.05, 0.20) * beyond(1 - t)
-    inside = half + 0.018 * texture.ragged - (frame.U - center).abs()
-    return _feather(frame, inside, texture.fine, 0.014) * along
-
-
-def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]:
-    """Coverage of a knot on the crown, and the dark of its base; it stands behind the head's axis and turns with it."""
-    x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 0.97 - 0.25 * p["sin_pitch"]
-    radius = ((x / 1.5) ** 2 + y * y).sqrt()
-    around = bump(x, 1.5 * p["knot"]) * beyond(0.10 - y)
-    knot = _feather(frame, p["knot"] + 0.012 * texture.ragged - radius, texture.fine, 0.010)
-    return knot, bump(y + 0.03, 0.05) * around
+    return outer_strands * below_temple * ends * falls * smoothstep(p["hang"], 0.06, 0.12)
 
 
 def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:

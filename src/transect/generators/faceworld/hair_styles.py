@@ -61,14 +61,19 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     >>> rows |= {"baldness": np.zeros(2), "hair_volume": np.zeros(2)}
     >>> hair_traits(rows)["hang"].tolist(), hair_traits(rows)["scalp"].tolist()
     ([0.0, 0.495], [1.0, 0.0])
+
+    `thinning`: how far the crown is bare. What is left then hangs less far.
     """
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
+    thinning = np.clip((values["baldness"] - 0.35) / 0.40, 0, 1)
+    traits["hang"] = traits["hang"] * (1 - 0.4 * thinning)
     hair_loss = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
     shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
     volume = traits["fullness"] * np.asarray(values["hair_volume"])
     flat = (
         np.clip(1 - traits["lift"] / 0.09, 0, 1) * (traits["hang"] == 0) * (traits["tied"] == 0) * (traits["coil"] == 0)
     )
-    return traits | {"scalp": np.maximum(shaven, hair_loss), "hair_volume": volume, "short": flat}
+    bare = {"scalp": np.maximum(shaven, hair_loss), "thinning": thinning * (1 - shaven)}
+    return traits | bare | {"hair_volume": volume, "short": flat}

@@ -167,7 +167,7 @@ def _outline(frame: Frame, thick: float, lift: float) -> Tensor:
 
 def _pressed(outer: Tensor, above: Tensor) -> Tensor:
     """Half width to which a dome presses the hair; below its edge hair spreads again."""
-    return outer - 0.035 + 0.55 * (-0.02 - above).clamp(min=0)
+    return outer - 0.035 + 1.1 * (0.01 - above).clamp(min=0)
 
 
 def _normal(frame: Frame, outer: Tensor) -> Vector:

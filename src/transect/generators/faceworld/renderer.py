@@ -19,6 +19,7 @@ from transect.generators.faceworld.brows import brows
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
 from transect.generators.faceworld.canvas import Canvas, spread_over
 from transect.generators.faceworld.compositing import over
+from transect.generators.faceworld.ears import ear
 from transect.generators.faceworld.eyeballs import FINE, eyeballs
 from transect.generators.faceworld.eyes import eye_opening, lid_skin, locate_lids, socket
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
@@ -34,7 +35,7 @@ from transect.generators.faceworld.mouth import mouth, nostrils
 from transect.generators.faceworld.relief import read_maps
 from transect.generators.faceworld.rows import Pick, Rows, picked, put, some
 from transect.generators.faceworld.scene import background, clothes
-from transect.generators.faceworld.skin import ear, face_skin, neck
+from transect.generators.faceworld.skin import face_skin, neck
 from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
 from transect.generators.faceworld.windows import WHOLE, Window, below, cut, cut_light
 

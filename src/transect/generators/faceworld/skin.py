@@ -1,4 +1,4 @@
-"""Skin: pigment under a thin layer of blood, lit; the face, the neck and the ears.
+"""Skin: pigment under a thin layer of blood, lit; the face and the neck; ears.py has the ears.
 
 Reflectance is the tone's swatch times what blood and irregularities do to it; skin's scattering reddens the terminator.
 Oil and water on top reflect a little of the light whatever the tone, which is why dark skin shows highlights most.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, beyond, bump, color, coverage, mix, smoothstep, unit
+from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, smoothstep, unit
 from transect.generators.faceworld.exposure import MIRRORED
-from transect.generators.faceworld.head import BREADTH, Frame
+from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
 from transect.generators.faceworld.relief import nose_base
 
@@ -78,6 +78,11 @@ def _translucency(p: Parameters) -> Tensor:
     return 0.15 + 0.75 * p["beside_skin"].clamp(max=1.1)
 
 
+def shown_blood(p: Parameters, more: float | Tensor) -> Tensor:
+    """How much blood shows where the skin carries so much more than elsewhere."""
+    return (_flush(p) + more) * _translucency(p)
+
+
 def blood(like: Tensor, amount: Tensor) -> Tensor:
     """What more (or less) blood under the skin does to its reflectance."""
     return 1 + amount.unsqueeze(1) * color(like, *_BLOOD)
@@ -141,36 +146,6 @@ def neck_flare(p: Parameters, Y: Tensor) -> Tensor:
     flare = 0.35 * below + 6.0 * below * below
     # The shoulders themselves are the clothes'.
     return 1 + flare / (1 + 1.6 * flare) - 0.30 * (-low).clamp(0, 0.6)
-
-
-def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
-    """Radiance and coverage of the ear at the viewer's left (-1) or right (1); the head hides the far one."""
-    x, y = ear_coordinates(frame, p, side)
-    # Wide above, narrow at the lobe; seen from before, the rim curls over a dark groove.
-    wide = 0.066 - 0.085 * y.clamp(min=-0.1, max=0.26)
-    radius = ((x - 0.020 + 0.05 * y) / wide) ** 2 + (y / (0.198 - 0.01 * beyond(y))) ** 2
-    from_middle = radius.sqrt()
-    rim = bump(from_middle - 0.86, 0.13)
-    groove = bump(from_middle - 0.54, 0.20) * smoothstep(0.12 - y, 0.0, 0.1)
-    hollow = bump(x + 0.005, 0.035) * bump(y - 0.02, 0.085)
-    down = -0.05 - 0.25 * rim * smoothstep(-y, 0.0, 0.2)
-    fold = 0.35 * bump(from_middle - 0.40, 0.10) * smoothstep(-y, -0.02, 0.06)
-    lit = unit(side * (0.42 + 0.45 * rim - 0.3 * groove + fold), down, torch.full_like(x, 0.75))
-    light = illuminate(p, lit, 0.42 + 0.90 * groove + 0.70 * hollow - 0.15 * rim)
-    albedo = p["skin"] * blood(p["skin"], (_flush(p) + 0.25) * _translucency(p))
-    behind = smoothstep(side * p["sin_yaw"], -0.10, 0.02)
-    return lit_skin(p, albedo, light), coverage((1 - radius) * 0.45 * wide, frame.pixel) * (1 - frame.head * behind)
-
-
-def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
-    """X outward and y down from the middle of an ear, in units of an average ear."""
-    width = 0.603 * (1 + BREADTH * p["face_width"])
-    moved = width * side + p["ear_left" if side < 0 else "ear_right"]
-    x = moved * p["cos_yaw"] - 0.06 * p["sin_yaw"]
-    y = 0.020 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
-    size = 1 + 0.07 * p["ear_size"] + 0.12 * p["old"]
-    outward = side * (frame.U - x)
-    return outward / size, (frame.V - y + 0.12 * outward) / size
 
 
 def lip_reflectance(p: Parameters) -> Tensor:

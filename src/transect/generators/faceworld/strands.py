@@ -1,8 +1,9 @@
 """Strands: in which direction hair runs, how it waves and curls, and the light on it.
 
 A strand is a line of constant `across`. Parted hair runs in arches from the parting over the side of the head and then
-hangs parallel to the outline; swept and cropped hair runs along meridians from the crown. Highlights across strands:
-Kajiya & Kay 1989, Rendering fur with three dimensional textures.
+hangs parallel to the outline; swept and cropped hair runs along meridians from the crown. curls.py bends them. Two
+highlights lie across the strands, one white and nearer to the roots, one of the hair's color and nearer to the ends:
+Marschner et al. 2003, Light scattering from human hair fibers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, smoothstep, tint
+from transect.generators.faceworld.compositing import Parameters, Vector, beyond, bump, mix, smoothstep, tint
+from transect.generators.faceworld.curls import coils, ringlets
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import KEY, light_color
 from transect.generators.faceworld.rows import Pick, Rows, put, some
@@ -22,8 +24,11 @@ _ARCH_Y, _ARCH_HEIGHT = -0.22, 0.98
 _SPACING = 0.0085
 """Distance of neighboring strands in the lattice, in face units."""
 
-_TRESS, _GATHERED = 0.36, 0.012
-"""Strands' spacing over that of tresses, and how far strands move towards the middle of their lock."""
+_TRESS, _SINGLE, _GATHERED = 0.36, 2.9, 0.018
+"""Strands' spacing over that of tresses and of single hairs; how far strands move towards the middle of their lock."""
+
+SINGLE_HAIRS = 160
+"""Pictures of that many pixels or more show single hairs; in smaller ones they average out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,10 +60,13 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     side = frame.U - parting_x(p) * (1 - smoothstep(frame.V, -0.95, -0.1))
     rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
     arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
+    # Next to the outline they run along it.
+    outermost = smoothstep(lateral.abs(), 0.65, 0.95) * smoothstep(frame.V, -0.90, -0.55)
+    arch = mix(arch, lateral.abs(), outermost)
     parted = parted_share(p)
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
-    # Tied hair is drawn back over the outline of the head.
-    drawn_back = frame.U * (1 + 0.5 * (frame.V + 0.4)) / widest
+    # Tied hair is drawn back over the outline of the head, or together to the knot on its crown.
+    drawn_back = frame.U * (1 + (0.5 - 1.6 * beyond(p["knot"])) * (frame.V + 0.4)) / widest
     bare_forehead = p["tied"] * (1 - smoothstep(p["bangs"], 0.1, 0.3))
     across = mix(mix(combed, drawn_back, bare_forehead), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
@@ -72,7 +80,9 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     fine = _read(lattices["strands"], across_lock, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
     tresses = _read(lattices["strands"], _TRESS * across_lock + 0.3, 0.7 * along)
     tresses = tresses * _visible_contrast(1.5 * _SPACING / _TRESS, frame.pixel)
-    straight = 0.58 * fine + 0.55 * tresses + 0.22 * coarse
+    straight = 0.54 * fine + 0.52 * tresses + 0.26 * coarse
+    if frame.canvas.size >= SINGLE_HAIRS:
+        straight = straight + 0.50 * _single_hairs(frame, lattices, across_lock, along)
     cropped = p.with_any("short")
     if cropped is not None:
         put(
@@ -85,7 +95,7 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
-    textures = {name: some(lattices[name], curly) for name in ("curls", "stubble")}
+    textures = {name: some(lattices[name], curly) for name in ("curls", "strands")}
     drawn = (some(field, curly) for field in (across, straight, coarse))
     fine, ragged = _draw_curls(frame.take(curly), p.take(curly), textures, *drawn)
     coarse = coarse.clone()
@@ -103,22 +113,24 @@ def _draw_short(frame: Frame, p: Parameters, hairs: Tensor, straight: Tensor) ->
 def _draw_curls(
     frame: Frame, p: Rows, lattices: dict[str, Tensor], across: Tensor, straight: Tensor, coarse: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Ringlets turn along each lock; coils are the crests of a noise, which close on themselves."""
-    curly = torch.maximum(p["curl"], p["coil"])
-    size = 2.3 - 1.5 * p["coil"]
-    noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
-    coily = p.with_any("coil")
-    if coily is not None:
-        U, V, crests = (some(field, coily) for field in (frame.U, frame.V, lattices["stubble"]))
-        fine = 0.8 * _visible_contrast(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
-        put(noise, coily, 0.55 * some(noise, coily) + fine)
-    turns = torch.sin(31 * frame.V + 9 * across + 3.4 * noise + 3.2 * coarse)
-    crests = 0.85 - 1.15 * noise.abs()
-    rings = mix(
-        0.36 * turns * (0.6 + 0.4 * coarse.abs()) + 0.50 * straight + 0.60 * crests, 0.62 * noise - 0.1, p["coil"]
-    )
-    ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
-    return mix(straight, 0.8 * rings, curly), ragged
+    """Ringlets turn along each lock; coils close on themselves."""
+    fine, ragged = straight.clone(), coarse.clone()
+    for name, lattice in (("curl", "strands"), ("coil", "curls")):
+        rows = p.with_any(name)
+        if rows is None:
+            continue
+        of = frame.take(rows), p.take(rows), some(lattices[lattice], rows)
+        lines = (some(field, rows) for field in (across, straight, coarse))
+        drawn = ringlets(*of, *lines) if name == "curl" else coils(*of)
+        put(fine, rows, drawn[0])
+        put(ragged, rows, drawn[1])
+    return fine, ragged
+
+
+def _single_hairs(frame: Frame, lattices: dict[str, Tensor], across: Tensor, along: Tensor) -> Tensor:
+    """Contrast of hairs finer than strands, as far as pixels show them."""
+    hairs = _read(lattices["strands"], _SINGLE * across - 0.4, 1.6 * along + 0.2)
+    return hairs * (2.0 * _SPACING / _SINGLE / frame.pixel - 0.5).clamp(0, 1)
 
 
 def _visible_contrast(spacing: float, pixel: Tensor) -> Tensor:
@@ -130,22 +142,42 @@ def _read(lattice: Tensor, across: Tensor, along: Tensor) -> Tensor:
     return sample_mirrored(lattice.unsqueeze(1), across, along).squeeze(1)
 
 
+def feather(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
+    """Coverage at an edge of hair: single hairs reach beyond it, about that far, and between them one sees through."""
+    # Where pixels show single hairs these end sharply; farther off they are a soft edge.
+    half = (1 - 0.6 * (0.013 / frame.pixel).clamp(max=1)) * width + frame.pixel
+    return smoothstep(inside + 1.15 * width * fine, -half, half)
+
+
 def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tensor:
-    """Radiance of hair: light on a rounded mass, strands, and a band of highlight across them."""
+    """Radiance of hair: light on a rounded mass, strands, and the two highlights across them."""
     curly = torch.maximum(p["curl"], p["coil"])
     # Every lock faces a little elsewhere.
     nx = (locks.lateral + 0.20 * locks.ragged * (1 - 0.6 * p["coil"])).clamp(-1, 1)
     ny = -smoothstep(-frame.V, 0.25, 1.15)
     nz = (1 - nx * nx - 0.8 * ny * ny).clamp(min=0.02).sqrt()
     toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
-    diffuse = p["ambient"] * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
-    contrast = torch.exp((0.34 + 0.18 * curly) * locks.fine.clamp(max=1.6) + 0.12 * locks.ragged)
-    body = tint(p["hair"], 0.85 * diffuse * contrast * _depth(frame, p, rounded))
-    # Strands run down the mass: light that meets them across makes the band.
-    across = ny * p["light_y"] + nz * (1 + p["light_z"]) + 0.08 * locks.fine + 0.11 * locks.ragged
-    band = bump(across - 1.72, 0.15) * (1 - 0.8 * curly) * (nz * 1.2).clamp(max=1) * p["density"]
-    sheen = (0.006 + 0.12 * p["hair"]) * (band * (1 + 0.5 * locks.fine).clamp(0, 2)).unsqueeze(1)
-    return (body + sheen) * light_color(body)
+    lit = ((toward + 0.25) / 1.25).clamp(min=0)
+    diffuse = p["ambient"] * (0.75 - 0.2 * ny) + KEY * lit
+    # Little light reaches what lies between locks.
+    deep = locks.fine - 0.35 * (-0.4 - locks.fine).clamp(min=0)
+    contrast = torch.exp((0.42 + 0.10 * curly) * deep.clamp(max=1.8) + 0.15 * locks.ragged)
+    white, colored = _highlights(p, locks, (nx, ny, nz), lit)
+    body = (0.80 * diffuse + 0.52 * colored) * contrast * _depth(frame, p, rounded)
+    return (tint(p["hair"], body) + (0.020 * white * contrast).unsqueeze(1)) * light_color(body)
+
+
+def _highlights(p: Parameters, locks: Strands, normal: Vector, lit: Tensor) -> tuple[Tensor, Tensor]:
+    """The white and the colored highlight: where strands stand across the direction halfway to the light, or nearly.
+
+    Scales of a hair tilt its surface, which moves the first towards the root and the second towards the end.
+    """
+    nx, ny, nz = normal
+    scale = 1 / (2 + 2 * p["light_z"]).clamp(min=0.2).sqrt()
+    faces = (nx * p["light_x"] + ny * p["light_y"] + nz * (1 + p["light_z"])) * scale
+    slant = p["light_y"] * scale - ny * faces + 0.05 * locks.fine + 0.09 * locks.ragged
+    strength = lit * (1.2 * nz).clamp(max=1) * p["density"] * (1 - 0.55 * torch.maximum(p["curl"], p["coil"]))
+    return bump(slant - 0.08, 0.13) * strength, bump(slant + 0.12, 0.22) * strength
 
 
 def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
