@@ -38,14 +38,16 @@ def ringlets(
 
 def coils(frame: Frame, p: Parameters, curls: Tensor) -> tuple[Tensor, Tensor]:
     """The same for hair in small coils, each with its own light side, in tufts."""
-    noise = sample_mirrored(curls.unsqueeze(1), frame.U / 2.3, frame.V / 2.9).squeeze(1)
-    warp = 0.55 * noise
-    x, y = frame.U / _COIL + warp + 60, frame.V / _COIL - warp + 60
+    lattice = curls.unsqueeze(1)
+    noise = sample_mirrored(lattice, frame.U / 2.3, frame.V / 2.9).squeeze(1)
+    tufts = sample_mirrored(lattice, frame.U / 5.2 + 0.3, frame.V / 5.2 - 0.2).squeeze(1)
+    warp = 0.75 * noise
+    x, y = frame.U / _COIL + warp + 60, frame.V / _COIL - warp + 0.5 * tufts + 60
     first = _coil(x, y, p["hair_fall"])
     second = _coil(0.77 * x + 0.62 * y + 13.3, 0.77 * y - 0.62 * x + 80.9, p["hair_parting"])
     visible = (0.6 * _COIL / frame.pixel).clamp(max=1)
-    fine = visible * (1.6 * torch.maximum(first, second) - 0.65) + 0.40 * noise
-    return fine, 0.80 * noise + 0.50 * fine
+    fine = visible * (1.6 * torch.maximum(first, second) - 0.65) + 0.40 * noise + 0.30 * tufts
+    return fine, 0.70 * noise + 0.40 * tufts + 0.50 * fine
 
 
 def _coil(x: Tensor, y: Tensor, subject: Tensor) -> Tensor:
@@ -53,10 +55,10 @@ def _coil(x: Tensor, y: Tensor, subject: Tensor) -> Tensor:
     (i, u), (j, v) = _cells(x), _cells(y)
     a = scatter(i + 17.17 * j, subject)
     b = torch.frac(31.7 * a + 0.317 * i)
-    u, v = u + 0.5 * (a - 0.5), v + 0.5 * (b - 0.5)
+    u, v = u + 0.75 * (a - 0.5), v + 0.75 * (b - 0.5)
     radius = (u * u + v * v + 1e-4).sqrt()
     lit = (1.4 * (a - 0.5) * u + (0.7 * (b - 0.5) - 0.45) * v) / radius
-    return bump(radius - 0.22 - 0.12 * b, 0.13) * (0.75 + lit)
+    return bump(radius - 0.17 - 0.16 * b, 0.12) * (0.75 + lit)
 
 
 def _cells(position: Tensor) -> tuple[Tensor, Tensor]:

@@ -53,8 +53,8 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     frame = cut(whole, window)
     outer = _outline(frame.V, frame.tables, p, widest)
     locks = strands(frame, p, lattices, outer, widest)
-    outer = outer + _roughness(p) * locks.ragged * (1 - 0.7 * p["short"] * smoothstep(frame.V, -0.60, -0.20))
-    outer = outer + _of_shape(frame, p)
+    rough = _roughness(p) * (1 - 0.7 * p["short"] * smoothstep(frame.V, -0.60, -0.20))
+    outer = outer + rough * locks.ragged.clamp(max=1.1) + _of_shape(frame, p)
     thinning = p.with_any("thinning")
     if thinning is not None:
         put(outer, thinning, _laid_down(frame.take(thinning), p.take(thinning), some(outer, thinning)))
@@ -64,7 +64,7 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     grown = _left(frame, p, locks)
     inside = outer - (frame.U - _lean(p) * smoothstep(-frame.V, 0.2, 0.9)).abs()
     # Some hairs stand off the others.
-    loose = locks.fine + 1.2 * (1 - p["coil"]) * (locks.fine - 0.9).clamp(min=0)
+    loose = locks.fine.clamp(max=1.8) + 0.6 * (1 - p["coil"]) * (locks.fine - 0.9).clamp(min=0)
     edge = feather(frame, inside, loose, 0.010 + 0.010 * p["coil"] + 0.008 * p["curl"])
     if pressed is not None:
         edge = edge * coverage(pressed + 0.020 - frame.U.abs(), frame.pixel)
@@ -124,10 +124,10 @@ def _laid_down(frame: Frame, p: Parameters, outer: Tensor) -> Tensor:
 
 
 def _of_shape(frame: Frame, p: Parameters) -> Tensor:
-    """By how much a face's own shape moves its outline outwards at the ears."""
+    """By how much a face's own shape moves its outline outwards at the ears; hair that hangs follows it less."""
     right = beyond(frame.U)
     wider = right * p["ear_right"] - (1 - right) * p["ear_left"]
-    return p["cos_yaw"] * wider * smoothstep(frame.V, -0.90, -0.30)
+    return p["cos_yaw"] * (1 - 0.8 * smoothstep(p["hang"], 0.02, 0.35)) * wider * smoothstep(frame.V, -0.90, -0.30)
 
 
 def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
@@ -174,8 +174,8 @@ def _lean(p: Parameters) -> Tensor:
 
 
 def _roughness(p: Parameters) -> Tensor:
-    tufts = 0.012 * smoothstep(p["lift"], 0.03, 0.12) * (1 - p["coil"]) * (1 - p["tied"])
-    return 0.005 + tufts + 0.006 * p["wave"] + 0.012 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
+    tufts = 0.012 * smoothstep(p["lift"], 0.03, 0.12) * (1 - p["coil"]) * (1 - p["tied"]) * (1 - 0.7 * parted_share(p))
+    return 0.005 + tufts + 0.005 * p["wave"] + 0.009 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
 
 
 def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
@@ -183,7 +183,7 @@ def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
     lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.75 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
     y = (V / vertical_scale(p) - 0.1) / (1 + lift / 1.1) + 0.1
     # Hair that does not hang lies closer towards the ears.
-    close = (1 - smoothstep(p["hang"], 0.02, 0.35)) * (1 - p["coil"]) * smoothstep(V, -0.70, -0.15)
+    close = (1 - smoothstep(p["hang"], 0.02, 0.35)) * (1 - p["coil"]) * smoothstep(V, -0.85, -0.10)
     cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0]
     cap = cap * (1 + _side(p) * (1 - 0.85 * close) / 0.62)
     cap = cap - 3.0 * (CROWN - y).clamp(min=0)
@@ -243,14 +243,16 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
     short = 1 - smoothstep(p["lift"], 0.0, 0.045)
     faded = 1 - (0.45 + 0.45 * short) * (1 - 0.6 * p["coil"]) * smoothstep(frame.face.y, -0.36, 0.14)
-    width = 0.038 + 0.016 * p["tied"] + 0.018 * short
+    # Where it does not hang, hair leaves the forehead upwards: one sees fine hairs, and not the ends of locks.
+    upwards = (1 - smoothstep(p["hang"], 0.0, 0.12)) * (1 - p["curl"])
+    width = 0.038 + 0.010 * p["tied"] + 0.018 * short + 0.026 * upwards
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
     hidden = mix(p["density"], torch.ones_like(p["density"]), smoothstep(p["lift"], 0.03, 0.10))
-    dense = mix(hidden, torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
+    dense = mix(hidden, torch.ones_like(inside), 0.7 * (1 - smoothstep(inside, 0.0, 0.22)))
     # At the temples and beside a parting hairs lie along the line, and only their ends cross it.
     along = smoothstep(frame.face.sine.abs(), 0.70, 0.86).maximum(parted_share(p))
-    ends = fine * (1 - 0.65 * along) * (1 - 0.70 * p["tied"])
+    ends = fine * (1 - 0.65 * along) * (1 - 0.65 * upwards) * (1 - 0.3 * p["tied"])
     return feather(frame, line, ends, width) * dense * faded
 
 

@@ -41,7 +41,7 @@ class Traits:
 
 STYLES: dict[str, Traits] = {
     "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
-    "cropped": Traits(lift=(0.002, 0.20), density=(0.45, 1.0), fullness=(0.0, 0.4)),
+    "cropped": Traits(lift=(0.002, 0.20), density=(0.50, 1.0), fullness=(0.0, 0.4)),
     "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
     "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
     "wavy": Traits(hang=(0.13, 0.86), lift=(0.075, 0.110), wave=(1.0, 1.0)),

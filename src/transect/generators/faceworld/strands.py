@@ -61,7 +61,7 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
     arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
     # Next to the outline they run along it.
-    outermost = smoothstep(lateral.abs(), 0.65, 0.95) * smoothstep(frame.V, -0.90, -0.55)
+    outermost = smoothstep(lateral.abs(), 0.65, 0.95) * smoothstep(frame.V, -1.05, -0.25)
     arch = mix(arch, lateral.abs(), outermost)
     parted = parted_share(p)
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
