@@ -142,6 +142,6 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     edge = reach * (1 + 0.34 * hairs) - below
     shading = 0.50 - 0.42 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
     # Over the chin, whose own hairs run into them, those that hang begin little by little.
-    visible = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30)
+    visible = smoothstep(reach, 0.005, 0.03) * smoothstep(1 - (x / half) ** 2, 0.10, 0.45) * smoothstep(y, -0.45, -0.30)
     visible = visible * smoothstep(below + 0.04 * (1 - beyond(frame.head - 0.999)), -0.13, 0.01)
     return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel + 0.20 * reach) * visible

@@ -65,7 +65,8 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     inside = outer - (frame.U - _lean(p) * smoothstep(-frame.V, 0.2, 0.9)).abs()
     # Some hairs stand off the others.
     loose = locks.fine.clamp(max=1.8) + 0.6 * (1 - p["coil"]) * (locks.fine - 0.9).clamp(min=0)
-    edge = feather(frame, inside, loose, 0.010 + 0.010 * p["coil"] + 0.008 * p["curl"])
+    width = 0.010 + 0.010 * p["coil"] + 0.008 * p["curl"] - 0.004 * parted_share(p)
+    edge = feather(frame, inside, loose, width)
     if pressed is not None:
         edge = edge * coverage(pressed + 0.020 - frame.U.abs(), frame.pixel)
     bottom = _bottom(frame, p, locks)
@@ -117,10 +118,13 @@ def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
 
 def _laid_down(frame: Frame, p: Parameters, outer: Tensor) -> Tensor:
     """Half width of hair around a bare crown: it lies on the skull where it begins and thickens downwards."""
-    skull = read_tables(frame.tables[:, REACH : REACH + 1], frame.V / vertical_scale(p))[:, 0] + 0.008
+    laid = smoothstep(p["thinning"], 0.0, 0.5)
+    height = frame.V / (vertical_scale(p) * (1 + 1.1 * (1 - laid) * p["coil"] * p["lift"]))
+    skull = read_tables(frame.tables[:, REACH : REACH + 1], height)[:, 0] + 0.008
+    skull = skull - 3.0 * (CROWN - height).clamp(min=0)
     rim = -0.45 + 0.75 * p["scalp"]
     thick = 0.40 * smoothstep(frame.V, rim - 0.10, rim + 0.40)
-    return mix(outer, skull + thick * (outer - skull), p["thinning"])
+    return mix(outer, skull + thick * (outer - skull), laid)
 
 
 def _of_shape(frame: Frame, p: Parameters) -> Tensor:
