@@ -123,7 +123,7 @@ def _laid_down(frame: Frame, p: Parameters, outer: Tensor) -> Tensor:
     skull = read_tables(frame.tables[:, REACH : REACH + 1], height)[:, 0] + 0.008
     skull = skull - 3.0 * (CROWN - height).clamp(min=0)
     rim = -0.45 + 0.75 * p["scalp"]
-    thick = 0.40 * smoothstep(frame.V, rim - 0.10, rim + 0.40)
+    thick = (0.55 + 0.30 * p["coil"]) * smoothstep(frame.V, rim - 0.20, rim + 0.30)
     return mix(outer, skull + thick * (outer - skull), laid)
 
 
@@ -169,7 +169,7 @@ def _side(p: Parameters) -> Tensor:
 
 def _spread(p: Parameters) -> Tensor:
     """How much the lengths of single strands differ where hanging hair ends."""
-    return 0.022 + 0.045 * smoothstep(p["hang"], 0.05, 0.5) * (1 - 0.5 * p["curl"])
+    return 0.022 + 0.035 * smoothstep(p["hang"], 0.05, 0.5) * (1 - 0.5 * p["curl"])
 
 
 def _lean(p: Parameters) -> Tensor:
@@ -253,7 +253,7 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
     hidden = mix(p["density"], torch.ones_like(p["density"]), smoothstep(p["lift"], 0.03, 0.10))
-    dense = mix(hidden, torch.ones_like(inside), 0.7 * (1 - smoothstep(inside, 0.0, 0.22)))
+    dense = mix(hidden, torch.ones_like(inside), 0.85 * (1 - smoothstep(inside, 0.0, 0.22)))
     # At the temples and beside a parting hairs lie along the line, and only their ends cross it.
     along = smoothstep(frame.face.sine.abs(), 0.70, 0.86).maximum(parted_share(p))
     ends = fine * (1 - 0.65 * along) * (1 - 0.65 * upwards) * (1 - 0.3 * p["tied"])

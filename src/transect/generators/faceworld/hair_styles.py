@@ -41,13 +41,13 @@ class Traits:
 
 STYLES: dict[str, Traits] = {
     "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
-    "cropped": Traits(lift=(0.002, 0.20), density=(0.50, 1.0), fullness=(0.0, 0.4)),
+    "cropped": Traits(lift=(0.002, 0.23), density=(0.38, 1.0), fullness=(0.0, 0.4)),
     "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
     "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
-    "wavy": Traits(hang=(0.13, 0.86), lift=(0.075, 0.110), wave=(1.0, 1.0)),
-    "straight": Traits(hang=(0.13, 0.86), lift=(0.060, 0.090)),
+    "wavy": Traits(hang=(0.08, 0.86), lift=(0.075, 0.110), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.08, 0.86), lift=(0.060, 0.090)),
     "ponytail": Traits(lift=(0.016, 0.075), tied=(1.0, 1.0), tail=(0.05, 1.0), fullness=(0.4, 0.4)),
-    "bun": Traits(lift=(0.014, 0.030), tied=(1.0, 1.0), knot=(0.08, 0.42), fullness=(0.4, 0.4)),
+    "bun": Traits(lift=(0.014, 0.030), tied=(1.0, 1.0), knot=(0.08, 0.46), fullness=(0.4, 0.4)),
 }
 _TABLE = np.array([astuple(STYLES[name]) for name in HAIR_STYLES])
 _NAMES = tuple(field.name for field in fields(Traits))
@@ -68,7 +68,7 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
     thinning = np.clip((values["baldness"] - 0.35) / 0.40, 0, 1)
-    traits["hang"] = traits["hang"] * (1 - 0.4 * thinning)
+    traits["hang"] = traits["hang"] * (1 - 0.15 * thinning)
     hair_loss = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
     shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
     volume = traits["fullness"] * np.asarray(values["hair_volume"])

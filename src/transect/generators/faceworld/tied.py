@@ -12,7 +12,7 @@ from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.strands import Strands, feather
 from transect.generators.faceworld.textures import sample_mirrored
 
-_ROUND = 1.4
+_ROUND = 1.5
 """Width of a knot over its height."""
 
 
