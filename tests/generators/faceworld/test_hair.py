@@ -141,8 +141,8 @@ def test_only_cropped_hair_is_short_all_over():
     n = len(HAIR_STYLES)
     rows = {"hair_style": np.arange(n) * 1.0, "hair_length": np.full(n, 0.2), "baldness": np.zeros(n)}
     short = hair_traits(rows | {"hair_volume": np.zeros(n)})["short"]
-    # Lift .002 + .2 * .198 = .0416: 1 - .0416 / .09 = .538; a shaven head has no hair, and any number does.
-    assert short[HAIR_STYLES.index("cropped")] == pytest.approx(0.538, abs=1e-3)
+    # Lift .002 + .2 * .228 = .0476: 1 - .0476 / .09 = .471; a shaven head has no hair, and any number does.
+    assert short[HAIR_STYLES.index("cropped")] == pytest.approx(0.471, abs=1e-3)
     assert (short[2:] == 0).all()
 
 

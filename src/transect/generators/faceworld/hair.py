@@ -131,7 +131,7 @@ def _of_shape(frame: Frame, p: Parameters) -> Tensor:
     """By how much a face's own shape moves its outline outwards at the ears; hair that hangs follows it less."""
     right = beyond(frame.U)
     wider = right * p["ear_right"] - (1 - right) * p["ear_left"]
-    return p["cos_yaw"] * (1 - 0.8 * smoothstep(p["hang"], 0.02, 0.35)) * wider * smoothstep(frame.V, -0.90, -0.30)
+    return 0.6 * p["cos_yaw"] * (1 - smoothstep(p["hang"], 0.02, 0.35)) * wider * smoothstep(frame.V, -0.90, -0.30)
 
 
 def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:

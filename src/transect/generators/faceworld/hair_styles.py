@@ -44,8 +44,8 @@ STYLES: dict[str, Traits] = {
     "cropped": Traits(lift=(0.002, 0.23), density=(0.38, 1.0), fullness=(0.0, 0.4)),
     "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
     "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
-    "wavy": Traits(hang=(0.08, 0.86), lift=(0.075, 0.110), wave=(1.0, 1.0)),
-    "straight": Traits(hang=(0.08, 0.86), lift=(0.060, 0.090)),
+    "wavy": Traits(hang=(0.10, 0.90), lift=(0.075, 0.110), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.10, 0.90), lift=(0.060, 0.090)),
     "ponytail": Traits(lift=(0.016, 0.075), tied=(1.0, 1.0), tail=(0.05, 1.0), fullness=(0.4, 0.4)),
     "bun": Traits(lift=(0.014, 0.030), tied=(1.0, 1.0), knot=(0.08, 0.46), fullness=(0.4, 0.4)),
 }
@@ -60,7 +60,7 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5])}
     >>> rows |= {"baldness": np.zeros(2), "hair_volume": np.zeros(2)}
     >>> hair_traits(rows)["hang"].tolist(), hair_traits(rows)["scalp"].tolist()
-    ([0.0, 0.495], [1.0, 0.0])
+    ([0.0, 0.5], [1.0, 0.0])
 
     `thinning`: how far the crown is bare. What is left then hangs less far.
     """
