@@ -74,7 +74,12 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     ends = feather(frame, bottom - frame.V, locks.fine, _spread(p))
     back = edge * ends * grown * density
     line = _hairline(frame, p, locks)
-    front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom, ends))
+    front = _grown_from(frame, p, line, locks.fine, inside)
+    hanging = p.with_any("hang")
+    if hanging is not None:
+        hung = frame.take(hanging), p.take(hanging), locks.take(hanging)
+        curtain = _curtain(*hung, *(some(each, hanging) for each in (outer, bottom, ends)))
+        put(front, hanging, torch.maximum(some(front, hanging), curtain))
     within = edge.maximum(frame.head)
     front = front * within * grown
     fringed = p.with_any("bangs")

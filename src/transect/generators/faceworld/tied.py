@@ -38,14 +38,17 @@ def ponytail(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head:
     side = 2 * beyond(p["hair_parting"]) - 1
     t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 1.2)
     sway = 0.04 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
-    out = 0.36 + 0.33 * smoothstep(frame.V, -0.80, -0.15) - 0.10 * smoothstep(frame.V, 0.10, 1.0)
+    # Below a hat, and where the crown is bare, it is tied low.
+    low = torch.maximum(beyond(p["hat"]), p["thinning"])
+    out = 0.34 + 0.35 * smoothstep(frame.V - 0.40 * low, -0.80, -0.15) - 0.10 * smoothstep(frame.V, 0.10, 1.0)
+    out = out - 0.05 * p["thinning"]
     full = (0.08 + 0.10 * p["tail"] + 0.02 * p["hair_volume"]) * (0.70 + 0.75 * t)
     half = full * power((1 - t).clamp(min=0), 0.5)
     place = frame.U - side * out - sway
     fine = _wound(frame, strands, 0.8 * place / full + 0.02 * locks.ragged, frame.V / 1.4)
     inside = half + 0.012 * locks.ragged - place.abs()
     # A hat leaves it what hangs below, a hood nothing.
-    worn = beyond(p["hat"]) * (1 - smoothstep(frame.V, -0.30, -0.12))
+    worn = low * (1 - smoothstep(frame.V, -0.38, -0.30))
     shown = (1 - worn) * (1 - p["hooded"]) * smoothstep(frame.V, -0.72, -0.60) * smoothstep(1 - p["scalp"], 0.0, 0.35)
     cover = feather(frame, inside, fine, 0.016) * feather(frame, 0.6 * (1 - t), fine, 0.040) * shown
     root = 0.55 + 0.45 * smoothstep(inside, 0.0, 0.06) * smoothstep(t, 0.10, 0.45)
