@@ -23,8 +23,8 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     rim = bump(from_middle - 0.88, 0.12) * free
     groove = bump(from_middle - 0.67, 0.10) * free * (1 - low)
     ridge = bump(from_middle - 0.46, 0.11) * free * (1 - low)
-    hollow = bump((x + 0.004) / 0.030, 1.0) * bump(y - 0.025, 0.070)
-    flap = bump(x + 0.036, 0.014) * bump(y - 0.030, 0.034)
+    hollow = _spot(x + 0.004, y - 0.025, 0.030, 0.070)
+    flap = _spot(x + 0.036, y - 0.030, 0.014, 0.034)
     outward = 0.36 + 0.52 * rim - 0.50 * groove + 0.30 * ridge - 0.55 * flap - 0.10 * low
     down = -0.05 - 0.32 * rim * smoothstep(-y, 0.0, 0.2) + 0.20 * low
     normal = unit(side * outward, down, torch.full_like(x, 0.75))
@@ -36,6 +36,11 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     # Before, it goes over into the cheek.
     cover = coverage((1 - radius) * 0.45 * wide, frame.pixel) * smoothstep(x, -0.052, -0.020)
     return lit_skin(p, albedo, light), cover * (1 - frame.head * behind)
+
+
+def _spot(x: Tensor, y: Tensor, width: float, height: float) -> Tensor:
+    """A soft ellipse around x = y = 0."""
+    return bump(((x / width) ** 2 + (y / height) ** 2).sqrt(), 1.0)
 
 
 def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
