@@ -152,8 +152,8 @@ def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
 
 def _lowest(p: Parameters) -> Tensor:
     """Height of the upright head below which no hair is, and none of its shade on the skin, [b, 1, 1]."""
-    hanging = _end(p) + 0.35 * p["coil"] + 0.45 * smoothstep(p["hang"], 0.0, 0.1)
-    tail = 0.05 + 1.30 * p["tail"] - 10 * (1 - beyond(p["tail"]))
+    hanging = _end(p) + 0.35 * p["coil"] + 0.62 * smoothstep(p["hang"], 0.0, 0.1)
+    tail = 0.30 + 1.70 * p["tail"] - 10 * (1 - beyond(p["tail"]))
     raised = 0.4 * (-p["sin_pitch"]).clamp(min=0)
     sideburns = 0.36 + raised + 0.12 * p["bangs"] + 0.24 * smoothstep(p["baldness"], 0.0, 0.5)
     return torch.maximum(torch.maximum(hanging, tail), sideburns)

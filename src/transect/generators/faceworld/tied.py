@@ -36,7 +36,7 @@ def ponytail(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head:
     strands: the lattice; head: coverage of the hair of the head, behind which it begins.
     """
     side = 2 * beyond(p["hair_parting"]) - 1
-    t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 1.2)
+    t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 2.0)
     sway = 0.04 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
     # Below a hat, and where the crown is bare, it is tied low.
     low = torch.maximum(beyond(p["hat"]), p["thinning"])
