@@ -231,8 +231,8 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     face, bald, masculine = frame.face, p["baldness"], p["face_shape"]
     # 0 on the midline, 1 at the side of the face, up to 2 behind.
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
-    crown = HAIRLINE_Y - 0.028 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
-    recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.16 * bald) * bump(across - 0.55, 0.26)
+    crown = HAIRLINE_Y + 0.08 - 0.04 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
+    recession = (0.03 * masculine + 0.07 * masculine * p["old"] + 0.16 * bald) * bump(across - 0.55, 0.26)
     peak = 0.017 * p["hairline"] * bump(across, 0.30) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
