@@ -26,14 +26,14 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.72 * smoothstep(t, -0.2, 1.0)) * (0.80 + 0.20 * smoothstep(t, -1.0, -0.5))
-    half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.006 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.002 * masculine) * taper * (1 - 0.15 * p["old"])
     v = (frame.face.y - brow_line(p, t)) / half
     single = _strokes(frame, t, v * half, v, hairs)
     makeup = p["makeup"]
     soft = 0.42 * (1 - 0.6 * makeup) + 0.5 * frame.pixel / half
     edge = smoothstep(1.22 - v.abs() + 0.24 * single, -soft, 1.6 * soft)
     ends = smoothstep(1.04 - t + 0.05 * single, 0.0, 0.30) * smoothstep(t + 1.06 + 0.06 * single, 0.0, 0.34)
-    density = (0.84 + 0.05 * masculine + 0.08 * makeup + 0.13 * single).clamp(0.2, 0.97) * edge * ends
+    density = (0.83 - 0.16 * masculine + 0.08 * makeup + 0.13 * single).clamp(0.2, 0.97) * edge * ends
     density = density * beyond(frame.face.cosine) * (0.74 + 0.26 * smoothstep(t, -1.0, -0.35))
     return radiance * mix(torch.ones_like(p["hair"]), _pigment(p), density.unsqueeze(1))
 

@@ -16,7 +16,7 @@ from transect.generators.faceworld.textures import sample_mirrored
 _LOCKS, _TURNS = 8.0, 40.0
 """Ringlets on each half of the head, and radians by which they turn per face unit."""
 
-_COIL = 0.044
+_COIL = 0.031
 """Distance of neighboring coils, in face units."""
 
 
@@ -31,8 +31,8 @@ def ringlets(
     turn = _TURNS * frame.V * (0.75 + 0.5 * kind) + 6.2832 * kind + 3.4 * place + 0.9 * coarse
     wave, edge = torch.sin(turn), 4 * place * place
     wound = sample_mirrored(strands.unsqueeze(1), 0.055 * turn + 0.37 * number, 0.8 * place).squeeze(1)
-    fine = (0.045 / frame.pixel).clamp(max=1) * (0.66 * wave - 0.85 * edge * edge + 0.25)
-    fine = fine + (0.010 / frame.pixel).clamp(max=1) * 0.52 * wound + 0.30 * straight
+    fine = (0.045 / frame.pixel).clamp(max=1) * (0.34 * wave - 0.55 * edge * edge + 0.15)
+    fine = fine + (0.010 / frame.pixel).clamp(max=1) * 0.62 * wound + 0.45 * straight
     return fine, 0.20 * wave + 0.80 * (2 * kind - 1) * (1 - edge) + 0.50 * coarse
 
 
@@ -46,7 +46,8 @@ def coils(frame: Frame, p: Parameters, curls: Tensor) -> tuple[Tensor, Tensor]:
     first = _coil(x, y, p["hair_fall"])
     second = _coil(0.77 * x + 0.62 * y + 13.3, 0.77 * y - 0.62 * x + 80.9, p["hair_parting"])
     visible = (0.6 * _COIL / frame.pixel).clamp(max=1)
-    fine = visible * (1.6 * torch.maximum(first, second) - 0.65) + 0.40 * noise + 0.30 * tufts
+    grain = sample_mirrored(lattice, 0.9 * frame.U - 0.2, 0.9 * frame.V + 0.1).squeeze(1)
+    fine = visible * (0.85 * torch.maximum(first, second) - 0.35 + 0.30 * grain) + 0.40 * noise + 0.36 * tufts
     return fine, 0.70 * noise + 0.40 * tufts + 0.50 * fine
 
 

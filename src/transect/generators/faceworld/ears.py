@@ -28,7 +28,7 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     outward = 0.36 + 0.52 * rim - 0.50 * groove + 0.30 * ridge - 0.55 * flap - 0.10 * low
     down = -0.05 - 0.32 * rim * smoothstep(-y, 0.0, 0.2) + 0.20 * low
     normal = unit(side * outward, down, torch.full_like(x, 0.75))
-    light = illuminate(p, normal, 0.30 + 1.5 * groove + 1.9 * hollow * (1 - flap) - 0.20 * rim - 0.12 * low)
+    light = illuminate(p, normal, 0.30 + 1.9 * groove + 2.1 * hollow * (1 - flap) - 0.20 * rim - 0.12 * low)
     # Thin skin over blood, through which light passes: reddest at rim and lobe, and in the hollow.
     red = 0.32 + 0.25 * rim + 0.22 * low + 0.30 * hollow
     albedo = p["skin"] * blood(p["skin"], shown_blood(p, red))

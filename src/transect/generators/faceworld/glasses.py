@@ -155,13 +155,13 @@ def _bent(frame: Frame, p: Parameters, parts: GlassesParts, radiance: Tensor) ->
 
 def _mirrored(p: Parameters, parts: GlassesParts) -> Tensor:
     """What the lenses mirror: surroundings as light as the background, brighter above, and a window or lamp."""
-    above = 0.012 + 0.040 * smoothstep(-parts.down, -0.4, 1.0)
+    above = 0.006 + 0.022 * smoothstep(-parts.down, -0.4, 1.0)
     # Lenses are curved: where one mirrors a light, its normal points halfway between that light and the viewer.
     normal_x = torch.sign(parts.x) * (0.08 + 0.11 * parts.outward)
     normal_y = 0.05 + 0.10 * parts.down
     off_x, off_y = normal_x - 0.6 * p["half_x"], normal_y - 0.35 * p["half_y"]
     window = smoothstep(0.075 - off_x.abs(), -0.015, 0.015) * smoothstep(0.060 - off_y.abs(), -0.015, 0.015)
-    window = 0.055 * window * (1 - 0.6 * bump(off_x + 0.01, 0.010))
+    window = 0.035 * window * (1 - 0.6 * bump(off_x + 0.01, 0.010))
     return tint(p["backdrop"], above) + window.unsqueeze(1) * light_color(window)
 
 

@@ -275,10 +275,10 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
     parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
     swept = 0.22 * p["swept_side"] * face.x
     # They end strand by strand, longer towards the temples.
-    low = HAIRLINE_Y + (0.50 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
+    low = HAIRLINE_Y + (0.475 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
     distance = mix(low + amount * (0.16 * face.x * face.x - 0.02) - face.y, line, smoothstep(across, 0.80, 0.98))
-    lengths = (0.75 * locks.fine + 0.70 * locks.ragged) * (1 - 0.6 * smoothstep(across, 0.70, 0.86))
-    spread = 0.012 + (0.028 + 0.092 * amount) * (1 - 0.6 * p["coil"]) * (1 - 0.3 * p["curl"])
+    lengths = (0.95 * locks.fine + 0.45 * locks.ragged) * (1 - 0.6 * smoothstep(across, 0.70, 0.86))
+    spread = 0.012 + (0.026 + 0.055 * amount) * (1 - 0.6 * p["coil"]) * (1 - 0.3 * p["curl"])
     sharp = (0.013 / frame.pixel).clamp(max=1)
     half = (1 - 0.72 * sharp) * spread + frame.pixel
     cover = smoothstep(distance + spread * lengths, -half, half)

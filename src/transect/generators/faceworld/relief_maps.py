@@ -61,7 +61,7 @@ def _shades(p: Heads) -> list[Bump]:
     corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
     masculine, old, philtrum = p["face_shape"] - 0.5, p["old"], (base + my) / 2 - 0.012
     return [
-        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.3 * masculine),
+        Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.75 * masculine),
         Bump(0.0, base + 0.044, half * 0.55, 0.046, 0.0, 0.47),
         Bump(half * 0.50, base + 0.030, half * 0.27, 0.028, 0.0, 0.34),
         Bump(half * 1.10, base - 0.030, 0.026, 0.046, 0.0, 0.16),
@@ -74,10 +74,10 @@ def _shades(p: Heads) -> list[Bump]:
         Bump(0.0, my, 0.20, 0.06, 0.0, 0.14 * (1 - parting(p))),
         Bump(0.0, philtrum, 0.020, 0.045, -0.0045, 0.05),
         Bump(0.036, philtrum + 0.005, 0.017, 0.042, 0.0035),
-        Bump(0.0, my + 0.275 + 0.045 * p["mouth_open"], 0.16, 0.06, 0.026 * p["smile"] + 0.026 * p["mouth_open"]),
+        Bump(0.0, my + 0.275 + 0.045 * p["mouth_open"], 0.16, 0.06, 0.036 * p["smile"] + 0.065 * p["mouth_open"]),
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
-        Bump(0.0, 0.765, 0.20, 0.11, 0.0, -0.42),
+        Bump(0.0, 0.765, 0.20, 0.11, 0.0, -0.37),
         Bump(
             0.36 + 0.02 * p["smile"],
             0.17 - 0.03 * p["smile"],
@@ -114,7 +114,9 @@ def _folds(p: Heads) -> list[Bump]:
             0.10 - 0.05 * p["young"] + 0.22 * old,
         ),
         Bump(eye_x(p), EYE_Y + 0.072, 0.12, 0.028, 0.004 * old + 0.009 * smile),
-        Bump(eye_x(p) + 0.01, EYE_Y + 0.118, 0.11, 0.018, -0.006 * smile, 0.14 * smile),
+        Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.035, -0.002 * smile, -0.32 * smile),
+        Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.045, 0.0, -0.24 * (p["face_shape"] - 0.5)),
+        Bump(0.40, 0.20, 0.17, 0.15, 0.0, -0.12 * (p["face_shape"] - 0.5)),
         Bump(0.27, 0.66, 0.045, 0.10, -0.007 * old, 0.12 * old),
         Bump(0.40, 0.61, 0.10, 0.08, 0.010 * old),
     ]

@@ -152,5 +152,5 @@ def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
     deep = (1 - p["beside_skin"]).clamp(0, 1).unsqueeze(1)
     bare = p["skin"] * mix(color(p["skin"], 0.30, 0.105, 0.120), color(p["skin"], 0.42, 0.190, 0.180), deep)
-    stick = color(p["skin"], 0.25, 0.033, 0.050) * (0.24 + 0.76 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
+    stick = color(p["skin"], 0.20, 0.027, 0.042) * (0.24 + 0.76 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

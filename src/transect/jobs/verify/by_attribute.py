@@ -14,6 +14,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Final, NamedTuple, final
 
 import numpy as np
@@ -27,6 +28,8 @@ from transect.jobs.verify.facial_measures import MEASURES, face_measures, pose_p
 
 IMAGE_SIZE: Final = 256
 """Pixels at which the photographs were measured."""
+
+POPULATION: Final = Path(str(resources.files("transect.jobs.verify").joinpath("populations/portraits.toml")))
 
 NEAR_FRONTAL: Final = 0.25
 """Largest yaw proxy that enters, from the median, in interocular distances."""

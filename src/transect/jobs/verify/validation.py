@@ -135,7 +135,7 @@ class _Check:
         return compare(columns(table.to_pylist()), count).as_dict()
 
     def _by_attribute(self) -> Figures:
-        world = FaceWorld(by_attribute.IMAGE_SIZE, POPULATION)
+        world = FaceWorld(by_attribute.IMAGE_SIZE, by_attribute.POPULATION)
         table = self._table(
             "by_attribute", self.size("by_attribute"), world, lambda seeds: by_attribute.measured(world, seeds)
         )
