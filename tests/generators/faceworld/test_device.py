@@ -55,7 +55,7 @@ def test_the_spec_says_which_kind_of_device_made_the_pictures():
 
 def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     """PyTorch's device without numbers stands for a GPU: it refuses what is still on the CPU as a GPU does."""
-    whole = Windows(WHOLE, (WHOLE, WHOLE), WHOLE, WHOLE, WHOLE)  # windows need numbers
+    whole = Windows(WHOLE, (WHOLE, WHOLE), *[WHOLE] * 5)  # windows need numbers
     monkeypatch.setattr(heads, "windows_of", lambda *_: whole)
     monkeypatch.setattr(hair, "_window", lambda *_: WHOLE)
     monkeypatch.setattr(windows, "_around", lambda *_: WHOLE)

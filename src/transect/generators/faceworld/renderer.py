@@ -39,7 +39,7 @@ from transect.generators.faceworld.skin import face_skin, neck
 from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
 from transect.generators.faceworld.windows import WHOLE, Window, below, cut, cut_light
 
-RENDERER_VERSION = "7"
+RENDERER_VERSION = "8"
 """Changes whenever the same latents give other pixels."""
 
 NECK_TOP, CLOTHES_TOP = 0.26, 0.78
