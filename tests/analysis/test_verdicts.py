@@ -157,14 +157,20 @@ def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
     }
 
 
-def test_a_bare_answer_that_stays_is_judged(tmp_path):
-    """A yes or no has few values, so that it may well stay: with 200 subjects no difference is shown."""
+def test_a_bare_answer_that_stays_is_judged_where_it_is_right_or_the_same_for_all(tmp_path):
+    """A face is on every picture. Of the background, some answers are yes and some no, and nothing moves them."""
+
+    def here(pixels):
+        return np.ones(len(pixels))
 
     def light(pixels):
         return (pixels[:, :4, 0].mean(axis=(1, 2)) > 128).astype(float)
 
-    results = auditing.audit(light, vary={"earrings": None}, subjects=200, image_size=32, out=tmp_path / "run").results
-    assert {row["verdict"] for row in results["verdicts"] if row["outcome"] == "answer"} == {"no difference"}
+    results = auditing.audit(
+        [here, light], vary={"earrings": None}, subjects=200, image_size=32, out=tmp_path / "run"
+    ).results
+    told = {(row["target"].split(":")[-1], row["verdict"]) for row in results["verdicts"] if row["outcome"] == "answer"}
+    assert told == {("here", "no difference"), ("light", "not judged")}
 
 
 def test_an_always_right_answer_is_no_fault(tmp_path):

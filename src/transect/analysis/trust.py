@@ -72,8 +72,17 @@ def _gap(answers: Answers) -> float:
     return float(said[true == 1].mean() - said[true == 0].mean())
 
 
+def _right(answers: Answers) -> bool:
+    """Whether every answer is known to be right."""
+    known = np.isfinite(answers.answers)
+    return bool(known.any() and (answers.answers[known] == answers.truth[known]).all())
+
+
 def _unmoved(answers: Answers) -> Iterator[Doubt]:
-    """That nothing which was set changes the target's score at all. A bare yes or no may well stay what it is."""
+    """That nothing which was set changes the target's score at all.
+
+    A bare yes or no may stay what it is where it is the same for everybody, or right for everybody.
+    """
     if not answers.design.levels:
         return
     values = answers.scores.reshape(answers.design.subjects, -1)
@@ -85,5 +94,6 @@ def _unmoved(answers: Answers) -> Iterator[Doubt]:
     high = np.max(values, axis=1, where=known, initial=-np.inf)
     if (low >= high)[compared].all():
         bare = bool(np.isin(values[known], (0.0, 1.0)).all())
+        alike = len(np.unique(values[known])) == 1
         text = f"no score changes within any of {counted(int(compared.sum()), 'subject')}, whatever was set"
-        yield Doubt(text, judged=bare)
+        yield Doubt(text, judged=bare and (alike or _right(answers)))
