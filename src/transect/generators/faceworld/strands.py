@@ -161,9 +161,9 @@ def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tenso
     diffuse = p["ambient"] * (0.75 - 0.2 * ny) + KEY * lit
     # Little light reaches what lies between locks.
     deep = locks.fine - 0.35 * (-0.4 - locks.fine).clamp(min=0)
-    contrast = torch.exp((0.42 + 0.10 * curly) * deep.clamp(max=1.8) + 0.15 * locks.ragged)
+    contrast = torch.exp((0.29 + 0.06 * curly) * deep.clamp(max=1.8) + 0.15 * locks.ragged)
     white, colored = _highlights(p, locks, (nx, ny, nz), lit)
-    body = (0.76 * diffuse + 0.50 * colored) * contrast * _depth(frame, p, rounded)
+    body = (0.82 * diffuse + 0.50 * colored) * contrast * _depth(frame, p, rounded)
     return (tint(p["hair"], body) + (0.016 * white * contrast).unsqueeze(1)) * light_color(body)
 
 
