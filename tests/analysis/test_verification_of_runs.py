@@ -13,7 +13,7 @@ from transect.reports import selection
 from transect.targets import as_target
 
 DESIGN = {
-    "vary": ["skin_tone=2,9", "glasses"], "subjects": 12, "image_size": 32, "control": True, "quiet": True,
+    "vary": ["skin_tone=2,9", "glasses=none,thick frame"], "subjects": 12, "image_size": 32, "control": True, "quiet": True,
 }  # fmt: skip
 
 

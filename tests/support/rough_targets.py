@@ -49,7 +49,7 @@ class Boxes:
     name, task, labels, threshold = "boxes", Task.DETECTION, (), 0.5
 
     def predict(self, images):
-        bright = images.pixels.mean(axis=(1, 2, 3)) > 100
+        bright = images.pixels.mean(axis=(1, 2, 3)) > 125
         boxes = tuple(np.array([[0.0, 0, 2, 2, 0.75]]) if one else np.zeros((0, 5)) for one in bright)
         return Predictions(self.task, np.where(bright, 0.75, 0.0)[:, None], ("",) * len(images), boxes)
 
