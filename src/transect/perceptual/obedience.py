@@ -72,7 +72,7 @@ def obedience(generator: Reads, world: Reads, texts: Sequence[str], pictures: in
 
 
 def _is_read(attribute: Attribute, cuts: Sequence[float]) -> bool:
-    """Whether the reader answers with the condition's levels: of glasses it says whether any are worn, not which."""
+    """Whether the reader answers with the condition's levels."""
     levels = {answer.name: answer.levels for answer in load().answers}
     return attribute.name in levels and (bool(cuts) or levels[attribute.name] == len(attribute.levels))
 
