@@ -106,7 +106,8 @@ def socket(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     outward, y = frame.face.x.abs() - eye_x(p), frame.face.y - EYE_Y
     above = bump(y + 0.062, 0.098) * bump(outward + 0.01, 0.18)
     inner = bump(y + 0.045, 0.075) * bump(outward + 0.15, 0.075)
-    shade = (SOCKET * above + INNER * inner) * beyond(frame.face.cosine)
+    # Nothing is left of it at the edge of its window.
+    shade = (SOCKET * above + INNER * inner - 0.002).clamp(min=0) * beyond(frame.face.cosine)
     # What light there is has crossed a little skin.
     return radiance * torch.exp(-shade.unsqueeze(1) * color(radiance, 0.97, 1.01, 1.02))
 

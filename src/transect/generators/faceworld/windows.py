@@ -19,7 +19,7 @@ from transect.generators.faceworld.head import Frame, frame_of
 from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.rows import Pick, Rows, some
 
-SOCKETS, BROWS, EYES = (-0.50, 0.26, 0.80), (-0.52, -0.12, 0.64), (-0.34, 0.10, 0.58)
+SOCKETS, BROWS, EYES = (-0.66, 0.40, 0.98), (-0.52, -0.12, 0.64), (-0.44, 0.16, 0.66)
 NOSE, MOUTH = (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
 """Heights on the face between which the features lie, and how far from its middle, with room for soft shades.
 """
