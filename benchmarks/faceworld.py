@@ -37,7 +37,7 @@ from transect.generators.faceworld.world import FaceWorld
 
 SIZES = (64, 96, 128)
 FEWER = {64: 1, 96: 1, 128: 1, 256: 8, 512: 24}
-"""Sizes whose error is measured, and the share of the subjects: one in so many."""
+"""Sizes whose error is measured, and by what the number of subjects is divided there."""
 REPEATS = 7
 TILE = 4
 FIRST_SEED = 9000

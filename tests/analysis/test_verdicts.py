@@ -145,7 +145,7 @@ def test_what_must_be_checked_is_said(tmp_path, run):
 
 
 def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
-    """Each subject has a score of its own, whatever is set: the target sees the background alone."""
+    """The target scores a corner of the background, which differs between subjects and which no attribute changes."""
 
     def corner(pixels):
         return pixels[:, :4, 0].mean(axis=(1, 2)) / 255

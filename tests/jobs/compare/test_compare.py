@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from commands import printed, refused_here
 from report_reader import parse, text_of
+from scipy.stats import binomtest
 
 import transect
 from transect.analysis.compared import words
@@ -183,6 +184,9 @@ def test_the_page_says_where_the_better_model_still_fails(runs, tmp_path):
     (left,) = back.numbers.left
     assert left.rate == pytest.approx(cells.mean(axis=0).max())
     assert (left.images, left.combinations, dict(left.settings)["skin_tone"]) == (60, 4, "10")
+    # It was picked of four combinations: Wilson's interval at 1 - .05 / 4.
+    wanted = binomtest(round(left.rate * 60), 60).proportion_ci(1 - 0.05 / 4, method="wilson")
+    assert (left.low, left.high) == (pytest.approx(wanted.low), pytest.approx(wanted.high))
     page = text_of(parse(back.report(tmp_path).read_text()))
     assert f"bright still misses {100 * left.rate:.1f} % of 60 images at skin tone 10, glasses " in page
     assert "A lower threshold of bright would look the same" in page

@@ -115,9 +115,10 @@ class DifferingImage:
 @final
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The combination of levels at which a model errs most, of so many combinations.
+    """The combination of levels at which a model errs most.
 
-    settings: names and levels in words. rate: of the images, with Wilson's interval of this combination alone.
+    settings: names and levels in words. rate: of the images; low, high: Wilson's interval, so wide that those of all
+    combinations hold together with 95 % (Bonferroni), since this one was picked. combinations: how many there are.
     """
 
     study: str

@@ -30,7 +30,7 @@ def _worst(pair: PairedOutcome) -> Left | None:
     worst = int(rates.argmax())
     if not rates[worst] > 0:
         return None
-    low, high = wilson(errors[worst], images[worst])
+    low, high = wilson(errors[worst], images[worst], 1 - 0.05 / len(images))  # it was picked of all
     settings = design.cells()[worst]
     named = tuple((name, pair.run.attributes[name].label(value)) for name, value in settings.items())
     ends = float(low), float(high)

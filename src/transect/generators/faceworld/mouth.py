@@ -68,8 +68,8 @@ def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Il
 def _vermilion(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, within: Tensor) -> Tensor:
     """Coverage of the lips. Their border is soft, that of the lower lip most; lipstick sharpens it."""
     bare = 1 - 0.6 * p["lipstick"]
-    above = coverage(v - curves.top, 1.5 * frame.pixel + 0.016 * bare)
-    below = coverage(curves.bottom - v, 1.5 * frame.pixel + 0.034 * bare)
+    above = coverage(v - curves.top, 1.5 * frame.pixel + 0.014 * bare)
+    below = coverage(curves.bottom - v, 1.5 * frame.pixel + 0.028 * bare)
     return torch.minimum(above, below) * coverage(within - 0.010 * bare, 1.5 * frame.pixel + 0.040 * bare)
 
 

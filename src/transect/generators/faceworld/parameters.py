@@ -32,7 +32,7 @@ _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
-BACKDROP = (0.1160, 1.75)
+BACKDROP = (0.1180, 1.75)
 """Radiance of the darkest background, and the ratio of the lightest to it."""
 
 

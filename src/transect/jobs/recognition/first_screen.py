@@ -108,7 +108,7 @@ def compared(
 ) -> Markup:
     """Whether the groups with the highest and the lowest rate differ, then both rates.
 
-    gap: of these two groups, which have so many people; None where fewer than two have the rate.
+    gap: of these two groups; None where fewer than two have the rate. people: in these two groups.
     """
     title, words = _WORDS[rate]
     head = Markup("<b>{}{}: {{}}</b> ").format(title, " among matched images" if matched else "")
