@@ -39,7 +39,7 @@ def checked(address: str | Path) -> str:
     """
     # A path of Python has one slash where an address has two.
     scheme, _, rest = str(address).partition(":")
-    scheme, rest = scheme.lower(), rest.lstrip("/")
+    scheme, rest = scheme.lower(), re.sub("^/{1,2}", "", rest)
     if scheme in _UNWRITABLE:
         raise BadInput(
             f"{scheme}://…: expected object storage, as s3://bucket/path, got {_UNWRITABLE[scheme]}; give a folder or "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from transect.errors import MissingExtra
 from transect.runs.stores import Listed, check_size, storage_errors
@@ -14,12 +14,15 @@ from transect.runs.stores import Listed, check_size, storage_errors
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Opened
 
+T = TypeVar("T")
 RETRIES: Final = 5
 """How often a failed request is repeated, after waits that double."""
-SECONDS: Final = timedelta(seconds=120)
+SECONDS: Final = timedelta(seconds=60)
 """How long one request may take, and how long it is repeated."""
-CREATIONS: Final = 3
-"""How often a write that must not overwrite is tried; the library does not repeat it, since it may have arrived."""
+TRIES: Final = 3
+"""How often a write is tried; the library does not repeat one that ran out of time, since it may have arrived."""
+WAIT: Final = 1.0
+"""Seconds before it is tried again, which double."""
 _CONNECTING: Final = timedelta(seconds=10)
 _CHUNK: Final = 1 << 20
 _LISTED_AT_ONCE: Final = 1000
@@ -61,19 +64,12 @@ class ObjectStore:
         import obstore
 
         with storage_errors(self._place(name), writing=True):
-            obstore.put(self._store, name, content, use_multipart=False)
+            _tried(lambda: obstore.put(self._store, name, content, use_multipart=False))
 
     def create(self, name: str, content: bytes) -> bool:
         """As `Store.create`."""
         with storage_errors(self._place(name), writing=True):
-            for attempt in range(CREATIONS):
-                try:
-                    return self._created(name, content)
-                except Exception:
-                    if attempt == CREATIONS - 1:
-                        raise
-                    time.sleep(2.0**attempt)
-        raise AssertionError("the last attempt returns or raises")
+            return _tried(lambda: self._created(name, content))
 
     def _created(self, name: str, content: bytes) -> bool:
         import obstore
@@ -103,7 +99,7 @@ class ObjectStore:
 
         with storage_errors(self._place(name)):
             try:
-                obstore.delete(self._store, name)
+                _tried(lambda: obstore.delete(self._store, name))
             except FileNotFoundError:
                 return
 
@@ -111,21 +107,31 @@ class ObjectStore:
         return f"{self.address}/{name}".rstrip("/")
 
 
+def _tried(deed: Callable[[], T]) -> T:
+    """Do what may be done twice, and again where it fails for another reason than that something is missing."""
+    for attempt in range(TRIES - 1):
+        try:
+            return deed()
+        except FileNotFoundError:
+            raise
+        except Exception:
+            time.sleep(WAIT * 2**attempt)
+    return deed()
+
+
 def _connected(address: str) -> Opened:
     try:
-        from obstore.store import from_url
+        from obstore import store as library
     except ModuleNotFoundError:
         raise MissingExtra("storage", f"a run at {address.partition(':')[0]}://…") from None
     endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
-    client: dict[str, Any] = {"timeout": SECONDS, "connect_timeout": _CONNECTING}
-    client["allow_http"] = endpoint.startswith("http://")
+    encrypted = not endpoint.startswith("http://")
+    client = {"timeout": SECONDS, "connect_timeout": _CONNECTING, "allow_http": not encrypted}
+    connect: Any = library.from_url  # its types are one choice for each kind of storage
     with storage_errors(address):
-        return from_url(
-            address,
-            client_options=client,
-            retry_config={"max_retries": RETRIES, "retry_timeout": SECONDS},
-            **_profile(address),
-        )
+        repeated = {"max_retries": RETRIES, "retry_timeout": SECONDS}
+        opened: Opened = connect(address, client_options=client, retry_config=repeated, **_profile(address))
+    return opened
 
 
 def _profile(address: str) -> dict[str, Any]:

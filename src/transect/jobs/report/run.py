@@ -40,12 +40,13 @@ def report(
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
     folder: a run folder, or one of several studies, or an address of one, as "s3://bucket/path". shares: populations'
-    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. correction: "holm", "benjamini-hochberg" or "max-t". models: by
-    which errors are adjusted too: "ols", "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived
-    attributes, people's ratings, and rules by which images are left out; the first two are paths, Arrow tables, data
-    frames or columns by name. reference: the raters' verdict that stands for the truth, as "gender>=0.5". settings: how
-    errors are counted, as an audit's. require_validation: a validation by raters that the images must pass. All but
-    the first three are stored with the run. quiet: no stages on standard error.
+    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. correction:
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional". perceived, ratings, prune: perceived attributes, people's ratings, and rules by which images are left
+    out; the first two are paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that
+    stands for the truth, as "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a
+    validation by raters that the images must pass. All but the first three are stored with the run. quiet: no stages on
+    standard error.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """

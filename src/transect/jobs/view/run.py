@@ -93,8 +93,8 @@ def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
     """Serve a page on which one looks through the images of runs and through what targets answered.
 
     folder: a run folder, a folder of studies, or a folder that holds several of either, also an address; finished
-    parts of a run that is still being made are shown. port: of this machine; 0 takes one that is free. No other machine can reach the page,
-    and no browser sees it without the token of its address. quiet: no stages on standard error.
+    parts of a run that is still being made are shown. port: of this machine; 0 takes one that is free. No other machine
+    can reach the page, and no browser sees it without the token of its address. quiet: no stages on standard error.
 
     Returns the page that is being served, with `url` and `close()`. Raises BadInput for a folder without images or a
     port in use, MissingExtra without the extra.
