@@ -100,13 +100,13 @@ def bucket(s3_port, monkeypatch):
 
 @pytest.fixture
 def proxy(bucket, monkeypatch):
-    """A proxy before the bucket's server, which fails as `proxy.fault` says; requests are short and repeated twice."""
+    """A proxy before the bucket's server, which fails as `proxy.fault` says; requests are repeated at once."""
     from datetime import timedelta
 
     from object_storage import faulty
 
     monkeypatch.setattr("transect.runs.object_stores.RETRIES", 2)
-    monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=1))
+    monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=10))
     monkeypatch.setattr("transect.runs.object_stores.WAIT", 0.0)
     with faulty(bucket.port) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)

@@ -1,7 +1,6 @@
 """A folder of this machine stands for one on object storage: small files lie in both, parts on the storage alone."""
 
 import itertools
-import os
 
 import pyarrow as pa
 import pytest
@@ -137,7 +136,7 @@ def test_only_what_is_wanted_is_fetched_with_its_time(address, store):
     store.put("a/report.html", b"2")
     folder = mounts.opened(address, lambda name: name.endswith("run.json"))
     assert [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] == ["a/run.json"]
-    assert os.stat(folder / "a/run.json").st_mtime == pytest.approx(store.changed("a/run.json").timestamp(), abs=1)
+    assert (folder / "a/run.json").stat().st_mtime == pytest.approx(store.changed("a/run.json").timestamp(), abs=1)
     assert mounts.opened(address) == folder
     assert (folder / "a/report.html").read_bytes() == b"2"
 

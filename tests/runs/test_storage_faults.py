@@ -1,5 +1,7 @@
 """Storage that fails: a run has the same bytes in the end, or stops with one line and goes on when it is run again."""
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 
@@ -38,13 +40,20 @@ def stored(bucket):
     return {name.removeprefix("run/"): bucket.read(name) for name in bucket.names("run/")}
 
 
+@pytest.fixture
+def impatient(request, monkeypatch):
+    """Where the server hangs, a request may take a second."""
+    if "hang" in request.node.name:
+        monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=1))
+
+
 def of_parts(deed, times=1):
     """A fault on the first requests that write each part."""
     return lambda method, path, number: deed if method == "PUT" and "/answers/part" in path and number < times else None
 
 
 @pytest.mark.parametrize("deed", ["error", "cut", "hang", "lost"])
-def test_a_fault_on_each_part_leaves_the_same_bytes(bucket, proxy, wanted, deed):
+def test_a_fault_on_each_part_leaves_the_same_bytes(bucket, proxy, impatient, wanted, deed):
     proxy.fault = of_parts(deed)
     assert write(bucket.address("run")) == PARTS
     assert stored(bucket) == wanted
@@ -52,7 +61,7 @@ def test_a_fault_on_each_part_leaves_the_same_bytes(bucket, proxy, wanted, deed)
 
 
 @pytest.mark.parametrize("deed", ["error", "cut"])
-def test_faults_on_every_kind_of_request_leave_the_same_bytes(bucket, proxy, wanted, deed):
+def test_faults_on_every_kind_of_request_leave_the_same_bytes(bucket, proxy, impatient, wanted, deed):
     proxy.fault = lambda method, path, number: deed if number % 3 == 0 else None
     write(bucket.address("run"))
     assert stored(bucket) == wanted
@@ -60,7 +69,9 @@ def test_faults_on_every_kind_of_request_leave_the_same_bytes(bucket, proxy, wan
 
 
 @pytest.mark.parametrize("deed", ["error", "hang", "lost", "cut"])
-def test_storage_that_stays_away_stops_the_run_with_one_line_and_the_rest_is_made_later(bucket, proxy, wanted, deed):
+def test_storage_that_stays_away_stops_the_run_with_one_line_that_says_to_resume(
+    bucket, proxy, impatient, wanted, deed
+):
     proxy.fault = lambda method, path, number: deed if method == "PUT" and "/run/answers/part-00002" in path else None
     with pytest.raises(RunFolderError) as error:
         write(bucket.address("run"))

@@ -121,7 +121,7 @@ class _Proxy(BaseHTTPRequestHandler):
             return self._end()
         return self._answer(status, content, headers, cut=deed == "cut answer")
 
-    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _handle
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _handle  # noqa: N815  (the library's names)
 
     def _asked(self, body, without_condition):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.upstream, timeout=10)
