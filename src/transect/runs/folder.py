@@ -176,10 +176,19 @@ class RunFolder:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if (self.path / _LOG).exists():
-                mounts.keep(self.path / _LOG)
+            self._keep_log(value)
         finally:
             self._lock.release()
+
+    def _keep_log(self, failure: BaseException | None) -> None:
+        """Store the log where the folder is on object storage, unless that has just failed; the first error counts."""
+        if isinstance(failure, RunFolderError) or not (self.path / _LOG).exists():
+            return
+        try:
+            mounts.keep(self.path / _LOG)
+        except RunFolderError:
+            if failure is None:
+                raise
 
     def _claim(self) -> None:
         """Write run.json, or check that the existing one has the same spec."""

@@ -6,6 +6,7 @@ The parts of its tables are on the storage alone. A folder goes when the process
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -64,6 +65,8 @@ def _mounted(address: str) -> Mount:
     folder = above / (address.rpartition("/")[2] or "run")
     folder.mkdir()
     mount = Mount(store, folder)
+    if not _mounts:
+        atexit.register(_close_own, os.getpid())
     _mounts[folder] = mount
     call(str(folder), address)
     return mount
@@ -131,6 +134,12 @@ def close_all() -> None:
         for claim in list(mount.claims):
             claim.release()
         shutil.rmtree(folder.parent, ignore_errors=True)
+
+
+def _close_own(process: int) -> None:
+    """At the end of a process, but not of one that was forked from it."""
+    if os.getpid() == process:
+        close_all()
 
 
 @final
