@@ -68,3 +68,46 @@ def address(request, tmp_path):
     from postgres_server import empty_database
 
     return empty_database(request.getfixturevalue("postgres"), f"test{next(_numbers)}")
+
+
+@pytest.fixture(scope="session")
+def s3_port():
+    """The port of a server of object storage of our own."""
+    pytest.importorskip("moto", reason="needs a server of object storage: pip install 'moto[s3]' flask flask-cors")
+    pytest.importorskip("obstore", reason="needs the client of object storage: pip install 'transect[storage]'")
+    from object_storage import s3_server
+
+    with s3_server() as port:
+        yield port
+
+
+@pytest.fixture
+def bucket(s3_port, monkeypatch):
+    """An empty bucket, which the environment tells how to reach; what was opened is closed at the end."""
+    from object_storage import KEY, SECRET, Bucket
+
+    from transect.runs import mounts
+
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{s3_port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    yield Bucket(s3_port)
+    mounts.close_all()
+
+
+@pytest.fixture
+def proxy(bucket, monkeypatch):
+    """A proxy before the bucket's server, which fails as `proxy.fault` says; requests are repeated at once."""
+    from datetime import timedelta
+
+    from object_storage import faulty
+
+    monkeypatch.setattr("transect.runs.object_stores.RETRIES", 2)
+    monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=10))
+    monkeypatch.setattr("transect.runs.object_stores.WAIT", 0.0)
+    with faulty(bucket.port) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        yield proxy

@@ -37,8 +37,14 @@ _SYSTEM: Final = {
     errno.EIO: "the disk has a fault",
 }
 """Reasons of the operating system in plain words."""
+_called: dict[str, str] = {}
 _LONGEST_MESSAGE: Final = 2000
 _LONGEST_TEXT: Final = 20_000
+
+
+def call(folder: str, name: str) -> None:
+    """From here on say `name` where a text that is shown names a folder: one that stands for another place."""
+    _called[folder] = name
 
 
 def encodable(text: str) -> str:
@@ -58,6 +64,8 @@ def shown(text: str) -> str:
     >>> shown("\x1b[31mred\x1b[0m\tor\x07 \u202enot\nhere")
     'red or not\nhere'
     """
+    for folder, name in _called.items():
+        text = text.replace(folder, name)
     if text.isascii() and text.isprintable():
         return text
     text = _BREAKS_IN_LINES.sub(" ", _ESCAPES.sub("", text.replace("\r\n", "\n")))

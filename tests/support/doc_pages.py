@@ -142,6 +142,16 @@ PAGES = {
             "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
         },
     ),
+    "docs/how-to/keep-runs-in-object-storage.md": Page(
+        {
+            "transect view s3:": "serves until it is stopped; tests/jobs/audit/test_object_storage.py looks at it",
+            "aws s3 sync": "needs the AWS command line; tests/jobs/audit/test_object_storage.py copies a run",
+            "transect export runs/glasses": "of the copy",
+        },
+        (files.object_storage,),
+        small={"--subjects": 3},
+        extra={"transect audit": "--subjects 3 --size 48 --no-control"},
+    ),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
         {

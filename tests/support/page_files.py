@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import sys
 import threading
@@ -9,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import hostile_server
 import numpy as np
@@ -148,6 +150,22 @@ def detection_server() -> Iterator[dict[str, str]]:
 
     with hostile_server.serving(answer) as server:
         yield {"https://api.acme.example/v1/detect": server.url}
+
+
+@contextmanager
+def object_storage() -> Iterator[dict[str, str]]:
+    """The reader's bucket, on a server of our own."""
+    from object_storage import Bucket, s3_server
+
+    from transect.runs import mounts
+
+    with s3_server() as port, mock.patch.dict(os.environ, AWS_REGION="us-east-1"):
+        os.environ |= {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
+        os.environ |= {"AWS_ACCESS_KEY_ID": "reader", "AWS_SECRET_ACCESS_KEY": "reader"}
+        try:
+            yield {"my-bucket": Bucket(port).name}
+        finally:
+            mounts.close_all()
 
 
 def face_api_files(url: str) -> None:

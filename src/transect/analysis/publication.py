@@ -32,6 +32,7 @@ from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
 from transect.reports.wording import short_name
+from transect.runs import mounts
 from transect.runs.folder import write_atomically
 from transect.runs.inputs import choice
 from transect.runs.plain_json import plain
@@ -89,7 +90,7 @@ def publish(
         "warnings": warnings_of(studies, verdicts),
     }
     stage("page")
-    (folder / CHECKS).unlink(missing_ok=True)  # they are of the results of before
+    mounts.discard(folder / CHECKS)  # they are of the results of before
     results = write_page(whole, merge([study.gallery for study in studies]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return AuditResult(AuditNumbers(effects), folder, results)

@@ -169,6 +169,8 @@ def _end(code: int) -> None:
         http.drain()  # what is under way is paid for
     if isolated := sys.modules.get("transect.targets.isolated.target"):
         isolated.end_all()
+    if mounts := sys.modules.get("transect.runs.mounts"):
+        mounts.close_all()
     if code or (guard is not None and guard.abandoned):
         sys.stdout.flush()
         sys.stderr.flush()

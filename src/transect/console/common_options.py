@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
-Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="The run folder, also on object storage, as s3://bucket/path; default runs/<target>.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
 Population = Annotated[

@@ -1,14 +1,17 @@
-"""An option that takes one value is given once: a second value is refused on every command."""
+"""What every command refuses: a second value of an option that takes one, and an address where only a path fits."""
 
 from __future__ import annotations
 
+import typing
 from collections import Counter
+from pathlib import Path
 from typing import Any, final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transect.errors import BadInput
+from transect.runs.addresses import is_address
 
 
 @final
@@ -40,8 +43,24 @@ def refuse_repeats(app: typer.Typer) -> None:
 
 
 def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> None:
-    _, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    values, _, order = command.make_parser(ctx).parse_args(args=list(args))
     for parameter, times in Counter(order).items():
         if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
             name = "/".join((*parameter.opts, *parameter.secondary_opts))
             raise BadInput(f"{name}: expected one value, got the option {times} times; give it once")
+    for parameter in command.params:
+        _check_local(parameter, values.get(parameter.name or ""))
+
+
+def _check_local(parameter: Any, value: object) -> None:
+    """Raises BadInput for an address as a path; its text may hold a secret, and is not repeated."""
+    kind = getattr(parameter, "type_descriptor", None)
+    annotation = getattr(kind, "annotation", None)
+    given = value if isinstance(value, list | tuple) else [value]
+    local = Path in (annotation, *typing.get_args(annotation))
+    if local and any(isinstance(text, str) and is_address(text) for text in given):
+        name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
+        raise BadInput(
+            f"{name}: expected a file or folder of this machine, got an address; copy the run to this machine first, "
+            "and give its folder"
+        )

@@ -195,7 +195,7 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         images = _image_part(study, folder, part, keeper, storing)
         for target, budget in zip(study.targets, budgets, strict=True):
             _prediction_part(study, folder, part, target, budget, images, storing)
-        storing.submit(lambda: finish(part, len(images.ids), started))
+        storing.submit(lambda: finish(part, images.count, started))
 
     def finish(part: int, images: int, started: float) -> None:
         progress.advance(images)
@@ -212,19 +212,24 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class _PartImages:
-    """Identifiers of a part's images, and the images: as rendered, or decoded once from a finished part if needed."""
+    """How many images a part has, their identifiers, and the images: as rendered, or read once from a finished part.
 
-    ids: list[str]
+    Where every answer is there too, nothing asks for the last two: a finished part is not read again on resuming.
+    """
+
+    count: int
+    ids: Callable[[], list[str]]
     images: Callable[[], Images]
 
 
 def _image_part(
     study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None, storing: Background
 ) -> _PartImages:
-    if folder.has_part("images", part):
-        rows = folder.read_part("images", part)
-        return _PartImages(rows["id"].to_pylist(), cache(lambda: columns.images_of(rows)))
     span = study.subjects_of(part)
+    count = len(span) * study.design.n_cells
+    if folder.has_part("images", part):
+        rows = cache(lambda: folder.read_part("images", part))
+        return _PartImages(count, lambda: list(rows()["id"].to_pylist()), cache(lambda: columns.images_of(rows())))
     seeds = study.design.subject_seeds(span.start, span.stop)
     if keeper is None:
         latents = transect_latents(study.design, study.world.sample(seeds), study.world)
@@ -235,7 +240,7 @@ def _image_part(
     images = Images(images.pixels.copy(), images.face_boxes)  # a generator may reuse its array
     true = truths(study.world, latents)
     storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
-    return _PartImages(columns.image_ids(study.design, seeds), lambda: images)
+    return _PartImages(count, lambda: columns.image_ids(study.design, seeds), lambda: images)
 
 
 def _prediction_part(
@@ -255,4 +260,4 @@ def _prediction_part(
         return
     limits = study.limits
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
-    storing.submit(lambda: folder.write_part(table, part, columns.predictions_table(images.ids, answers)))
+    storing.submit(lambda: folder.write_part(table, part, columns.predictions_table(images.ids(), answers)))

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
+from transect.runs import mounts
 from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json
 
@@ -68,7 +69,7 @@ def write(folder: Path, bins: Bins) -> None:
     if bins:
         write_atomically(path, json.dumps({name: list(points) for name, points in bins.items()}))
     else:
-        path.unlink(missing_ok=True)
+        mounts.discard(path)
 
 
 def read(folder: Path) -> dict[str, tuple[float, ...]]:

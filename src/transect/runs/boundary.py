@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput
+from transect.runs import mounts
 from transect.runs.folder import write_json
 from transect.runs.json_records import read_json
 
@@ -45,7 +46,7 @@ def write(folder: Path, band: tuple[float, float] | None) -> None:
     if band is not None:
         write_json(path, band, indent=None)
     else:
-        path.unlink(missing_ok=True)
+        mounts.discard(path)
 
 
 def read(folder: Path) -> tuple[float, float] | None:

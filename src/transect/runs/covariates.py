@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import UnknownName
+from transect.runs import mounts
 from transect.runs.folder import write_json
 from transect.runs.json_records import read_texts
 
@@ -35,7 +36,7 @@ def write(folder: Path, names: Sequence[str]) -> None:
     if names:
         write_json(path, names, indent=None)
     else:
-        path.unlink(missing_ok=True)
+        mounts.discard(path)
 
 
 def read(folder: Path) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 is
 in `.digests/`, written before the part appears, so that a part that no longer reads back as written is reported and
-not used. One process at a time works in a folder; the operating system frees the lock of a killed one.
+not used. One process at a time works in a folder; the operating system frees the lock of a killed one. A folder on
+object storage keeps the same rules by other means: see `mounts` and `claims`.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from typing import Any, BinaryIO, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
-from transect.runs import bounds
+from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
+from transect.runs import mounts, part_files
 from transect.runs.locks import lock_folder, refuse_links
-from transect.runs.part_schemas import check_part
 from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
 from transect.runs.spec_changes import in_plain_words
 from transect.texts import encodable, words_of
 
 _TEMPORARY = ".partial"
+_LOG = "log.jsonl"
 
 
 def canonical_json(value: object) -> str:
@@ -99,6 +100,20 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
             raise
         _flush_directory(path.parent)
+    mounts.keep(path)
+
+
+def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
+    """The digest first: a part that is there has one."""
+    path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
+    stated = hashlib.sha256(content).hexdigest()
+    if (found := mounts.of(path)) is None:
+        write_atomically(digest, stated)
+        write_atomically(path, content)
+        return
+    mount, name = found
+    mount.put(f"{name.removesuffix(f'{table}/{path.name}')}.digests/{table}/{digest.name}", stated.encode())
+    mount.create(name, content)
 
 
 def write_table(path: Path, rows: pa.Table) -> None:
@@ -160,7 +175,20 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lock.release()
+        try:
+            self._keep_log(value)
+        finally:
+            self._lock.release()
+
+    def _keep_log(self, failure: BaseException | None) -> None:
+        """Store the log where the folder is on object storage, unless that has just failed; the first error counts."""
+        if isinstance(failure, RunFolderError) or not (self.path / _LOG).exists():
+            return
+        try:
+            mounts.keep(self.path / _LOG)
+        except RunFolderError:
+            if failure is None:
+                raise
 
     def _claim(self) -> None:
         """Write run.json, or check that the existing one has the same spec."""
@@ -187,25 +215,24 @@ class RunFolder:
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
-        return _part(self.path, table, index).exists()
+        return part_files.exists(self.path, table, index)
 
     def write_part(self, table: str, index: int, rows: pa.Table) -> None:
         """Write a finished part; the same rows give the same bytes."""
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
         content = sink.getvalue().to_pybytes()
-        write_atomically(_digest(self.path, table, index), hashlib.sha256(content).hexdigest())
-        write_atomically(_part(self.path, table, index), content)
+        _write_part(self.path, table, index, content)
 
     def read_part(self, table: str, index: int) -> pa.Table:
         """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-        return read_part(self.path, table, index)
+        return part_files.read_part(self.path, table, index)
 
     def log(self, event: str, **fields: object) -> None:
-        """Append one line to log.jsonl: the only file that holds times."""
+        """Append one line to log.jsonl: the only file that holds times. It is stored when the folder is left."""
         line = dumps({"time": time.time(), "event": event, **fields}, None)
-        refuse_links(self.path / "log.jsonl")
-        with disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+        refuse_links(self.path / _LOG)
+        with disk_errors(self.path / _LOG), (self.path / _LOG).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
 
@@ -237,7 +264,7 @@ class FinishedRun:
         """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
         if (table, index) in self._parts:
             return self._parts[table, index]
-        rows = read_part(self.path, table, index)
+        rows = part_files.read_part(self.path, table, index)
         if rows.nbytes <= self._memory:
             self._memory -= rows.nbytes
             self._parts[table, index] = rows
@@ -249,7 +276,7 @@ class FinishedRun:
 
     def finished_parts(self, table: str, parts: int) -> int:
         """How many of the parts 0..parts-1 of a table are there, from the first to the one before a gap."""
-        missing = (index for index in range(parts) if not _part(self.path, table, index).exists())
+        missing = (index for index in range(parts) if not part_files.exists(self.path, table, index))
         return next(missing, parts)
 
     def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
@@ -257,7 +284,7 @@ class FinishedRun:
 
         What is read is checked by the checksums of its pages. Raises CorruptedPart, naming it.
         """
-        return read_columns(self.path, table, index, without)
+        return part_files.read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
@@ -265,49 +292,14 @@ class FinishedRun:
         Raises BadInput when the run is not finished: the message has the number of parts.
         """
         if not self.has_all(table, parts):
-            there = sum(_part(self.path, table, index).exists() for index in range(parts))
+            there = sum(part_files.exists(self.path, table, index) for index in range(parts))
             message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
             raise BadInput(message)
-        return pa.concat_tables([self.read_part(table, index).drop_columns(list(without)) for index in range(parts)])
 
+        def rows(index: int) -> pa.Table:
+            return self.read_part(table, index).drop_columns(list(without))
 
-def read_part(folder: Path, table: str, index: int) -> pa.Table:
-    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-    path = _part(folder, table, index)
-    try:
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != _digest(folder, table, index).read_text(errors="replace"):
-            raise CorruptedPart("its SHA-256 differs")
-        rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content))
-        check_part(table, rows)
-        return rows
-    except (OSError, pa.ArrowException, CorruptedPart) as error:
-        raise _corrupted(path) from error
-
-
-def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
-    """As `FinishedRun.read_columns`."""
-    path = _part(folder, table, index)
-    try:
-        names = [name for name in pq.read_schema(path).names if name not in without]
-        rows = bounds.read_parquet(path, columns=names, checksums=True)
-        check_part(table, rows, without)
-        return rows
-    except (OSError, pa.ArrowException, CorruptedPart) as error:
-        raise _corrupted(path) from error
-
-
-def _corrupted(path: Path) -> CorruptedPart:
-    advice = "delete that file and rerun the command; only this part is made again"
-    return CorruptedPart(f"{path} does not read back as it was written: {advice}")
-
-
-def _part(folder: Path, table: str, index: int) -> Path:
-    return folder / table / f"part-{index:05d}.parquet"
-
-
-def _digest(folder: Path, table: str, index: int) -> Path:
-    return folder / ".digests" / table / f"part-{index:05d}.sha256"
+        return pa.concat_tables(mounts.mapped(self.path, rows, range(parts)))
 
 
 def read_spec(path: Path) -> RunSpec:

@@ -6,17 +6,25 @@ A run folder may come from somebody else: a link inside it would let a run write
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from filelock import FileLock, Timeout
 
 from transect.errors import FolderInUse, RunFolderError
+from transect.runs import claims, mounts
 from transect.runs.places import studies_of
 from transect.texts import words_of
 
 LOCK: Final = "run.lock"
 _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 """A folder that holds one of these is a run's."""
+
+
+class Lock(Protocol):
+    """The right of this process to write in a folder."""
+
+    def release(self) -> None:
+        """Let others write."""
 
 
 def refuse_links(path: Path) -> None:
@@ -51,19 +59,20 @@ def _link(place: Path) -> RunFolderError:
     return RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
 
 
-def lock_folder(folder: Path, name: str = LOCK) -> FileLock:
+def lock_folder(folder: Path, name: str = LOCK) -> Lock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
     A link to the folder itself, or above it, is followed: it is yours. Raises FolderInUse where another process has
-    it; RunFolderError where there can be none, or where the folder is a link within another run.
+    it; RunFolderError where there can be none, or where the folder is a link within another run. On object storage the
+    lock is a claim.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     lock = lock_folder(Path(folder))
-    ...     lock.is_locked
     ...     lock.release()
-    True
     """
+    if found := mounts.of(folder):
+        return claims.take(*found)
     file = folder / name
     if file.is_symlink():
         raise RunFolderError(f"{file}: expected a run's lock, got a link; remove it, and rerun")

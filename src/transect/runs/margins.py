@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput, UnknownName
+from transect.runs import mounts
 from transect.runs.folder import write_json
 from transect.runs.json_records import read_json
 
@@ -83,7 +84,7 @@ def write(folder: Path, margins: Mapping[str, float]) -> None:
     if margins:
         write_json(path, dict(margins), indent=None)
     else:
-        path.unlink(missing_ok=True)
+        mounts.discard(path)
 
 
 def read(folder: Path) -> dict[str, float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from transect.errors import RunFolderError
+from transect.runs import mounts
 from transect.runs.folder import disk_errors, read_spec
 from transect.runs.locks import lock_folder, refuse_links_in
 from transect.runs.places import CONTROL, INTERPOLATION, beside, is_one_run, is_run, studies_of
@@ -60,8 +60,7 @@ def _check(folder: Path, place: Path) -> None:
 def _clear_one(place: Path) -> None:
     for name in _FOLDERS:
         with disk_errors(place / name):
-            if (place / name).is_dir():
-                shutil.rmtree(place / name)
+            mounts.discard_folder(place / name)
     for name in _FILES:
         with disk_errors(place / name):
-            (place / name).unlink(missing_ok=True)
+            mounts.discard(place / name)

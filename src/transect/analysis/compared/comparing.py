@@ -16,7 +16,7 @@ from transect.analysis.compared.remaining import worst_cells
 from transect.analysis.compared.words import answers, with_texts
 from transect.effects import selection
 from transect.effects.paired_models import SOURCES
-from transect.runs import margins
+from transect.runs import margins, mounts
 
 
 @final
@@ -54,7 +54,7 @@ def _numbers(
     differing = tuple(map(disagreement, pairs))
     shown = shown_outcomes(pairs)
     return CompareNumbers(
-        folders=tuple(map(str, folders)),
+        folders=tuple(map(mounts.name_of, folders)),
         models=tuple(model.name for model in models),
         margins=dict(known),
         confidence=CONFIDENCE,

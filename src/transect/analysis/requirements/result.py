@@ -16,6 +16,7 @@ from transect.analysis.requirements.outputs import MARKS, badge, junit, markdown
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.effects.requirements import Status
 from transect.reports.short_page import ShortPageResult
+from transect.runs import mounts
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.plain_json import plain
 from transect.texts import say
@@ -72,7 +73,7 @@ def check_run(folder: Path, requirements: Sequence[Requirement]) -> CheckResult:
     """
     judge = other_jobs.judge if other_jobs.numbers_in(folder) else judging.judge
     rows = judge(folder, requirements)
-    numbers = CheckNumbers(str(folder), overall(rows), rows)
+    numbers = CheckNumbers(mounts.name_of(folder), overall(rows), rows)
     write_json(folder / CHECKS, plain(numbers))
     return CheckResult(numbers)
 

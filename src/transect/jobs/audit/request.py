@@ -96,12 +96,12 @@ class RatingSettings:
 @final
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """out: the run folder; default runs/<target>. overwrite: delete a run with other settings that is in the way.
+    """out: the run folder, or an address as "s3://bucket/path"; default runs/<target>.
 
-    dry_run: print the cost and stop. json: print JSON.
+    overwrite: delete a run with other settings that is in the way. dry_run: print the cost and stop. json: print JSON.
     """
 
-    out: Path | None = None
+    out: str | Path | None = None
     overwrite: bool = False
     dry_run: bool = False
     json: bool = False

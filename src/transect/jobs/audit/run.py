@@ -23,7 +23,7 @@ from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
 from transect.records import Design
-from transect.runs import bins, boundary, covariates, error_conditions, margins
+from transect.runs import bins, boundary, covariates, error_conditions, margins, mounts
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
 from transect.runs.locks import refuse_links_in
@@ -57,7 +57,8 @@ def audit(
     target: a spec string (see `transect targets`), a function of uint8 pixels [n, h, w, 3], an object with `predict`,
     or a list of them; default those of the request. request: every setting; the keywords replace single ones of it.
     vary: "glasses", "age=20,60", or levels by attribute ({"skin_tone": (1, 10), "glasses": None}). out: the run
-    folder, default runs/<target>. quiet: no progress on standard error.
+    folder, or its address on object storage, as "s3://bucket/path"; default runs/<target>. quiet: no progress on
+    standard error.
 
     Returns the effects as records (`effects`), as an Arrow table (`table`), and the page (`page`, `report`).
 
@@ -68,13 +69,15 @@ def audit(
     """
     keywords: dict[str, object] = {"vary": vary, "steps": steps, "subjects": subjects, "truth": truth}
     keywords |= {"outcomes": outcomes, "generator": generator, "image_size": image_size, "seed": seed}
-    keywords |= {"out": None if out is None else Path(out)}
+    keywords |= {"out": out}
     settings = {name: value for name, value in keywords.items() if value is not None}
     whole = with_settings(request or AuditRequest(), settings)
     if target is not None:
         whole = replace(whole, targets=_listed(target))
     if whole.run.dry_run:
         raise BadInput("dry_run: expected False in a request to audit; call transect.audit_cost(target, request)")
+    if whole.run.out is not None:  # an address that cannot be used is refused before anything is made
+        whole = with_settings(whole, {"out": mounts.opened(whole.run.out)})
     targets = _resolved(whole)
     result = _audit(whole, targets, quiet)
     _close(whole.targets, targets)
@@ -153,7 +156,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     studies = planned.complete(designed, request, targets, check_edits)
     settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
-    folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
+    folder = Path("runs") / slug(targets[0].name) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
     room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
     for part, place in zip(studies, places, strict=True):
@@ -166,7 +169,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
         study.run(lines, folder / INTERPOLATION, quiet=quiet)
     boundary.write(folder, request.report.boundary)
     for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
-        (folder / stored).unlink(missing_ok=True)  # of an earlier command with other settings
+        mounts.discard(folder / stored)  # of an earlier command with other settings
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder, settings=settings), targets)

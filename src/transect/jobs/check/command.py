@@ -17,9 +17,11 @@ Badge = Annotated[Path | None, typer.Option("--badge", metavar="FILE", help="Wri
 
 def check(
     folder: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="DIR", help="A finished run of an audit, or the folder of a recognition or leakage analysis."
+            metavar="DIR",
+            help="A finished run of an audit, or the folder of a recognition or leakage analysis; also an address as "
+            "s3://….",
         ),
     ],
     requirements: Annotated[

@@ -8,6 +8,7 @@ from pathlib import Path
 from transect.analysis.requirements import reading
 from transect.analysis.requirements.records import Requirement
 from transect.analysis.requirements.result import CheckResult, check_run, write_outputs
+from transect.runs import mounts
 
 
 def check(
@@ -20,7 +21,8 @@ def check(
 ) -> CheckResult:
     """Judge a finished run by requirements: each is met, violated, or not shown because there are too few subjects.
 
-    folder: a run folder of an audit (or one of several studies), of a recognition benchmark or of a leakage analysis.
+    folder: a run folder of an audit (or one of several studies), of a recognition benchmark or of a leakage analysis;
+    or an address of one, as "s3://bucket/path".
     requirements: a TOML file with tables [[require]], or records. junit, summary, badge: files for JUnit XML, a
     Markdown summary and an SVG badge. The run folder keeps what was found as checks.json.
 
@@ -33,7 +35,7 @@ def check(
         chosen: Sequence[Requirement] = reading.read(requirements)
     else:
         chosen = [requirements] if isinstance(requirements, Requirement) else requirements
-    result = check_run(Path(folder), chosen)
+    result = check_run(mounts.opened(folder), chosen)
     files = {"junit_file": junit, "summary_file": summary, "badge_file": badge}
     write_outputs(result, **{name: None if path is None else Path(path) for name, path in files.items()})
     return result

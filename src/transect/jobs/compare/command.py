@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,10 +20,11 @@ Margin = Annotated[
 
 def compare(
     runs: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="RUN...",
-            help="Finished runs of an audit on the same images, the baseline first; one with several targets.",
+            help="Finished runs of an audit on the same images, the baseline first, or addresses as s3://…; one with "
+            "several targets.",
         ),
     ],
     target: Annotated[
@@ -32,7 +32,7 @@ def compare(
     ] = None,
     margin: Margin = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for compare.html and compare.json; default: that of the last run.")
+        str | None, typer.Option(help="Folder for compare.html and compare.json; default: that of the last run.")
     ] = None,
     json: Json = False,
 ) -> None:

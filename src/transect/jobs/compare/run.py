@@ -13,7 +13,7 @@ from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.records import CompareNumbers
 from transect.analysis.compared.words import MARKS, amount, associations, compared, interval, needs, number
 from transect.reports.environment import probability
-from transect.runs import margins
+from transect.runs import margins, mounts
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 
@@ -68,7 +68,7 @@ class CompareResult(JobResult[CompareNumbers]):
         """Write compare.html and compare.json into the folder `path`; return the page's path."""
         from transect.jobs.compare.page import write
 
-        return write(self.numbers, self.pictures, Path(path))
+        return write(self.numbers, self.pictures, mounts.opened(path))
 
 
 def compare(
@@ -79,15 +79,15 @@ def compare(
 ) -> CompareResult:
     """Compare the models of finished audits on the same images, each with the first.
 
-    runs: folders of audits whose generator, design and images are the same, the baseline first; or one folder with
-    several targets. targets: names of those that are compared, all by default. margin: the smallest difference that
-    matters, as 0.02 for all rates or "miss=0.01" for one outcome; by default that of the first run.
+    runs: folders or addresses of audits whose generator, design and images are the same, the baseline first; or one
+    with several targets. targets: names of those that are compared, all by default. margin: the smallest difference
+    that matters, as 0.02 for all rates or "miss=0.01" for one outcome; by default that of the first run.
 
     Returns who is better on what: differences of rates and of gaps with intervals by subject and p corrected over all
     of them (Holm), and the images on which the models differ.
 
     Raises BadInput for other images, fewer than two models or no outcome in common; UnknownName for another target.
     """
-    folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
+    folders = [mounts.opened(run) for run in ([runs] if isinstance(runs, str | Path) else runs)]
     comparison = compare_runs(folders, targets, margins.listed(margin))
     return CompareResult(comparison.numbers, comparison.pictures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,9 @@ from transect.console.results import show
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of your runs.")] = Path("runs"),
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="The folder of your runs; also an address as s3://….")
+    ] = "runs",
     json: Json = False,
 ) -> None:
     """List the runs in a folder: model, question, verdict and date of each, the newest first."""

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from transect.errors import TransectError
 from transect.reports.verdict_entries import kind_of
+from transect.runs import mounts
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.json_records import read_json
 from transect.runs.places import is_run, places_of
@@ -63,7 +64,7 @@ def runs_below(folder: Path, depth: int = DEEPEST, *, of_a_job: bool = False) ->
 
 
 def _unreadable(folder: Path, job: str, error: Exception) -> RunRow:
-    return RunRow(str(folder), job, (), "", one_line(f"cannot be read: {words_of(error)}"), "")
+    return RunRow(mounts.name_of(folder), job, (), "", one_line(f"cannot be read: {words_of(error)}"), "")
 
 
 def _run(folder: Path, pages: list[RunRow], of_a_job: bool) -> Iterator[RunRow]:
@@ -85,8 +86,8 @@ def _audit(folder: Path) -> RunRow:
     question = "; ".join(dict.fromkeys(_question(spec) for spec in specs))
     results = folder / "results.json"
     if not results.is_file():
-        return RunRow(str(folder), "audit", targets, question, _progress(runs), "")
-    return RunRow(str(folder), "audit", targets, question, _verdict(folder), _date(results))
+        return RunRow(mounts.name_of(folder), "audit", targets, question, _progress(runs), "")
+    return RunRow(mounts.name_of(folder), "audit", targets, question, _verdict(folder), _date(results))
 
 
 def _question(spec: RunSpec) -> str:
@@ -155,7 +156,7 @@ def _page(folder: Path, path: Path) -> RunRow | None:
         return None
     page = _FirstScreen()
     page.feed(text)
-    return RunRow(str(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
+    return RunRow(mounts.name_of(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
 
 
 def shortened(text: str, most: int = 160) -> str:

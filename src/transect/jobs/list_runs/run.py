@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
@@ -13,8 +13,11 @@ from transect.errors import BadInput
 from transect.jobs.list_runs.reading import RunRow, runs_below
 from transect.reports.short_page import ShortPageResult
 from transect.reports.wording import short_name
+from transect.runs import mounts
 from transect.runs.plain_json import plain
 from transect.runs.wording import counted
+
+_FILES: Final = ("run.json", "results.json", "checks.json")
 
 
 @final
@@ -53,14 +56,20 @@ class ListResult(ShortPageResult[ListNumbers]):
         return ["folder", "job", "model", "question", "verdict", "date (UTC)"], rows
 
 
+def _told(name: str) -> bool:
+    """Whether the list is made from this file; the page of an audit tells nothing that its results do not."""
+    return name.rpartition("/")[2] in _FILES or (name.endswith(".html") and not name.endswith("report.html"))
+
+
 def list_runs(folder: str | Path = "runs") -> ListResult:
     """The runs in a folder and in those below it, with the model, the question, the verdict and the date of each.
 
     An audit is summarized by its verdicts, another job by the answer of its page. A run that is not finished says how
-    far it is. Raises BadInput where there is no such folder.
+    far it is. folder: on this machine or an address, as "s3://bucket/runs". Raises BadInput where there is no such
+    folder.
     """
-    path = Path(folder)
+    path = mounts.opened(folder, _told)
     if not path.is_dir():
         raise BadInput(f"{path}: expected a folder of runs, found none; give the folder that --out names")
     rows = sorted(runs_below(path), key=lambda row: (row.date == "", row.date), reverse=True)
-    return ListResult(ListNumbers(str(path), tuple(rows)))
+    return ListResult(ListNumbers(mounts.name_of(path), tuple(rows)))

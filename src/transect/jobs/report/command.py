@@ -23,7 +23,9 @@ from transect.console.results import show
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run folder, or a folder of studies.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="A finished run, or a folder of studies; also an address as s3://….")
+    ],
     shares: Annotated[
         list[Path] | None,
         typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeatable."),

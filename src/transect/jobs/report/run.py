@@ -13,7 +13,7 @@ from transect.analysis import rater_report, reporting, sections
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
-from transect.runs import bounds
+from transect.runs import bounds, mounts
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.places import runs_of
@@ -39,17 +39,18 @@ def report(
 ) -> AuditResult:
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
-    folder: a run folder, or one of several studies. shares: populations' shares to project the rates to, as files (CSV,
-    TOML), Arrow tables, data frames or columns by name. correction: "holm", "benjamini-hochberg" or "max-t". models: by
-    which errors are adjusted too: "ols", "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived
-    attributes, people's ratings, and rules by which images are left out; the first two are paths, Arrow tables, data
-    frames or columns by name. reference: the raters' verdict that stands for the truth, as "gender>=0.5". settings: how
-    errors are counted, as an audit's. require_validation: a validation by raters that the images must pass. All but
-    the first three are stored with the run. quiet: no stages on standard error.
+    folder: a run folder, or one of several studies, or an address of one, as "s3://bucket/path". shares: populations'
+    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. correction:
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional". perceived, ratings, prune: perceived attributes, people's ratings, and rules by which images are left
+    out; the first two are paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that
+    stands for the truth, as "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a
+    validation by raters that the images must pass. All but the first three are stored with the run. quiet: no stages on
+    standard error.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
-    path = Path(folder)
+    path = mounts.opened(folder)
     checked = sections.check(as_names(models))
     reporting.rate(path, perceived, as_names(prune), ratings)
     if reference is not None:
@@ -105,11 +106,11 @@ class OpenRun(FolderResult):
 
 
 def open_run(folder: str | Path) -> OpenRun:
-    """Read a finished run: its spec, images, predictions, effects and results.
+    """Read a finished run, in a folder or at an address: its spec, images, predictions, effects and results.
 
     Raises BadInput for a folder without a finished run, CorruptedPart for a table that does not read back.
     """
-    path = Path(folder)
+    path = mounts.opened(folder)
     studies = tuple(_open_study(place) for place in runs_of(path))
     try:
         effects = bounds.read_parquet(path / "effects.parquet")

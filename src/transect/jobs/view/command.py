@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,8 +16,11 @@ if TYPE_CHECKING:
 
 def view(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run folder, a folder of studies, or a folder with several runs.")
-    ] = Path("runs"),
+        str,
+        typer.Argument(
+            metavar="DIR", help="A run folder, a folder of studies, or a folder with several runs; also an address."
+        ),
+    ] = "runs",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8010,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     json: Json = False,

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from transect.errors import MissingExtra
+from transect.runs import mounts
 from transect.runs.progress import announcing_stages
 from transect.runs.wording import counted
 
@@ -59,7 +60,7 @@ class RunView:
 
     def headline(self) -> str:
         """What is shown."""
-        return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {self.folder}"
+        return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {mounts.name_of(self.folder)}"
 
     def __enter__(self) -> RunView:
         return self
@@ -91,9 +92,9 @@ class RunView:
 def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
     """Serve a page on which one looks through the images of runs and through what targets answered.
 
-    folder: a run folder, a folder of studies, or a folder that holds several of either; finished parts of a run that is
-    still being made are shown. port: of this machine; 0 takes one that is free. No other machine can reach the page,
-    and no browser sees it without the token of its address. quiet: no stages on standard error.
+    folder: a run folder, a folder of studies, or a folder that holds several of either, also an address; finished
+    parts of a run that is still being made are shown. port: of this machine; 0 takes one that is free. No other machine
+    can reach the page, and no browser sees it without the token of its address. quiet: no stages on standard error.
 
     Returns the page that is being served, with `url` and `close()`. Raises BadInput for a folder without images or a
     port in use, MissingExtra without the extra.
@@ -115,5 +116,5 @@ def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
 
     check_address(HOST, port)
     with announcing_stages(quiet=quiet):
-        index = read_folder(Path(folder))
+        index = read_folder(mounts.opened(folder))
     return RunView(index, port)

@@ -1,0 +1,66 @@
+"""Addresses of folders on object storage, as `s3://bucket/path`: of where, and never of who may."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput
+
+NATIVE: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
+"""Schemes of storage whose conditional writes are asked for directly; others are file systems of fsspec."""
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}(?=[^/]|$)")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]*(:[0-9]{1,5})?")
+_SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f\\@?#%]{1,255}")
+_UNWRITABLE: Final = {"http": "a web server", "https": "a web server", "file": "a folder of this machine"}
+
+
+def is_address(place: str | Path) -> bool:
+    """Whether a text names a place by a scheme, as a folder of this machine does not.
+
+    >>> is_address("s3://bucket/run"), is_address("runs/demo"), is_address("C:/runs")
+    (True, False, False)
+    """
+    return _SCHEME.match(str(place)) is not None
+
+
+def checked(address: str | Path) -> str:
+    """The address without a slash at its end.
+
+    Raises BadInput for one that holds credentials, a query or a step upwards, and for one that nothing can be written
+    to. The message never repeats more of it than its scheme.
+
+    >>> checked("s3://bucket/runs/demo/")
+    's3://bucket/runs/demo'
+    >>> checked("s3://key:secret@bucket/demo")
+    Traceback (most recent call last):
+    transect.errors.BadInput: s3://…: expected an address without credentials, got one with '@'; give them in the ...
+    """
+    # A path of Python has one slash where an address has two.
+    scheme, _, rest = str(address).partition(":")
+    scheme, rest = scheme.lower(), re.sub("^/{1,2}", "", rest)
+    if scheme in _UNWRITABLE:
+        raise BadInput(
+            f"{scheme}://…: expected object storage, as s3://bucket/path, got {_UNWRITABLE[scheme]}; give a folder or "
+            "the address of a bucket"
+        )
+    if "@" in rest:
+        raise _refused(
+            scheme,
+            "without credentials",
+            "one with '@'",
+            "give them in the environment, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        )
+    if "?" in rest or "#" in rest:
+        raise _refused(scheme, "of a bucket and a path alone", "one with a query", "give keys in the environment")
+    host, *segments = rest.rstrip("/").split("/")
+    if not _HOST.fullmatch(host) or (scheme in NATIVE and (":" in host or not host)):
+        raise _refused(scheme, f"as {scheme}://bucket/path", "another name of a bucket", "correct it")
+    if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):
+        raise _refused(scheme, f"as {scheme}://bucket/path", "another path", "use letters, digits, '-', '_' and '.'")
+    return f"{scheme}://{'/'.join([host, *segments])}"
+
+
+def _refused(scheme: str, expected: str, found: str, advice: str) -> BadInput:
+    return BadInput(f"{scheme}://…: expected an address {expected}, got {found}; {advice}")

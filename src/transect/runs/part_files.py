@@ -1,0 +1,70 @@
+"""The files of the parts of a run's tables, and their digests: on this machine, or on object storage."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect.errors import CorruptedPart
+from transect.runs import bounds, mounts
+from transect.runs.part_schemas import check_part
+
+
+def part_of(folder: Path, table: str, index: int) -> Path:
+    """The file of a part."""
+    return folder / table / f"part-{index:05d}.parquet"
+
+
+def digest_of(folder: Path, table: str, index: int) -> Path:
+    """The file of the SHA-256 of a part."""
+    return folder / ".digests" / table / f"part-{index:05d}.sha256"
+
+
+def exists(folder: Path, table: str, index: int) -> bool:
+    """Whether a part is finished."""
+    path = part_of(folder, table, index)
+    found = mounts.of(path)
+    return path.exists() if found is None else found[0].has(found[1])
+
+
+def read_part(folder: Path, table: str, index: int) -> pa.Table:
+    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
+    path = part_of(folder, table, index)
+    try:
+        content = _content(path)
+        if hashlib.sha256(content).hexdigest() != _content(digest_of(folder, table, index)).decode(errors="replace"):
+            raise CorruptedPart("its SHA-256 differs")
+        rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content))
+        check_part(table, rows)
+        return rows
+    except (OSError, pa.ArrowException, CorruptedPart) as error:
+        raise _corrupted(path) from error
+
+
+def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
+    """As `FinishedRun.read_columns`. On object storage the whole part is fetched, in one request, and compared."""
+    path = part_of(folder, table, index)
+    if mounts.of(path) is not None:
+        rows = read_part(folder, table, index)
+        return rows.drop_columns([name for name in without if name in rows.column_names])
+    try:
+        names = [name for name in pq.read_schema(path).names if name not in without]
+        rows = bounds.read_parquet(path, columns=names, checksums=True)
+        check_part(table, rows, without)
+        return rows
+    except (OSError, pa.ArrowException, CorruptedPart) as error:
+        raise _corrupted(path) from error
+
+
+def _content(path: Path) -> bytes:
+    found = mounts.of(path)
+    return path.read_bytes() if found is None else found[0].read(found[1])
+
+
+def _corrupted(path: Path) -> CorruptedPart:
+    advice = "delete that file and rerun the command; only this part is made again"
+    return CorruptedPart(f"{mounts.name_of(path)} does not read back as it was written: {advice}")

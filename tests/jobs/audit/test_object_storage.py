@@ -1,0 +1,200 @@
+"""An audit whose folder lies on object storage: the same bytes, resumable, read by every command that reads a run."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from auditing import request
+from commands import refused, run_here
+from object_storage import KEY, SECRET
+
+import transect
+from transect.errors import FolderInUse, Interrupted, RunFolderError
+from transect.experiment import study
+from transect.runs import claims, mounts
+
+VARIED = {"vary": ["smile=0,1"], "subjects": 12, "image_size": 32, "task": "binary", "control": False}
+REQUIRED = """
+[[require]]
+attribute = "smile"
+outcome = "answer"
+margin = 0.9
+"""
+_calls = {"left": 1000}
+
+
+def bright(pixels):
+    """The target: yes for a bright picture; a Ctrl-C where no call is left."""
+    if _calls["left"] == 0:
+        raise KeyboardInterrupt
+    _calls["left"] -= 1
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+
+def audit(out, target=bright, **settings):
+    return transect.audit(target, request(**{**VARIED, **settings}), out=out, quiet=True)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
+
+
+@pytest.fixture
+def without_page(monkeypatch):
+    """Tables are made and nothing is estimated of them, which takes most of the time."""
+    monkeypatch.setattr("transect.jobs.audit.run.reporting.report", lambda *_, **__: None)
+    monkeypatch.setattr("transect.jobs.audit.run._with_costs", lambda *_: None)
+
+
+def files(folder):
+    """Every file of a run but its lock and its log of times."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in found.items() if name not in ("run.lock", "log.jsonl")}
+
+
+def same_as_local(bucket, tmp_path):
+    audit(tmp_path / "local" / "run")
+    bucket.copy("a/run/", tmp_path / "copied")
+    assert files(tmp_path / "copied") == files(tmp_path / "local" / "run")
+    assert len(bucket.names("a/run/images/")) == 3
+
+
+def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(bucket, tmp_path, capfd):
+    before = set(Path(tempfile.gettempdir()).glob("transect-*"))
+    address = bucket.address("a/run")
+    result = audit(address)
+    same_as_local(bucket, tmp_path)
+    mounts.close_all()
+    assert set(Path(tempfile.gettempdir()).glob("transect-*")) <= before
+
+    folder = mounts.opened(address)
+    assert folder.parent.stat().st_mode & 0o077 == 0
+    assert not list(folder.rglob("part-*"))
+    opened = transect.open_run(address)
+    assert len(opened.images) == 24
+    assert len(opened.effects) == len(result.effects)
+
+    (row,) = transect.list_runs(bucket.address("a")).numbers.runs
+    assert (row.folder, row.job, row.targets) == (address, "audit", ("bright",))
+    assert row.date
+
+    page = bucket.read("a/run/report.html")
+    bucket.delete("a/run/report.html")
+    shown = run_here("report", address)
+    assert shown.stdout.splitlines()[-1] == f"report: {address}/report.html"
+    assert bucket.read("a/run/report.html") == page
+
+    (tmp_path / "require.toml").write_text(REQUIRED)
+    checked = run_here("check", address, "--requirements", str(tmp_path / "require.toml"), "--json")
+    assert json.loads(checked.stdout)["run"] == address
+    assert json.loads(bucket.read("a/run/checks.json"))["run"] == address
+
+    with transect.view(address, quiet=True) as viewed:
+        assert viewed.headline() == f"24 images of 1 run in {address}"
+
+    here = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    there = [bucket.read(name) for name in bucket.names()]
+    printed = "".join([*capfd.readouterr(), shown.stdout, shown.stderr, checked.stdout, checked.stderr]).encode()
+    for content in (*here, *there, printed):
+        for text in (SECRET, KEY, str(folder)):
+            assert text.encode() not in content
+
+
+def test_runs_at_two_addresses_are_compared(bucket, without_page):
+    first, second = bucket.address("one"), bucket.address("two")
+    audit(first)
+    audit(second, lambda pixels: 1 - pixels.mean(axis=(1, 2, 3)) / 255)
+    compared = run_here("compare", first, second)
+    assert compared.stdout.splitlines()[-1] == f"report: {second}/compare.html", compared.stderr
+    assert json.loads(bucket.read("two/compare.json"))["folders"] == [first, second]
+
+
+def test_a_stopped_run_says_where_its_parts_are_and_goes_on(bucket, tmp_path, monkeypatch, without_page):
+    address = bucket.address("a/run")
+    monkeypatch.setattr("transect.experiment.costs.seconds_per_image", lambda *_: 0.0)
+    monkeypatch.setitem(_calls, "left", 2)
+    with pytest.raises(Interrupted, match=f"finished parts are kept in {address}: rerun"):
+        audit(address)
+    made = set(bucket.names("a/run/predictions/"))
+    assert 0 < len(made) < 3
+    assert not [name for name in bucket.names() if ".claims" in name]
+    monkeypatch.setitem(_calls, "left", 1000)
+    audit(address)
+    assert _calls["left"] == 1000 - (3 - len(made))
+    same_as_local(bucket, tmp_path)
+
+
+def test_a_killed_run_is_in_use_until_it_counts_as_dead_and_then_goes_on(bucket, tmp_path, monkeypatch, without_page):
+    address, plain = bucket.address("a/run"), study.RunFolder.write_part
+
+    class Killed(BaseException):
+        """What ends the process in the middle: nothing is released."""
+
+    def kill(folder, table, index, rows):
+        if (table, index) == ("images", 1):
+            raise Killed
+        plain(folder, table, index, rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(study.RunFolder, "write_part", kill)
+        patched.setattr(claims.Claim, "release", lambda claim: claim._ended.set())
+        with pytest.raises(Killed):
+            audit(address)
+    assert [name for name in bucket.names() if ".claims" in name] == ["a/run/.claims/00001.json"]
+    mounts._mounts.clear()
+    with pytest.raises(FolderInUse, match=f"{address} is in use by a live run.*counts as dead after 120 s"):
+        audit(address)
+    with monkeypatch.context() as patched:
+        patched.setattr(claims, "DEAD", -1.0)
+        patched.setattr(claims.Claim, "check", lambda claim, name: None)  # at this age every run counts as dead
+        audit(address)
+    assert not [name for name in bucket.names() if ".claims" in name]
+    same_as_local(bucket, tmp_path)
+
+
+def test_another_run_at_the_address_is_refused_or_deleted(bucket, tmp_path, without_page):
+    address = bucket.address("a/run")
+    audit(address, seed=1)
+    bucket.write("a/run/mine.txt", b"kept")
+    with pytest.raises(RunFolderError, match=f"{address} holds a run with other settings: --seed was 1"):
+        audit(address)
+    audit(address, overwrite=True)
+    assert bucket.read("a/run/mine.txt") == b"kept"
+    bucket.delete("a/run/mine.txt")
+    same_as_local(bucket, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
+        ("report", "s3://{secret}@bucket/run"),
+        ("runs", "s3://{secret}@bucket/run"),
+        ("check", "s3://{secret}@bucket/run", "--requirements", "none.toml"),
+        ("compare", "s3://bucket/run?key={secret}", "s3://bucket/run"),
+        ("view", "s3://{secret}@bucket/run"),
+        ("export", "s3://{secret}@bucket/run", "--to", "csv"),
+        ("search", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
+    ],
+)
+def test_a_secret_in_an_address_is_refused_and_not_repeated(arguments, tmp_path):
+    (tmp_path / "none.toml").write_text(REQUIRED)
+    places = {"none.toml": str(tmp_path / "none.toml")}
+    line = refused(*(places.get(text, text.format(secret=f"{KEY}:{SECRET}")) for text in arguments))
+    assert SECRET not in line
+    assert KEY not in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "s3://bucket/run", "--to", "csv"),
+        ("render", "--out", "s3://bucket/sheet.png"),
+        ("report", "runs/demo", "--perceived", "s3://bucket/table.csv"),
+    ],
+)
+def test_where_a_path_is_wanted_an_address_is_refused_with_the_way_round(arguments):
+    wanted = "expected a file or folder of this machine, got an address; copy the run to this machine first"
+    assert wanted in refused(*arguments)

@@ -1,0 +1,192 @@
+"""A folder of this machine stands for one on object storage: small files lie in both, parts on the storage alone."""
+
+import itertools
+
+import pyarrow as pa
+import pytest
+
+from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
+from transect.runs import claims, mounts, stores
+from transect.runs.folder import FinishedRun, RunFolder, write_json
+from transect.runs.overwriting import clear
+from transect.texts import one_line
+
+fsspec = pytest.importorskip("fsspec")
+
+SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
+ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def address():
+    yield f"memory://mounts-{next(_numbers)}/run"
+    mounts.close_all()
+
+
+@pytest.fixture
+def store(address):
+    return stores.opened(address)
+
+
+def names(store):
+    return {name for name, _ in store.listed()}
+
+
+def test_a_run_lies_on_the_storage_as_it_would_on_a_disk(address, store, tmp_path):
+    for place in (mounts.opened(address), tmp_path):
+        with RunFolder(place, SPEC) as run:
+            run.write_part("answers", 0, ROWS)
+            run.write_part("answers", 1, ROWS)
+            write_json(run.path / "studies" / "a" / "more.json", [1])
+            run.log("done")
+    local = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert names(store) == local - {"run.lock"}
+    for name in names(store) - {"log.jsonl"}:
+        assert store.read(name, 1 << 20) == (tmp_path / name).read_bytes()
+
+
+def test_parts_are_not_on_this_machine_and_read_back(address):
+    folder = mounts.opened(address)
+    with RunFolder(folder, SPEC) as run:
+        assert not run.has_part("answers", 0)
+        run.write_part("answers", 0, ROWS)
+        assert run.has_part("answers", 0)
+        assert run.read_part("answers", 0).equals(ROWS)
+    assert not list(folder.rglob("*.parquet"))
+    mounts.close_all()
+    assert not folder.exists()
+    finished = FinishedRun(mounts.opened(address))
+    assert finished.record == SPEC
+    assert finished.finished_parts("answers", 3) == 1
+    assert finished.read_table("answers", 1).equals(ROWS)
+    assert finished.read_columns("answers", 0, ["score"]).column_names == ["id"]
+    with pytest.raises(BadInput, match=rf"{address} is not finished \(1 of 3 parts of answers\)"):
+        finished.read_table("answers", 3)
+
+
+def test_a_part_that_was_changed_is_named_by_its_address(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        run.write_part("answers", 0, ROWS)
+        store.put("answers/part-00000.parquet", b"PAR1")
+        with pytest.raises(CorruptedPart, match=rf"{address}/answers/part-00000.parquet does not read back"):
+            run.read_part("answers", 0)
+        store.delete("answers/part-00000.parquet")
+        with pytest.raises(CorruptedPart):
+            run.read_part("answers", 0)
+
+
+def test_a_part_is_not_written_over_another(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        store.put("answers/part-00000.parquet", b"of another run")
+        with pytest.raises(RunFolderError, match="expected no such part, found one with another content"):
+            run.write_part("answers", 0, ROWS)
+        assert store.read("answers/part-00000.parquet", 100) == b"of another run"
+
+
+def test_another_spec_is_refused(address):
+    with RunFolder(mounts.opened(address), SPEC):
+        pass
+    mounts.close_all()
+    with pytest.raises(FolderOfAnotherSpec) as error, RunFolder(mounts.opened(address), {**SPEC, "targets": ["b"]}):
+        pass
+    assert str(error.value).startswith(f"{address} holds a run with other settings")
+
+
+def test_what_another_machine_wrote_is_seen_when_the_folder_is_taken(address, store):
+    folder = mounts.opened(address)
+    with RunFolder(folder, SPEC) as run:
+        run.write_part("answers", 0, ROWS)
+    part, digest = "answers/part-00000.parquet", ".digests/answers/part-00000.sha256"
+    store.put(part.replace("00000", "00001"), store.read(part, 1 << 20))
+    store.put(digest.replace("00000", "00001"), store.read(digest, 100))
+    store.put("bins.json", b"{}")
+    store.delete(part)
+    with RunFolder(folder, SPEC) as run:
+        assert [run.has_part("answers", index) for index in range(2)] == [False, True]
+        assert (folder / "bins.json").read_bytes() == b"{}"
+    store.delete("bins.json")
+    mounts.opened(address)
+    assert not (folder / "bins.json").exists()
+
+
+def test_a_file_is_discarded_in_both_places(address, store):
+    folder = mounts.opened(address)
+    write_json(folder / "bins.json", {})
+    assert "bins.json" in names(store)
+    mounts.discard(folder / "bins.json")
+    mounts.discard(folder / "bins.json")
+    assert names(store) == set()
+    assert not (folder / "bins.json").exists()
+
+
+def test_overwriting_deletes_what_the_run_wrote(address, store, monkeypatch):
+    folder = mounts.opened(address)
+    with RunFolder(folder, SPEC) as run:
+        run.write_part("images", 0, ROWS)
+        run.write_part("predictions/one", 0, ROWS)
+    store.put("mine.txt", b"kept")
+    monkeypatch.setattr("transect.runs.overwriting.read_spec", lambda _place: None)
+    clear(folder)
+    assert names(store) == {"mine.txt"}
+
+
+def test_only_what_is_wanted_is_fetched_with_its_time(address, store):
+    store.put("a/run.json", b"1")
+    store.put("a/report.html", b"2")
+    folder = mounts.opened(address, lambda name: name.endswith("run.json"))
+    assert [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] == ["a/run.json"]
+    assert (folder / "a/run.json").stat().st_mtime == pytest.approx(store.changed("a/run.json").timestamp(), abs=1)
+    assert mounts.opened(address) == folder
+    assert (folder / "a/report.html").read_bytes() == b"2"
+
+
+def test_names_that_lead_elsewhere_are_no_files_of_a_run(address, store, tmp_path, monkeypatch):
+    hostile = ["../out.json", "a/../../out.json", "a//b.json", "/etc/x", "a\nb", "a\\b", "/".join("abcdefghijklmno")]
+    listed = [(name, stores.Listed(1, store_time(store), "")) for name in [*hostile, "run.json"]]
+    monkeypatch.setattr(type(store), "listed", lambda self, below="": iter(listed))
+    monkeypatch.setattr(type(store), "read", lambda self, name, most: b"{")
+    folder = mounts.opened(address)
+    assert [path.relative_to(folder.parent).as_posix() for path in folder.parent.rglob("*") if path.is_file()] == [
+        "run/run.json"
+    ]
+
+
+def store_time(store):
+    store.put("clock", b"")
+    try:
+        return store.changed("clock")
+    finally:
+        store.delete("clock")
+
+
+def test_more_than_a_run_holds_is_refused(address, store, monkeypatch):
+    for name in ("a", "b", "c"):
+        store.put(name, b"12345")
+    monkeypatch.setattr(mounts, "MOST_FILES", 1)
+    with pytest.raises(BadInput, match="at most 1 small files, found more"):
+        mounts.opened(address)
+    monkeypatch.setattr(mounts, "MOST_FILES", 10)
+    monkeypatch.setattr(mounts, "LARGEST", 14)
+    with pytest.raises(BadInput, match=f"{address}: expected at most 14 bytes, got more"):
+        mounts.opened(address)
+
+
+def test_a_file_and_a_folder_of_one_name_are_one_line(address, store, monkeypatch):
+    listed = [(name, stores.Listed(1, store_time(store), "")) for name in ("a", "a/b")]
+    monkeypatch.setattr(type(store), "listed", lambda self, below="": iter(listed))
+    monkeypatch.setattr(type(store), "read", lambda self, name, most: b"{")
+    with pytest.raises(BadInput, match="found both; delete one"):
+        mounts.opened(address)
+
+
+def test_texts_call_a_folder_by_its_address(address):
+    folder = mounts.opened(address)
+    assert one_line(f"{folder}/report.html") == f"{address}/report.html"
+    assert mounts.name_of(folder / "a") == f"{address}/a"
+    assert str(folder) not in str(BadInput(f"{folder} is bad"))
+
+
+def test_one_run_at_a_time(address):
+    with RunFolder(mounts.opened(address), SPEC), pytest.raises(RunFolderError, match="in use by a live run"):
+        claims.take(mounts.Mount(stores.opened(address), mounts.opened(address)), "")

@@ -1,0 +1,94 @@
+"""What a run needs of storage, the same on S3 and on a file system of fsspec."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from transect.errors import BadInput, MissingExtra, RunFolderError
+from transect.runs import stores
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["s3", "fsspec"])
+def store(request):
+    if request.param == "s3":
+        return stores.opened(request.getfixturevalue("bucket").address("a/run"))
+    pytest.importorskip("fsspec")
+    return stores.opened(f"memory://store-{next(_numbers)}/run")
+
+
+def test_an_object_reads_back_and_is_listed(store):
+    store.put("a/one.json", b"first")
+    store.put("a/one.json", b"second")
+    store.put("a/b/two.json", b"")
+    assert store.read("a/one.json", 100) == b"second"
+    assert store.read("a/b/two.json", 100) == b""
+    listed = dict(store.listed("a"))
+    assert {name: entry.size for name, entry in listed.items()} == {"a/one.json": 6, "a/b/two.json": 0}
+    assert dict(store.listed()).keys() == listed.keys()
+    assert dict(store.listed("a/b")).keys() == {"a/b/two.json"}
+    assert list(store.listed("other")) == []
+    assert abs(store.changed("a/one.json") - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_an_object_is_created_once(store):
+    assert store.create("a/part", b"rows")
+    assert store.create("a/part", b"rows")  # the same bytes: a write whose answer was lost is done
+    assert not store.create("a/part", b"ROWS")
+    assert not store.create("a/part", b"other rows")
+    assert not store.create("a/part", b"")
+    assert store.read("a/part", 10) == b"rows"
+
+
+def test_deleting_is_no_error_where_there_is_nothing(store):
+    store.put("a", b"1")
+    store.delete("a")
+    store.delete("a")
+    assert list(store.listed()) == []
+    with pytest.raises(FileNotFoundError):
+        store.read("a", 1)
+
+
+def test_no_more_than_the_bound_is_read(store):
+    store.put("large", b"x" * 1000)
+    assert len(store.read("large", 1000)) == 1000
+    with pytest.raises(BadInput, match="large: expected at most 999 bytes, got more"):
+        store.read("large", 999)
+
+
+def test_a_missing_bucket_is_one_line(bucket):
+    store = stores.opened("s3://no-such-bucket/run")
+    for deed in (lambda: store.put("a", b""), lambda: store.create("a", b""), lambda: list(store.listed())):
+        with pytest.raises(RunFolderError, match="no such bucket") as error:
+            deed()
+        assert "\n" not in str(error.value)
+
+
+def test_an_address_of_no_known_storage_is_refused():
+    with pytest.raises(BadInput, match="expected s3, gs, az or a file system of fsspec"):
+        stores.opened("nothing://bucket/run")
+
+
+def test_without_its_library_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "obstore", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'transect\[storage\]'"):
+        stores.opened("s3://bucket/run")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("<Code>InvalidAccessKeyId</Code><AWSAccessKeyId>AKIASECRET</AWSAccessKeyId>", "refuses access"),
+        ("Server returned non-2xx status code: 503 Service Unavailable: AKIASECRET", r"\(status 503\)"),
+        ("error sending request for url (http://169.254.169.254/latest/api/token)", "no credentials"),
+        ("connection reset AKIASECRET", "did not answer"),
+        ("\x1b[2J<Code>AKIASECRET evil\n</Code>", "did not answer"),
+    ],
+)
+def test_a_server_is_not_repeated(said, words):
+    with pytest.raises(RunFolderError, match=words) as error, stores.storage_errors("s3://bucket/a"):
+        raise ValueError(said)
+    assert "AKIASECRET" not in str(error.value)
+    assert error.value.__cause__ is None
