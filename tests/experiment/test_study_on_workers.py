@@ -34,7 +34,9 @@ def smaller_parts(monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
 
 
-@pytest.mark.parametrize("images_per_part", [8, 12, 256])
+@pytest.mark.parametrize(
+    "images_per_part", [pytest.param(8, marks=pytest.mark.slow), 12, pytest.param(256, marks=pytest.mark.slow)]
+)
 def test_workers_and_this_process_write_the_same_bytes(images_per_part, processes, tmp_path, monkeypatch):
     """40 images in parts of 8, 12 and 40; in the second, a worker is killed mid-way."""
     monkeypatch.setattr(study, "IMAGES_PER_PART", images_per_part)
@@ -50,6 +52,7 @@ def test_workers_and_this_process_write_the_same_bytes(images_per_part, processe
     assert len(list(Path("apart/images").glob("*.parquet"))) == -(-40 // (images_per_part // 4 * 4))
 
 
+@pytest.mark.slow
 def test_edits_that_workers_check_and_draw_again_are_the_same(processes, smaller_parts, tmp_path):
     """The gates' limits come from the same reference images in every worker, and redrawn subjects have the same seeds."""
     (one,) = studies_of([FACE], attributes=[f"smile={FACE}"], redraw=1, subjects=4)
@@ -102,6 +105,7 @@ def test_a_budget_holds_whoever_renders(processes, smaller_parts, tmp_path, monk
             one.targets[0].close()
 
 
+@pytest.mark.slow
 def test_a_server_without_a_budget_is_asked_once_about_each_image(processes, smaller_parts, tmp_path, monkeypatch):
     monkeypatch.setenv("ACME_KEY", hostile_server.SECRET)
     with hostile_server.serving() as server:
@@ -182,7 +186,7 @@ class Lent:
     apart = True
 
     def __init__(self, engine):
-        self.engine, self.workers = engine, engine.workers
+        self.engine, self.workers, self.cores = engine, engine.workers, engine.cores
 
     def map(self, work, tasks):
         assert not isinstance(work, Ready)

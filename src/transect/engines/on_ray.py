@@ -54,7 +54,7 @@ class OnRay:
         self._joined = not ray.is_initialized()
         if self._joined:
             self._join(address, workers)
-        self.workers = workers or self._places(0)
+        self.workers = self.cores = workers or self._places(0)
 
     def _join(self, address: str, workers: int | None) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}

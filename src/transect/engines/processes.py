@@ -12,6 +12,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, Final, TypeAlias, final
 
 from transect.engines import worker
+from transect.engines.cores import cores
 from transect.engines.protocol import IN_FLIGHT, Result, Task, Work
 from transect.errors import WorkerLost
 
@@ -43,10 +44,9 @@ class Processes:
     apart = True
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        self.workers, self.cores = workers, cores()
         self._pool: ProcessPoolExecutor | None = None
         self._context = _Context()
-        self._left: list[Future[worker.Made[Any] | worker.Failed]] = []
 
     def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """As `Engine.map`."""
@@ -61,16 +61,20 @@ class Processes:
                         break
             while waiting:
                 yield self._taken(call, waiting)
-        finally:  # where the caller stopped early, nobody waits for the rest
-            self._left = [future for _, future in waiting if not future.cancel()]
+        finally:
+            for _, future in waiting:  # the caller stopped early: nobody waits for the rest
+                future.cancel()
 
     def close(self) -> None:
-        """End the processes, also one that is in the middle of a task of which the result is not wanted any more."""
-        if not all(future.done() for future in self._left):
-            self._end()
-        elif self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        """End the processes at once, whatever they still do: every result that is wanted was taken."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        for process in self._context.started:
+            if process.is_alive():  # one would wait for the threads of a model that hangs
+                process.kill()
+        self._context.started.clear()
+        pool.shutdown(cancel_futures=True)
 
     def _taken(self, call: _Call, waiting: _Waiting) -> Any:
         """The result of the first task that waits."""
@@ -84,7 +88,8 @@ class Processes:
             return outcome.result()
         raise WorkerLost(
             f"a worker ended {LOSSES} times in the middle of one part: it was killed, or ran out of memory; "
-            "finished parts are kept: give fewer --workers and rerun the command to resume"
+            "finished parts are kept: give fewer --workers and rerun the command to resume; a script of yours calls "
+            "Transect below: if __name__ == '__main__'"
         )
 
     def _submit(self, call: _Call, task: object) -> Future[worker.Made[Any] | worker.Failed]:
@@ -94,22 +99,15 @@ class Processes:
             try:
                 return self._pool.submit(call, task)
             except BrokenProcessPool:  # tasks that wait find it out when they are taken
-                self._end()
-        raise WorkerLost("the processes of --workers end as soon as they start; rerun with --workers 1")
+                self.close()
+        raise WorkerLost(
+            "the processes of --workers end as soon as they start: rerun with --workers 1; a script of yours calls "
+            "Transect below: if __name__ == '__main__'"
+        )
 
     def _again(self, call: _Call, waiting: _Waiting) -> None:
         """Start new processes, and give them the tasks that the lost ones had."""
-        self._end()
+        self.close()
         for place, (task, future) in enumerate(waiting):
             if not future.done() or future.cancelled() or future.exception() is not None:
                 waiting[place] = (task, self._submit(call, task))
-
-    def _end(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        for process in self._context.started:
-            if process.is_alive():
-                process.kill()
-        self._context.started.clear()
-        pool.shutdown(cancel_futures=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar, final
 
+from transect.engines.cores import cores
 from transect.errors import BadInput
 
 Task = TypeVar("Task")
@@ -65,6 +66,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def cores(self) -> int:
+        """Cores that work on them."""
+        ...
+
+    @property
     def apart(self) -> bool:
         """Whether parts are made in other processes."""
         ...
@@ -84,6 +90,11 @@ class Here:
 
     workers = 1
     apart = False
+
+    @property
+    def cores(self) -> int:
+        """All of this machine."""
+        return cores()
 
     def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """As `Engine.map`."""

@@ -181,7 +181,7 @@ def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) 
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
         watch(study.targets)
-        costs.announce(study, folder, quiet=quiet)
+        costs.announce(study, folder, engine, quiet=quiet)
         with ExitStack() as stack:
             ahead = _ahead(study, folder, engine, quiet)
             _make_parts(study, folder, quiet, None if ahead is None else stack.enter_context(ahead))

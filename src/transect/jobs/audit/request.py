@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, final
 
-from transect.engines.settings import LOCAL
+from transect.engines.settings import LOCAL, EngineSettings
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import TargetLike
@@ -109,6 +109,9 @@ class RunSettings:
     overwrite: bool = False
     dry_run: bool = False
     json: bool = False
+
+    def __post_init__(self) -> None:
+        EngineSettings(self.engine, self.workers)  # refuses what is none
 
 
 @final
