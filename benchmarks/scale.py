@@ -8,12 +8,11 @@ Three questions, answered in turn:
 1. What takes how long, in processor time of one core per image: rendering, asking a stock detector, the picture table
    (in a worker); receiving, compressing and writing a part (in the process of the run, the only one that writes).
 2. How much faster are two workers of one core each than one? Runs in turns, and the median of the pairs: on a machine
-   that does other work the pairs differ, and processor time says what workers cost beyond.
+   that does other work the clock says little. Efficiency by processor time is that of one core over that of both
+   workers, less their start: what two free cores would reach.
 3. What would N workers do? A simulation of the schedule (simpy) from the measured times: parts in order, at most two a
    worker begun and not yet taken, one process that stores them. Beside it the bound that needs no simulation:
    N workers, but no more than the storing process keeps up with.
-
-The simulation of two workers is compared with the measured runs of two workers.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from transect.engines.processes import Processes
 from transect.engines.protocol import HERE, IN_FLIGHT, Engine
 from transect.experiment import study
 from transect.experiment.recipes import StudyRecipe, TargetRecipe, WorldRecipe
-from transect.experiment.study_work import MadePart, OpenedStudy, PartTask
+from transect.experiment.study_work import MadePart, OpenedStudy, PartTask, StudyWork, facts_of
 from transect.experiment.world_settings import WorldSettings
 from transect.runs.folder import RunFolder
 from transect.targets import resolve
@@ -86,7 +85,9 @@ def stages(size: int, parts: int) -> Seconds:
     use_cores(1)
     one = study_of(size, parts * study.IMAGES_PER_PART)
     opened = OpenedStudy(one.world, one.design, one.targets, one.limits, None)
-    opened.make(PartTask(0, 1, True))  # warms up
+    warm = opened.make(PartTask(0, 1, True))
+    with tempfile.TemporaryDirectory() as folder, RunFolder(folder, one.spec().to_json()) as run:
+        _store(run, 0, warm)
     made, stored, written = [], [], 0
     with tempfile.TemporaryDirectory() as folder, RunFolder(folder, one.spec().to_json()) as run:
         for part in range(parts):
@@ -193,19 +194,35 @@ def show_schedule(size: int, seconds: Seconds, parts: int) -> None:
         )
 
 
+def starting(size: int) -> float:
+    """Processor seconds that two workers take before their first part: the interpreter, PyTorch, world and model."""
+    use_cores(2)
+    one = study_of(size, 2 * study.IMAGES_PER_PART)
+    assert one.recipe is not None
+    work = StudyWork(one.recipe, one.design, one.limits, False, facts_of(one.world, one.targets, None))
+    engine, used = Processes(2), _processor()
+    list(engine.map(work, [PartTask(0, 1, True)] * 2))
+    engine.close()
+    return _processor() - used
+
+
 def show_measured(size: int, images: int, repeats: int) -> None:
     """One process with one core, one with two threads, and two workers of one core each, in turns."""
     runs: dict[str, list[Run]] = {"one core": [], "two threads": [], "two workers": []}
+    starts = []
     for _ in range(repeats):
         runs["one core"].append(timed(size, images, HERE, 1))
         runs["two threads"].append(timed(size, images, HERE, 2))
         runs["two workers"].append(timed(size, images, Processes(2), 2))
-    for name in ("two threads", "two workers"):
+        starts.append(starting(size))
+    for name, start in (("two threads", 0.0), ("two workers", median(starts))):
         pairs = list(zip(runs["one core"], runs[name], strict=True))
         gains = [one.wall / two.wall for one, two in pairs]
-        costs = [two.processor / one.processor for one, two in pairs]
-        spread = f"{min(gains):.2f} to {max(gains):.2f}"
-        print(f"| {size} | {name} | {median(gains):.2f} ({spread}) | {median(gains) / 2:.2f} | {median(costs):.2f} |")
+        works = [one.processor / (two.processor - start) for one, two in pairs]
+        print(
+            f"| {size} | {name} | {median(gains):.2f} ({min(gains):.2f} to {max(gains):.2f}) | {median(works):.2f} "
+            f"({min(works):.2f} to {max(works):.2f}) | {start:.1f} s |"
+        )
 
 
 def main() -> None:
@@ -213,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=int, default=2048, help="of each measured run")
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="of the measured runs; 0 leaves them out")
     parser.add_argument("--parts", type=int, default=4, help="parts whose stages are timed")
     arguments = parser.parse_args()
     try:
@@ -229,7 +246,9 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- |")
     for size, seconds in measured.items():
         show_schedule(size, seconds, 256)
-    print("\n| pixels | against one core | times as fast (pairs) | efficiency | processor time |")
+    if not arguments.repeats:
+        return
+    print("\n| pixels | against one core | times as fast (pairs) | efficiency by processor time (pairs) | start |")
     print("| --- | --- | --- | --- | --- |")
     for size in arguments.sizes:
         show_measured(size, arguments.images, arguments.repeats)

@@ -70,7 +70,7 @@ class OnRay:
         try:
             _knock(address)
             self._ray.init(address, **quiet)
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise BadInput(
                 f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
                 "one (ray start --head --port 6379), or give --engine ray"
