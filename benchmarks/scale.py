@@ -1,6 +1,6 @@
 """How far does one run scale over workers, and what stops it first? Stage times, a schedule, and one and two workers.
 
-    python benchmarks/scale.py                          # about five minutes on two quiet cores
+    python benchmarks/scale.py                          # some minutes on two quiet cores
     python benchmarks/scale.py --images 4096 --repeats 7
 
 Three questions, answered in turn:
@@ -228,7 +228,7 @@ def show_measured(size: int, images: int, repeats: int) -> None:
 def main() -> None:
     """Print the three tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=int, default=2048, help="of each measured run")
+    parser.add_argument("--images", type=int, default=768, help="of each measured run")
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--repeats", type=int, default=3, help="of the measured runs; 0 leaves them out")
     parser.add_argument("--parts", type=int, default=4, help="parts whose stages are timed")

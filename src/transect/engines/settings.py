@@ -30,7 +30,7 @@ class EngineSettings:
 
     def __post_init__(self) -> None:
         if self.engine not in (LOCAL, RAY) and not self.address:
-            raise UnknownName("engine", self.engine, [LOCAL, RAY], "a cluster's: ray://HOST:PORT, ray://auto")
+            raise UnknownName("engine", self.engine, [LOCAL, RAY], "a cluster is ray://HOST:PORT or ray://auto")
         if self.workers is not None and self.workers < 1:
             raise BadInput(f"--workers: expected 1 or more, got {self.workers}")
 
