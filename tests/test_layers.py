@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 RANKS = [
     ["__init__", "texts", "errors", "records", "protocols"],
-    ["runs", "console"],
+    ["engines", "runs", "console"],
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "effects", "annotation", "testing"],
     ["attacks", "mitigation", "ratings"],
@@ -41,6 +41,7 @@ HEAVY = {
     "sklearn",
     "fastapi",
     "sqlalchemy",
+    "ray",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 PLACES = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}

@@ -101,6 +101,12 @@ class AnswersUnusable(TransectError):
     """The file that keeps a metered target's calls and answers cannot be read or written: no call is made then."""
 
 
+class WorkerLost(TransectError):
+    """A worker ended again and again in the middle of one part of a run; what is done is kept."""
+
+    exit_code = 3
+
+
 class TargetChanged(TransectError):
     """A target's files changed while a run asked it, and its answers would be those of two models."""
 

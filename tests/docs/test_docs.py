@@ -69,6 +69,7 @@ def test_commands_of_the_pages_exist_with_their_options(page):
 
 TOML_READERS = {
     "python.md": "transect.jobs.audit.config:read_request",
+    "run-on-a-cluster.md": "transect.jobs.audit.config:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
     "write-a-population.md": "transect.generators.faceworld.population:load_population",
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",

@@ -9,6 +9,7 @@ PEOPLE = "--people 40"
 GPU = "needs a GPU"
 NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
+CLUSTER = "starts Ray, which takes half a minute; tests/engines/test_ray_cluster.py compares the run folders"
 CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
@@ -39,6 +40,13 @@ PAGES = {
     "docs/how-to/export-results.md": Page(
         {"transect export runs/smile --to mlflow": WARNS, "transect export runs/smile --to wandb": WARNS},
         small={"--subjects": 8},
+    ),
+    "docs/how-to/run-on-a-cluster.md": Page(
+        {
+            "transect audit resnet:model": CLUSTER,
+            "transect audit opencv:haarcascade_frontalface_default --vary glasses --truth face --subjects 400 --size 64 --engine ray": CLUSTER,
+        },
+        small={"--subjects": 4, "--size": 32},
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),

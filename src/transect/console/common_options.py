@@ -20,6 +20,22 @@ Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda,
 Population = Annotated[
     str, typer.Option(help="Where subjects are drawn from: a shipped population or a TOML file; see the how-to.")
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray "
+        "cluster). No result depends on it.",
+        rich_help_panel="Engine",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by "
+        "threads; ray as many as there is room for.",
+        rich_help_panel="Engine",
+    ),
+]
 
 
 def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dict[str, object]:

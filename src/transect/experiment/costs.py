@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from transect.designs import transect_latents
+from transect.engines.cores import cores
+from transect.engines.protocol import Engine
 from transect.protocols import Closable, Metered, Target, World
 from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
@@ -113,11 +115,12 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     return [first, *lines(targets, design.n_images)]
 
 
-def announce(study: Study, folder: RunFolder, *, quiet: bool) -> None:
-    """Print what a study costs before it starts, as timed on a few images."""
+def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) -> None:
+    """Print what a study costs before it starts, as timed on a few images on this machine, by cores."""
     left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
     seconds = seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
-    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
+    images = study.design.n_images
+    minutes = seconds * images * left / 60 * cores() / engine.cores
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
     for text in [] if quiet else announcement(study.name, study.design, study.targets, minutes):
         say(text, error=True)

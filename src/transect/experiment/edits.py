@@ -228,14 +228,14 @@ class Gatekeeper:
         return edited, before, judge(self.limits, edited, before.take(rows), intended)
 
 
-def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder) -> Gatekeeper:
-    """The limits that unedited subjects set, measured once and stored in the folder."""
+def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder | None) -> Gatekeeper:
+    """The limits that unedited subjects set, measured once and stored in the folder; None for a worker without one."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
     latents = sample_unedited(_learned(world), seeds)
     measures = measured(check, world, latents, world.render(latents))
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
     limits = limits_of(measures, values, list(design.levels))
-    if not folder.has_part(REFERENCE_TABLE, 0):
+    if folder is not None and not folder.has_part(REFERENCE_TABLE, 0):
         columns = {f"reading.{name}": column for name, column in measures.readings.items()}
         columns |= {f"value.{name}": column for name, column in values.items()} | {"saturated": measures.saturated}
         columns |= {"realism": measures.realism} if len(measures.realism) else {}

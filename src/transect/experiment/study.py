@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from transect.designs import transect_latents
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
+from transect.engines.protocol import HERE, Ahead, Engine
 from transect.errors import BadInput, TooManyFailures
 from transect.experiment import calls, costs, edits, negative_control, verification
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.experiment.recipes import StudyRecipe
+from transect.experiment.rendering import render_part
+from transect.experiment.study_work import MadePart, PartAnswers, PartTask, StudyWork, facts_of
 from transect.experiment.target_names import check_names, give_name
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
 from transect.records import Design, Images, Task
 from transect.runs import tables as columns
-from transect.runs.capabilities import generator_entry, readings, truths, world_entry
+from transect.runs.capabilities import generator_entry, readings, world_entry
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Background, resumable
 from transect.runs.places import CONTROL
@@ -51,7 +55,7 @@ class Study:
     compared: attributes or nuisances by which sampled images are compared; every attribute where it is empty. It
     only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
-    images for one person.
+    images for one person. recipe: how a worker opens the world and the targets; None where this process makes all.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Study:
     compared: tuple[str, ...] = ()
     edits: EditCheck | None = None
     rule: Rule = NO_RULE
+    recipe: StudyRecipe | None = None
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -133,7 +138,7 @@ class Study:
         return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), description, stated)
 
 
-def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
+def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
     """Ask the targets of a finished study about a negative control, into a separate folder next to the tables.
 
     Does nothing where the study has no affordable one; where too many images fail, its incomplete folder is ignored.
@@ -145,7 +150,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     try:
         outcomes = tuple(outcome for outcome in study.outcomes if outcome != verification.NON_MATCH)
         control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
-        run(control, out / CONTROL, quiet=quiet)
+        run(control, out / CONTROL, quiet=quiet, engine=engine)
     except TooManyFailures as error:
         say(f"{name} left out: {error}", error=True)
 
@@ -166,21 +171,48 @@ def resolve_targets(
     return opened
 
 
-def run(study: Study, out: Path, *, quiet: bool = False) -> None:
-    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped."""
+def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
+    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped.
+
+    engine: where parts are made. This process alone writes them, in order, and the bytes are the same from any engine.
+    """
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
         watch(study.targets)
-        costs.announce(study, folder, quiet=quiet)
-        _make_parts(study, folder, quiet)
+        costs.announce(study, folder, engine, quiet=quiet)
+        with ExitStack() as stack:
+            ahead = _ahead(study, folder, engine, quiet)
+            _make_parts(study, folder, quiet, None if ahead is None else stack.enter_context(ahead))
         for line in keep_canaries(out, study.targets):
             say(line, error=True)
         calls.keep(out, study.targets)
 
 
-def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
+def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahead[PartTask, MadePart] | None:
+    """The parts that the engine's workers make: those of which nothing is stored. None where this process makes all."""
+    if not engine.apart:
+        return None
+    recipe = study.recipe
+    if recipe is None or not recipe.apart:
+        if not quiet:
+            why = "the generator or a check of edits is an object, or has a web address"
+            say(f"{study.name}: this process makes all images, since {why}", error=True)
+        return None
+    here = [target.name for target, known in zip(study.targets, recipe.targets, strict=True) if known is None]
+    if here and not quiet:
+        say(f"{study.name}: this process asks {', '.join(here)}, and workers render", error=True)
+    tables = ["images", *(f"predictions/{slug(target.name)}" for target in study.targets)]
+    missing = [part for part in range(study.n_parts) if not any(folder.has_part(table, part) for table in tables)]
+    spans = {part: study.subjects_of(part) for part in missing}
+    tasks = {part: PartTask(span.start, span.stop, part == 0) for part, span in spans.items()}
+    asked = [target if known else None for target, known in zip(study.targets, recipe.targets, strict=True)]
+    facts = facts_of(study.world, asked, study.edits)
+    return Ahead(engine, StudyWork(recipe, study.design, study.limits, study.edits is not None, facts), tasks)
+
+
+def _make_parts(study: Study, folder: RunFolder, quiet: bool, ahead: Ahead[PartTask, MadePart] | None) -> None:
     from transect.targets.guard import FailureBudget
 
     budgets = [
@@ -192,9 +224,16 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
     def stage(part: int) -> None:
         started = time.monotonic()
         storing.keep_up(1 + len(study.targets))  # at most the pieces of one part: one is stored, one is made
-        images = _image_part(study, folder, part, keeper, storing)
-        for target, budget in zip(study.targets, budgets, strict=True):
-            _prediction_part(study, folder, part, target, budget, images, storing)
+        if ahead is not None and part in ahead:
+            made = ahead(part)
+            images, known = _stored_images(made, folder, part, storing), made.answers
+        else:
+            images, known = _image_part(study, folder, part, keeper, storing), (None,) * len(study.targets)
+        for target, budget, answers in zip(study.targets, budgets, known, strict=True):
+            if answers is None:
+                _prediction_part(study, folder, part, target, budget, images, storing)
+            else:
+                _stored_answers(answers, folder, part, target, budget, storing)
         storing.submit(lambda: finish(part, images.count, started))
 
     def finish(part: int, images: int, started: float) -> None:
@@ -225,22 +264,24 @@ class _PartImages:
 def _image_part(
     study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None, storing: Background
 ) -> _PartImages:
-    span = study.subjects_of(part)
-    count = len(span) * study.design.n_cells
+    span, design = study.subjects_of(part), study.design
+    count = len(span) * design.n_cells
     if folder.has_part("images", part):
         rows = cache(lambda: folder.read_part("images", part))
         return _PartImages(count, lambda: list(rows()["id"].to_pylist()), cache(lambda: columns.images_of(rows())))
-    seeds = study.design.subject_seeds(span.start, span.stop)
-    if keeper is None:
-        latents = transect_latents(study.design, study.world.sample(seeds), study.world)
-        images = study.world.render(latents)
-    else:
-        seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
-        folder.write_part(edits.EDITS, part, checked)
-    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may reuse its array
-    true = truths(study.world, latents)
-    storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
-    return _PartImages(count, lambda: columns.image_ids(study.design, seeds), lambda: images)
+    rendered = render_part(study.world, design, keeper, span)
+    if rendered.checked is not None:
+        folder.write_part(edits.EDITS, part, rendered.checked)
+    storing.submit(lambda: folder.write_part("images", part, rendered.table(design)))
+    return _PartImages(count, lambda: rendered.ids(design), lambda: rendered.images)
+
+
+def _stored_images(made: MadePart, folder: RunFolder, part: int, storing: Background) -> _PartImages:
+    """As `_image_part`, of what a worker made."""
+    if made.checked is not None:
+        folder.write_part(edits.EDITS, part, made.checked)
+    storing.submit(lambda: folder.write_part("images", part, made.images))
+    return _PartImages(len(made.ids), lambda: made.ids, cache(lambda: columns.images_of(made.images)))
 
 
 def _prediction_part(
@@ -261,3 +302,13 @@ def _prediction_part(
     limits = study.limits
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
     storing.submit(lambda: folder.write_part(table, part, columns.predictions_table(images.ids(), answers)))
+
+
+def _stored_answers(
+    answers: PartAnswers, folder: RunFolder, part: int, target: Target, budget: FailureBudget, storing: Background
+) -> None:
+    """As `_prediction_part`, of a worker's answers; the budget counts them as this process would have."""
+    for counted in answers.counted:
+        counted.replay(budget)
+    if (rows := answers.rows) is not None:
+        storing.submit(lambda: folder.write_part(f"predictions/{slug(target.name)}", part, rows))

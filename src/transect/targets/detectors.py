@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from transect.engines.cores import cores
 from transect.errors import BadInput
 from transect.records import Images, Predictions, Task
 from transect.targets.boxes import BoxConvention
@@ -45,7 +45,7 @@ class Detector:
             raise BadInput(f"threads: expected at least 1, got {threads}")
         self.name, self.kind, self.box_convention = name, kind, box_convention
         self._make_find, self._settings = make_find, dict(settings)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or cores()
         self._idle: queue.SimpleQueue[Find] = queue.SimpleQueue()
 
     def describe(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, final
+from typing import Protocol, TypeVar, final
 
 import numpy as np
 
@@ -57,7 +57,7 @@ abandoned = 0
 
 
 def guarded(
-    target: Target, images: Images, *, timeout: float, batch: int, budget: FailureBudget | None = None
+    target: Target, images: Images, *, timeout: float, batch: int, budget: Counting | None = None
 ) -> Predictions:
     """The target's answers, with each failure where it belongs.
 
@@ -151,6 +151,22 @@ def short(text: str) -> str:
     line = re.sub(r"(?<![\w.])(?:~|[A-Za-z]:)?[\\/][^\s'\":,;]*[\\/](?=[^\\/\s'\":,;]+)", "…/", line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
     return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"
+
+
+class Counting(Protocol):
+    """What counts the failures of a target's answers as they come: a FailureBudget, or a record for one."""
+
+    def add(self, failures: Sequence[str]) -> None:
+        """Count the failures of some answers, "" for each good one. Raises TooManyFailures."""
+        ...
+
+    def found_later(self, failures: Sequence[str]) -> None:
+        """Count failures of answers that `add` took for good. Raises TooManyFailures."""
+        ...
+
+    def tell_once(self, text: str) -> None:
+        """Print a line about the target, the first time only."""
+        ...
 
 
 @final

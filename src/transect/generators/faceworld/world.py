@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Int
 
+from transect.engines.cores import cores
 from transect.errors import BadInput
 from transect.generators.devices import device_of
 from transect.generators.faceworld import camera, exposure
@@ -63,7 +63,7 @@ class FaceWorld:
         device: str = "cpu",
     ) -> None:
         self.image_size = _whole("image_size", image_size, SMALLEST, LARGEST, "pixels")
-        self.threads = _whole("threads", (os.cpu_count() or 1) if threads is None else threads, 1, 1024, "workers")
+        self.threads = _whole("threads", cores() if threads is None else threads, 1, 1024, "workers")
         self.device = device_of(device)
         self.model = CausalModel(load_population(population))
 

@@ -26,7 +26,7 @@ from transect.console.audit_options import (
     option_of,
     verification_option,
 )
-from transect.console.common_options import Device, Json, Out, Population, Seed, on_command_line
+from transect.console.common_options import Device, Engine, Json, Out, Population, Seed, Workers, on_command_line
 from transect.console.results import show
 from transect.console.target_options import (
     Batch,
@@ -239,6 +239,8 @@ def audit(
             help="Judge the run by the requirements in the --config file. Exit code 1: one is violated; 4: not shown.",
         ),
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     out: Out = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete a run with other settings that is in the way in --out.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, final
 
+from transect.engines.settings import LOCAL, EngineSettings
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import TargetLike
@@ -98,13 +99,19 @@ class RatingSettings:
 class RunSettings:
     """out: the run folder, or an address as "s3://bucket/path"; default runs/<target>.
 
-    overwrite: delete a run with other settings that is in the way. dry_run: print the cost and stop. json: print JSON.
+    overwrite: delete a run with other settings that is in the way. engine, workers: where parts are made, as
+    `EngineSettings` has it. dry_run: print the cost and stop. json: print JSON.
     """
 
     out: str | Path | None = None
+    engine: str = LOCAL
+    workers: int | None = None
     overwrite: bool = False
     dry_run: bool = False
     json: bool = False
+
+    def __post_init__(self) -> None:
+        EngineSettings(self.engine, self.workers)  # refuses what is none
 
 
 @final

@@ -11,6 +11,7 @@ from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
 from transect.effects.outcomes import OUTCOMES
+from transect.engines import settings as engines
 from transect.errors import BadInput
 from transect.experiment import costs, negative_control, study
 from transect.experiment.edits import check_of
@@ -158,15 +159,16 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
-    room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
-    for part, place in zip(studies, places, strict=True):
-        refuse_links_in(folder, place)
-        study.run(part, place, quiet=quiet)
-        if part is planned.controlled(studies, request):
-            study.run_control(replace(part, world=planned.plain(part.world)), place, quiet=quiet)
-        gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
-    if lines is not None:
-        study.run(lines, folder / INTERPOLATION, quiet=quiet)
+    with engines.opened(engines.EngineSettings(request.run.engine, request.run.workers)) as engine:
+        room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
+        for part, place in zip(studies, places, strict=True):
+            refuse_links_in(folder, place)
+            study.run(part, place, quiet=quiet, engine=engine)
+            if part is planned.controlled(studies, request):
+                study.run_control(planned.of_plain_world(part), place, quiet=quiet, engine=engine)
+            gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
+        if lines is not None:
+            study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
     boundary.write(folder, request.report.boundary)
     for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
         mounts.discard(folder / stored)  # of an earlier command with other settings

@@ -19,6 +19,7 @@ from transect.effects.truth import FACE, Truth, truths_of
 from transect.errors import BadInput
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
+from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_target
 from transect.experiment.study import Study
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
@@ -117,6 +118,12 @@ def plain(world: World) -> World:
     return world.world if isinstance(world, Steps) else world
 
 
+def of_plain_world(study: Study) -> Study:
+    """The study on the world itself where it is moved in steps."""
+    recipe = study.recipe and replace(study.recipe, world=study.recipe.world.without_steps())
+    return replace(study, world=plain(study.world), recipe=recipe)
+
+
 def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
     population = worlds.population_of(world)
@@ -127,12 +134,16 @@ def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
         check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
         yield _experiment(request, world, population)
-    for stepped, levels in parse_steps(request.steps, world, request.step_unit):
+    for text, (stepped, levels) in zip(
+        request.steps, parse_steps(request.steps, world, request.step_unit), strict=True
+    ):
         design = transect_design({stepped.own.name: levels}, stepped.attributes, **_shared(request, population))
-        yield Study(f"steps-{stepped.own.name}", stepped, design, ())
+        recipe = _recipe(request, steps=text, step_unit=request.step_unit)
+        yield Study(f"steps-{stepped.own.name}", stepped, design, (), recipe=recipe)
     if observed is not None:
         design = population_design(population, images=observed, seed=request.seed)
-        yield Study(AUDIT if request.images is not None else OBSERVATION, world, design, ())
+        name = AUDIT if request.images is not None else OBSERVATION
+        yield Study(name, world, design, (), recipe=_recipe(request))
 
 
 def _experiment(request: AuditRequest, world: World, population: str) -> Study:
@@ -140,7 +151,28 @@ def _experiment(request: AuditRequest, world: World, population: str) -> Study:
     design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
     worlds.check_hold(world, design)
     several = request.steps or request.observe or request.dataset or request.interpolate is not None
-    return Study(EXPERIMENT if several else AUDIT, world, design, ())
+    return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request))
+
+
+def _recipe(request: AuditRequest, **world: Any) -> StudyRecipe:
+    """How a worker opens the world of the request; `_complete` adds the targets."""
+    return StudyRecipe(WorldRecipe(request.world, **world))
+
+
+def _with_targets(study: Study, request: AuditRequest, asked: Sequence[Target]) -> StudyRecipe | None:
+    """The study's recipe with those of its targets and of the check; None where the request does not name them all."""
+    given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
+    if study.recipe is None or len(given) != len(asked):
+        return None
+    names, options = [*request.names, *[""] * len(given)], request.model.options()
+    targets = [
+        recipe_of_target(source, target, options, name.strip())
+        for source, target, name in zip(given, asked, names, strict=False)  # no names at all, or one each
+        if any(target is each for each in study.targets)
+    ]
+    checks = request.checks
+    check = CheckRecipe(checks.attributes, checks.identity, checks.realism, checks.redraw)
+    return replace(study.recipe, targets=tuple(targets), check=check)
 
 
 def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
@@ -153,7 +185,9 @@ def _photographs(dataset: str, request: AuditRequest) -> Study:
     labelled = open_dataset(dataset, image_size=request.world.image_size, max_unreadable=request.max_unreadable)
     for line in labelled.notes():
         say(f"{labelled.name}: {line}", error=True)
-    return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
+    design = population_design(labelled.name, images=len(labelled))
+    recipe = _recipe(request, dataset=dataset, max_unreadable=request.max_unreadable)
+    return Study(PHOTOGRAPHS, labelled, design, (), recipe=recipe)
 
 
 def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:
@@ -163,7 +197,9 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
     lines = Lines(world)
     design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))
-    return Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits)
+    recipe = _recipe(request, lines=True)
+    study = Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits, recipe=recipe)
+    return replace(study, recipe=_with_targets(study, request, targets))
 
 
 def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
@@ -221,6 +257,7 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
         outcomes=tuple(request.outcomes),
         limits=request.limits,
     )
+    complete = replace(complete, recipe=_with_targets(complete, request, targets))
     if _verifiable(study):
         complete = replace(
             complete, rule=verification.chosen(targets, study.design, rule.false_match_rate, rule.within)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.audit_options import Directions, InvertedLatents
-from transect.console.common_options import Device, Json, Population, Seed
+from transect.console.common_options import Device, Engine, Json, Population, Seed, Workers
 from transect.console.results import show
 
 
@@ -40,6 +40,8 @@ def render(
             help="Write pictures, and attributes, landmarks and masks where they are known, as Parquet into --out.",
         ),
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     out: Annotated[
         Path | None, typer.Option(help="The picture (default sheet.png) or folder (default data_set) to write.")
     ] = None,
@@ -49,6 +51,7 @@ def render(
 
     Rerun the command to resume a data set.
     """
+    from transect.engines.settings import EngineSettings
     from transect.experiment.world_settings import WorldSettings
     from transect.jobs.render import run
 
@@ -64,5 +67,6 @@ def render(
         columns=columns,
         data_set=data_set,
         quiet=json,
+        engine=EngineSettings(engine, workers),
     )
     show(result, json, f"wrote {result.numbers.out}")

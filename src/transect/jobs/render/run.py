@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, cast, final
+from typing import ClassVar, final
 
 import pyarrow as pa
 
 from transect.designs import population_design, transect_design, transect_latents
+from transect.engines import settings as engines
+from transect.engines.settings import LOCAL, EngineSettings
 from transect.experiment import worlds
-from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
-from transect.protocols import Controls, DrawsMasks, Generator, World
-from transect.records import Design, Images, Latents
+from transect.jobs.render.data_set import open_shown, values_of, write_data_set
+from transect.protocols import Generator, World
+from transect.records import Design, Images
 from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
-from transect.runs.folder import RunFolder, write_atomically
-from transect.runs.parts import fill_table
+from transect.runs.folder import write_atomically
 from transect.runs.wording import counted
 
 SHEET_SUBJECTS = 8
@@ -85,6 +86,7 @@ def render(
     columns: int = 8,
     data_set: bool = False,
     quiet: bool = False,
+    engine: str | EngineSettings = LOCAL,
 ) -> RenderResult:
     """Render subjects as a contact sheet, with `vary` a row of levels per subject; or as a data set.
 
@@ -92,15 +94,20 @@ def render(
     the generator and size in place of the keywords. columns: images in a row where nothing varies. data_set: write
     Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
     pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
+    engine: where the parts of a data set are made: local, ray, ray://HOST:PORT, or settings with a number of workers.
 
     Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
     """
     settings = world or WorldSettings(generator=generator, image_size=image_size)
-    opened = _world(settings)
+    chosen = engine if isinstance(engine, EngineSettings) else EngineSettings(engine)
+    opened = open_shown(settings)
     check_subjects(opened, subjects)
     design = _design(opened, vary, hold, subjects, seed)
     if data_set:
-        return _data_set(Path(out), opened, design, columns, quiet)
+        with engines.opened(chosen) as made_by:
+            table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
+        shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
+        return RenderResult(_numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns))
     images, table = _rendered(opened, design)
     sheet = _sheet(images, design, columns)
     write_atomically(Path(out), sheet)
@@ -116,50 +123,13 @@ def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
     seeds = design.subject_seeds()
     latents = transect_latents(design, world.sample(seeds), world)
     images = world.render(latents)
-    return images, tables.images_table(design, seeds, _true(world, latents), images)
+    return images, tables.images_table(design, seeds, values_of(world, latents), images)
 
 
 def _sheet(images: Images, design: Design, columns: int) -> bytes:
     sink = io.BytesIO()
     contact_sheet(images.pixels, columns=design.n_cells if design.levels else columns).save(sink, "PNG")
     return sink.getvalue()
-
-
-def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool) -> RenderResult:
-    study = Study("data set", world, design, ())
-
-    sizes = [len(study.subjects_of(part)) * design.n_cells for part in range(study.n_parts)]
-    with RunFolder(out, study.spec().to_json()) as folder:
-        fill_table(folder, "images", sizes, lambda part: _data_set_part(study, part), title="data set", quiet=quiet)
-        images = pa.concat_tables([folder.read_part("images", part) for part in range(study.n_parts)])
-    shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
-    sheet = _sheet(_rendered(world, shown)[0], shown, columns)
-    return RenderResult(_numbers(out, world, design), images, sheet)
-
-
-def _data_set_part(study: Study, part: int) -> pa.Table:
-    span, world = study.subjects_of(part), study.world
-    seeds = study.design.subject_seeds(span.start, span.stop)
-    latents = transect_latents(study.design, world.sample(seeds), world)
-    rows = tables.images_table(study.design, seeds, _true(world, latents), world.render(latents))
-    if not isinstance(world, DrawsMasks):
-        return tables.data_set_table(rows)
-    return tables.data_set_table(rows, world.masks(latents), world.landmarks(latents))
-
-
-def _true(world: World, latents: Latents) -> pa.Table:
-    """The attributes of each image; a generator without controls knows none."""
-    return world.read(latents) if isinstance(world, Controls) else pa.table({})
-
-
-def _world(settings: WorldSettings) -> World:
-    """The generator, which needs no attributes to be shown; with directions as an audit opens it."""
-    generator = str(settings.generator) if isinstance(settings.generator, Path) else settings.generator
-    reference = isinstance(generator, str) and generator.partition("?")[0] == "reference"
-    if settings.directions is None and settings.latents is None and not reference:
-        bare = worlds.generator_of(generator, settings.image_size, settings.population, settings.device, learned=False)
-        return cast(World, bare)  # where nothing varies, nothing is set
-    return settings.open()
 
 
 def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], subjects: int, seed: int) -> Design:

@@ -1,0 +1,140 @@
+"""`--engine ray`: Ray schedules the parts, on this machine or on a cluster, and makes those of lost workers again.
+
+Each part is a Ray task with retries, not a call of an actor: where a node is lost for good, an actor would wait for
+another place that may never come, while a task runs wherever there is room. A worker's process keeps the world and the
+models that it opened for the next part.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Final, final
+
+from transect.engines import worker
+from transect.engines.cores import cores
+from transect.engines.protocol import IN_FLIGHT, Result, Task, Work
+from transect.errors import BadInput, MissingExtra, WorkerLost
+from transect.texts import words_of
+
+SCHEME: Final = "ray://"
+AUTO: Final = "auto"
+_LOSSES: Final = 3
+_PATIENCE: Final = 5.0  # seconds for the head node to accept a connection
+_OBJECTS: Final = 256 << 20
+"""Bytes of shared memory on this machine for parts that are under way; Ray writes what exceeds them to its disk."""
+
+
+@final
+class OnRay:
+    """An Engine on Ray. address: HOST:PORT of a cluster's head node, "auto", or "" for a Ray of this machine alone.
+
+    workers: parts at the same time; None for one per core (per GPU where parts need one) of the cluster. A program that
+    has joined a cluster already stays in it.
+
+    Raises MissingExtra without Ray; BadInput where no cluster answers.
+    """
+
+    apart = True
+
+    def __init__(self, address: str, workers: int | None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ModuleNotFoundError:
+            raise MissingExtra("ray", "--engine ray") from None
+        self._ray: Any = ray
+        self._wanted = workers
+        self._joined = not ray.is_initialized()
+        if self._joined:
+            self._join(address, workers)
+        self.workers = self.cores = workers or self._places(0)
+
+    def _join(self, address: str, workers: int | None) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+        if not address:
+            self._ray.init(
+                "local",
+                num_cpus=workers or cores(),
+                object_store_memory=_OBJECTS,
+                include_dashboard=False,
+                **quiet,
+            )
+            return
+        try:
+            _knock(address)
+            self._ray.init(address, **quiet)
+        except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
+            raise BadInput(
+                f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
+                "one (ray start --head --port 6379), or give --engine ray"
+            ) from error
+
+    def _places(self, gpus: int) -> int:
+        """Parts that the cluster has room for."""
+        resources = self._ray.cluster_resources()
+        each = resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 0)
+        return max(1, int(each))
+
+    def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """As `Engine.map`."""
+        ray, workers = self._ray, self._wanted or self._places(work.gpus)
+        # A worker's process lives on after a task that needs a GPU too (max_calls), with its models.
+        remote = ray.remote(num_cpus=1, num_gpus=work.gpus, max_retries=_LOSSES, max_calls=0)(worker.make)
+        fixed = secrets.token_hex(8), work, worker.Surroundings.here(0)
+        waiting: deque[Any] = deque()
+        try:
+            for task in tasks:
+                waiting.append(remote.remote(*fixed, task))
+                while waiting and (self._done(waiting[0]) or len(waiting) == IN_FLIGHT * workers):
+                    yield self._taken(waiting)
+                self._make_room(waiting, workers)
+            while waiting:
+                yield self._taken(waiting)
+        finally:
+            for reference in waiting:  # the caller stopped early: nobody waits for the rest
+                with suppress(Exception):
+                    ray.cancel(reference, force=True)
+
+    def close(self) -> None:
+        """Leave the cluster; a Ray of this machine alone ends."""
+        if self._joined:
+            self._ray.shutdown()
+
+    def _done(self, reference: Any) -> bool:
+        return bool(self._ray.wait([reference], timeout=0)[0])
+
+    def _make_room(self, waiting: deque[Any], workers: int) -> None:
+        """Wait until fewer tasks than workers are unfinished."""
+        if len(waiting) >= workers:
+            self._ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
+
+    def _taken(self, waiting: deque[Any]) -> Any:
+        from ray.exceptions import RayError
+
+        try:
+            outcome = self._ray.get(waiting[0])
+        except RayError as error:
+            raise WorkerLost(
+                f"Ray lost a part's worker {_LOSSES + 1} times ({words_of(error)}); finished parts are kept: rerun the "
+                "command to resume, with fewer --workers where memory ran out"
+            ) from error
+        waiting.popleft()
+        return outcome.result()
+
+
+def _knock(address: str) -> None:
+    """Raises OSError or ValueError at once where nobody listens, for which Ray itself would wait long."""
+    if address == AUTO:
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError(f"{address} (HOST:PORT, or {AUTO})")
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
+        pass

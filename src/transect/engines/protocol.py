@@ -1,0 +1,151 @@
+"""What an engine does: it makes parts in order, elsewhere if need be, and never holds more than a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Generic, Protocol, TypeVar, final
+
+from transect.engines.cores import cores
+from transect.errors import BadInput
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+_Task_contra = TypeVar("_Task_contra", contravariant=True)
+_Result_co = TypeVar("_Result_co", covariant=True)
+
+IN_FLIGHT = 2
+"""Parts for each worker that are begun and not yet taken: one is made while the one before waits to be stored."""
+
+
+class Opened(Protocol[_Task_contra, _Result_co]):
+    """Work that is ready: the world and the models are loaded."""
+
+    def make(self, task: _Task_contra) -> _Result_co:
+        """What one task asks for; it depends on the task alone."""
+        ...
+
+    def close(self) -> None:
+        """Release files and processes."""
+        ...
+
+
+class Work(Protocol[_Task_contra, _Result_co]):
+    """What a worker needs to make parts: a frozen record of texts, numbers and arrays, which is sent to it."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that a worker needs."""
+        ...
+
+    def open(self) -> Opened[_Task_contra, _Result_co]:
+        """Load the world and the models, in the worker."""
+        ...
+
+
+@final
+class Ready(Generic[Task, Result]):
+    """Work of this process that is open already."""
+
+    gpus = 0
+
+    def __init__(self, opened: Opened[Task, Result]) -> None:
+        self._open = opened
+
+    def open(self) -> Opened[Task, Result]:
+        """What is open."""
+        return self._open
+
+
+class Engine(Protocol):
+    """An ordered map over parts."""
+
+    @property
+    def workers(self) -> int:
+        """Parts that are made at the same time."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """Cores that work on them."""
+        ...
+
+    @property
+    def apart(self) -> bool:
+        """Whether parts are made in other processes."""
+        ...
+
+    def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """The result of each task, in order; at most `IN_FLIGHT` tasks a worker are begun and not yet taken.
+
+        A task whose worker was lost is given to another. Raises the error of the first task that failed, in order;
+        WorkerLost where a task lost its worker again and again. Closing the iterator ends what is under way.
+        """
+        ...
+
+
+@final
+class Here:
+    """Everything is made in this process, one part after another."""
+
+    workers = 1
+    apart = False
+
+    @property
+    def cores(self) -> int:
+        """All of this machine."""
+        return cores()
+
+    def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """As `Engine.map`."""
+        opened = work.open()
+        try:
+            for task in tasks:
+                yield opened.make(task)
+        finally:
+            opened.close()
+
+
+HERE: Engine = Here()
+
+
+@final
+class Ahead(Generic[Task, Result]):
+    """Parts that an engine makes ahead, to be taken in order; a context manager, which ends what is not taken.
+
+    tasks: by the number of the part, in order.
+
+    >>> class Doubling:
+    ...     gpus = 0
+    ...     def open(self): return self
+    ...     def make(self, task): return 2 * task
+    ...     def close(self): pass
+    >>> with Ahead(HERE, Doubling(), {3: 30, 5: 50}) as ahead:
+    ...     3 in ahead, 4 in ahead, ahead(3), ahead(5)
+    (True, False, 60, 100)
+    """
+
+    def __init__(self, engine: Engine, work: Work[Task, Result], tasks: Mapping[int, Task]) -> None:
+        self._tasks = tasks
+        self._next = iter(tasks)
+        self._results = engine.map(work, tasks.values())
+
+    def __enter__(self) -> Ahead[Task, Result]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        close = getattr(self._results, "close", None)
+        if close is not None:
+            close()
+
+    def __contains__(self, part: object) -> bool:
+        return part in self._tasks
+
+    def __call__(self, part: int) -> Result:
+        """The part's result. Raises what making it raised, and BadInput for another part than the next."""
+        expected = next(self._next, None)
+        if expected != part:
+            raise BadInput(f"parts made ahead: expected part {expected}, which is the next, got {part}")
+        return next(self._results)

@@ -1,0 +1,64 @@
+"""Which engine makes the parts, as one record that Python, the command line and a TOML file share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, final
+
+from transect.engines.protocol import HERE, Engine
+from transect.errors import BadInput, UnknownName
+
+LOCAL: Final = "local"
+RAY: Final = "ray"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Where parts are made. No result depends on it.
+
+    engine: local (this machine), ray (Ray on this machine), or ray://HOST:PORT (a cluster). workers: parts at the same
+    time; by default one with local, which uses every core by threads, and all that there is room for with Ray.
+
+    Raises UnknownName for another engine, BadInput for fewer workers than one.
+    """
+
+    engine: str = LOCAL
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine not in (LOCAL, RAY) and not self.address:
+            raise UnknownName("engine", self.engine, [LOCAL, RAY], "a cluster is ray://HOST:PORT or ray://auto")
+        if self.workers is not None and self.workers < 1:
+            raise BadInput(f"--workers: expected 1 or more, got {self.workers}")
+
+    @property
+    def address(self) -> str:
+        """Of the cluster; "" without one."""
+        scheme, _, address = self.engine.partition("://")
+        return address if scheme == RAY else ""
+
+
+@contextmanager
+def opened(settings: EngineSettings) -> Iterator[Engine]:
+    """The engine that settings name, until the end of the context.
+
+    Raises MissingExtra where Ray is not installed, BadInput where no cluster answers.
+    """
+    if settings.engine == LOCAL and (settings.workers or 1) == 1:
+        yield HERE
+        return
+    if settings.engine == LOCAL:
+        from transect.engines.processes import Processes
+
+        engine: Processes | OnRay = Processes(settings.workers or 1)
+    else:
+        from transect.engines.on_ray import OnRay
+
+        engine = OnRay(settings.address, settings.workers)
+    try:
+        yield engine
+    finally:
+        engine.close()

@@ -1,0 +1,141 @@
+"""How a worker opens what a study is made of: the world and the targets by the texts that named them.
+
+Objects of this process have no recipe: what they make is made in this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+from transect.experiment.edits import EditCheck, check_of
+from transect.experiment.target_names import give_name
+from transect.experiment.world_settings import WorldSettings
+from transect.protocols import Target, World
+from transect.targets.capabilities import is_metered
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WorldRecipe:
+    """How the world of a study is opened.
+
+    dataset: labelled photographs in place of the generator of `settings`, and how many may be left out. steps: the
+    attribute that is moved in steps, as --steps has it, and what a step is. lines: whether subjects are lines.
+    """
+
+    settings: WorldSettings
+    dataset: str | None = None
+    max_unreadable: int | None = None
+    steps: str = ""
+    step_unit: str = ""
+    lines: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is texts alone; a generator may be an object."""
+        return self.dataset is not None or is_plain(self.settings.generator)
+
+    def without_steps(self) -> WorldRecipe:
+        """The world that is moved in steps, itself."""
+        return replace(self, steps="")
+
+    def open(self) -> World:
+        """The world. Raises as opening it for the first time."""
+        from transect.designs.lines import Lines
+        from transect.designs.steps import parse_steps
+
+        if self.dataset is not None:
+            from transect.datasets import open_dataset
+
+            return open_dataset(self.dataset, image_size=self.settings.image_size, max_unreadable=self.max_unreadable)
+        world = self.settings.open()
+        if self.steps:
+            ((stepped, _),) = parse_steps([self.steps], world, self.step_unit)
+            return stepped
+        return Lines(world) if self.lines else world
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetRecipe:
+    """How a target is opened: its spec, its options, and the user's own name ("" for none)."""
+
+    spec: str
+    options: Mapping[str, Any]
+    name: str = ""
+
+    def open(self) -> Target:
+        """The target. Raises as resolving it for the first time."""
+        from transect.targets import resolve
+
+        target = resolve(self.spec, **self.options)
+        if self.name:
+            give_name(target, self.name, self.spec)
+        return target
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckRecipe:
+    """How the check of edits is opened: targets by their specs, and how often a subject is drawn again."""
+
+    attributes: Sequence[str] | Mapping[str, object] = ()
+    identity: object = None
+    realism: object = None
+    redraw: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is texts alone, and none of a target behind a web address."""
+        readers = self.attributes.values() if isinstance(self.attributes, Mapping) else self.attributes
+        specs = [self.identity, self.realism, *readers]
+        return is_plain(specs) and not any(str(spec).endswith(".toml") for spec in specs)
+
+    def open(self) -> EditCheck:
+        """The check. Raises as `check_of`."""
+        return check_of(self.attributes, self.identity, self.realism, self.redraw)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StudyRecipe:
+    """How the world, the targets (None: asked in the process of the run) and the check of a study are opened."""
+
+    world: WorldRecipe
+    targets: tuple[TargetRecipe | None, ...] = ()
+    check: CheckRecipe = field(default_factory=CheckRecipe)
+
+    @property
+    def apart(self) -> bool:
+        """Whether a worker can make the images."""
+        return self.world.plain and self.check.plain
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is texts, numbers and paths, in lists and mappings.
+
+    >>> is_plain({"labels": ["no", "yes"], "file": Path("a.toml")}), is_plain(print)
+    (True, False)
+    """
+    if isinstance(value, Mapping):
+        return all(is_plain(key) and is_plain(inner) for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, str | int | float | Path)
+
+
+def recipe_of_target(
+    given: object, opened: Target, options: Mapping[str, object], name: str = ""
+) -> TargetRecipe | None:
+    """How a worker opens a target.
+
+    None where this process must ask it: an object, a function of an interactive session, and a target that counts its
+    calls, so that one process alone spends its budget.
+    """
+    session = isinstance(given, str) and given.removeprefix("callable:").startswith("__main__:")
+    if not isinstance(given, str) or session or is_metered(opened) or not is_plain(options):
+        return None
+    return TargetRecipe(given, dict(options), name)

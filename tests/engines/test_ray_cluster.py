@@ -1,0 +1,114 @@
+"""A cluster of several nodes: the run folder is that of one process although a worker is killed and a node is lost."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import hostile_server
+import pytest
+from engine_work import Habit, noted
+from places import SUPPORT
+from worker_runs import FACE, content, studies_of
+
+from transect.engines.on_ray import OnRay
+from transect.engines.settings import EngineSettings, opened
+from transect.errors import BudgetSpent, UnknownName, WorkerLost
+from transect.experiment import study
+
+ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
+
+MEMORY = 80 << 20  # bytes of each node's object store
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head that computes nothing, and two nodes of one core."""
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
+    common = {"object_store_memory": MEMORY, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **common})
+    for _ in range(2):
+        made.add_node(num_cpus=1, object_store_memory=MEMORY)
+    yield made
+    made.shutdown()
+    os.environ.clear()
+    os.environ |= before
+
+
+@pytest.fixture(scope="module")
+def engine(cluster):
+    """The engine of the command, which joins the cluster by its address."""
+    with opened(EngineSettings(f"ray://{cluster.address}")) as joined:
+        assert isinstance(joined, OnRay)
+        assert joined.workers == 2  # one per core
+        yield joined
+
+
+def test_tasks_errors_and_lost_workers_are_as_in_any_engine(engine, tmp_path):
+    tasks = ["a", "bb", "kill once", "ccc"]
+    assert [task for task, _ in engine.map(Habit(str(tmp_path)), tasks)] == tasks
+    assert noted(tmp_path, "killed") == ["killed"]
+    with pytest.raises(UnknownName, match="unknown thing 'x'"):
+        list(engine.map(Habit(str(tmp_path)), ["a", "unknown"]))
+    with pytest.raises(WorkerLost, match="finished parts are kept"):
+        list(engine.map(Habit(str(tmp_path)), ["kill always"]))
+
+
+def test_no_task_begins_before_there_is_room_on_the_cluster(engine, tmp_path):
+    results = engine.map(Habit(str(tmp_path)), (str(n) for n in range(50)))
+    assert next(results) == ("0", 1)
+    assert len(noted(tmp_path, "made")) <= 2 * engine.workers + 1
+    results.close()
+
+
+@pytest.mark.parametrize("images_per_part", [4, 8, 256])
+def test_the_folder_is_that_of_one_process(images_per_part, engine, tmp_path, monkeypatch):
+    """48 images; in the second size a worker kills itself in the middle, and then a node is taken away for good."""
+    monkeypatch.setattr(study, "IMAGES_PER_PART", images_per_part)
+    monkeypatch.chdir(tmp_path)
+    Path("run.pid").write_text(str(os.getpid()))
+    (one,) = studies_of(["killed_workers:killing"], subjects=12, batch=2)
+    study.run(one, tmp_path / "here", quiet=True)
+    if images_per_part == 8:
+        Path("armed").touch()
+    study.run(one, tmp_path / "apart", quiet=True, engine=engine)
+    assert not Path("armed").exists()
+    assert content("apart") == content("here")
+
+
+def test_a_budget_holds_on_a_cluster(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
+    monkeypatch.setenv("ACME_KEY", hostile_server.SECRET)
+    with hostile_server.serving() as server:
+        file = hostile_server.write(tmp_path, server.url, more="[budget]\ncalls = 15")
+        (one,) = studies_of([str(file)])
+        with pytest.raises(BudgetSpent, match="15 of 15 calls are made"):
+            study.run(one, tmp_path / "run", quiet=True, engine=engine)
+        assert len(server.requests) == 15
+        one.targets[0].close()
+
+
+def test_a_node_that_is_lost_in_the_middle_changes_no_byte(cluster, engine, tmp_path, monkeypatch):
+    """The last test of the cluster: 12 parts; once the third is stored, one of the two nodes is gone."""
+    monkeypatch.setattr(study, "IMAGES_PER_PART", 4)
+    (one,) = studies_of([FACE], subjects=12)
+    study.run(one, tmp_path / "here", quiet=True)
+    third, lost = tmp_path / "apart/images/part-00002.parquet", threading.Event()
+
+    def lose_a_node():
+        while not third.exists():
+            time.sleep(0.02)
+        cluster.remove_node(cluster.worker_nodes.copy().pop(), allow_graceful=False)
+        lost.set()
+
+    thread = threading.Thread(target=lose_a_node)
+    thread.start()
+    study.run(one, tmp_path / "apart", quiet=True, engine=engine)
+    thread.join()
+    assert lost.is_set()
+    assert content(tmp_path / "apart") == content(tmp_path / "here")

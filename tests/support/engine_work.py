@@ -1,0 +1,60 @@
+"""Work for engines that needs no world: it counts, ends its own process, or fails, as a task says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from transect.errors import UnknownName
+
+
+@dataclass(frozen=True)
+class Habit:
+    """offset: added to each task. folder: what was opened and made is noted in it, and who was killed once."""
+
+    folder: str
+    offset: int = 0
+    gpus: int = 0
+
+    def open(self):
+        note(self.folder, f"opened-{os.getpid()}")
+        return Opened(self)
+
+
+@dataclass(frozen=True)
+class Opened:
+    habit: Habit
+
+    def make(self, task):
+        note(self.habit.folder, f"made-{task}")
+        if task == "unknown":
+            raise UnknownName("thing", "x", ["y"])
+        if task == "key":
+            raise KeyError("lost")
+        if task == "hang":
+            time.sleep(3600)
+        if task == "exit":
+            raise SystemExit(3)
+        if task == "kill always" or (task == "kill once" and note(self.habit.folder, "killed")):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return (task, self.habit.offset + len(str(task)))
+
+    def close(self):
+        note(self.habit.folder, f"closed-{os.getpid()}")
+
+
+def note(folder, name):
+    """Leave an empty file; whether it is new."""
+    try:
+        (Path(folder) / name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def noted(folder, kind):
+    """Names of the files of one kind."""
+    return sorted(path.name for path in Path(folder).glob(f"{kind}*"))

@@ -1,0 +1,28 @@
+"""The studies of an audit as the command makes them, and what their folders hold."""
+
+from pathlib import Path
+
+import auditing
+
+from transect.experiment import study
+from transect.experiment.edits import check_of
+from transect.jobs.audit import studies as planned
+
+FACE = "opencv:haarcascade_frontalface_default"
+SMALL = {"subjects": 10, "image_size": 32, "vary": ["glasses=0,1", "smile=0,1"], "seed": 5, "isolate": False}
+
+
+def studies_of(targets, **settings):
+    """The studies that an audit with these settings runs, with targets opened here."""
+    request = auditing.request(targets=targets, **{**SMALL, **settings})
+    opened_here = study.resolve_targets(request.targets, request.model.options(), request.names)
+    checks = request.checks
+    check = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
+    designed, lines = planned.designs(request, opened_here)
+    return [*planned.complete(designed, request, opened_here, check), *([] if lines is None else [lines])]
+
+
+def content(folder):
+    """Every file of a run but the log, which holds times."""
+    files = [path for path in sorted(Path(folder).rglob("*")) if path.is_file() and path.name != "log.jsonl"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
