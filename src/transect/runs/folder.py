@@ -244,6 +244,11 @@ class FinishedRun:
             self._parts[table, index] = rows
         return rows
 
+    def digest(self, table: str, index: int) -> str:
+        """SHA-256 of one part, as it was written; "" where there is none."""
+        path = _digest(self.path, table, index)
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""
         return self.finished_parts(table, parts) == parts

@@ -8,6 +8,7 @@ anything else.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -170,18 +171,15 @@ def _content(folder: Path) -> bytes:
 
 def _public_key(path: Path) -> Ed25519PublicKey:
     from_pem, from_ssh = _readers("load_pem_public_key", "load_ssh_public_key")
-    return _key(path, "public", "Ed25519PublicKey", from_pem, from_ssh)
+    key: Ed25519PublicKey = _key(path, "public", "Ed25519PublicKey", from_pem, from_ssh)
+    return key
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:
     from_pem, from_ssh = _readers("load_pem_private_key", "load_ssh_private_key")
-    return _key(
-        path,
-        "private",
-        "Ed25519PrivateKey",
-        lambda content: from_pem(content, password=None),
-        lambda content: from_ssh(content, password=None),
-    )
+    readers = [functools.partial(read, password=None) for read in (from_pem, from_ssh)]
+    key: Ed25519PrivateKey = _key(path, "private", "Ed25519PrivateKey", *readers)
+    return key
 
 
 def _readers(*names: str) -> list[Any]:
