@@ -41,6 +41,13 @@ PAGES = {
         small={"--subjects": 8},
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
+    "docs/how-to/install.md": Page(
+        {
+            "pip install --no-deps transect": "nothing is installed here; tests/cli/test_extras_absent.py runs without PyTorch",
+            "pip install filelock": "the libraries that the line above leaves out",
+        },
+        small={"--subjects": 3, "--size": 32},
+    ),
     "docs/how-to/reproduce-a-run.md": Page(
         {"ssh-keygen": "a program of OpenSSH; the page's keys are made as it makes them"},
         (files.signing_keys, smile_model),

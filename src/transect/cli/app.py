@@ -54,6 +54,8 @@ from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import one_line, say, words_of
 
+_NO_TORCH: Final = "this needs PyTorch: pip install torch; see the how-to on installing for its small CPU build"
+
 app = typer.Typer(
     name="transect",
     help="Measure bias in vision models by experiment: images that differ in one attribute, and what it causes.",
@@ -145,6 +147,8 @@ def main() -> None:
             _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+            _leave(BadInput(_NO_TORCH), 2, error)
         if not hasattr(error, "format_message") and not isinstance(error, OSError):
             raise
         _leave(error, 2)
