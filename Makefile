@@ -2,14 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The tools of a release, in an environment of their own: they change nothing that the tests see.
+RELEASE := .venv-release
 OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench clean
+.PHONY: help demo test slow lowest lint bench fuzz release-check clean
 
 help:            ## what can be made
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
 
 $(VENV)/demo.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -62,5 +64,16 @@ lint: $(VENV)/test.stamp   ## style and types
 bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
 	$(BIN)/python -m benchmarks
 
+fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour; FUZZ_INPUTS=N for another size
+	FUZZ_INPUTS=$${FUZZ_INPUTS:-1200000} OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal -rA --show-capture=no tests/fuzz
+
+$(RELEASE)/stamp: Makefile
+	@test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-licenses pip-audit
+	@touch $@
+
+release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM, licences, known vulnerabilities
+	$(BIN)/python .ci/release.py $(RELEASE)/bin
+
 clean:           ## remove what the targets made
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf dist $(VENV) $(LOWEST) $(RELEASE) .pytest_cache .mypy_cache .ruff_cache .hypothesis

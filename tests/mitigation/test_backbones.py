@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.mitigation import backbones, methods
 from transect.mitigation.data import TaskData
 from transect.mitigation.hooks import module_named
@@ -61,7 +61,9 @@ def test_unknown_backbones_and_missing_libraries_are_refused(monkeypatch):
         with pytest.raises(UnknownName, match="backbone"):
             backbones.new_backbone(name, 2, 0)
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
-    with pytest.raises(BadInput, match=r"expected timm to be installed; pip install 'transect\[backbones\]'"):
+    with pytest.raises(
+        MissingExtra, match=r"backbone timm:… needs an optional part: pip install 'transect\[backbones\]'"
+    ):
         backbones.new_backbone("timm:resnet18", 2, 0)
     with pytest.raises(BadInput, match="pretrained and weights need a backbone"):
         parse_config({"network": {"pretrained": True}}, "x")

@@ -49,6 +49,18 @@ PAGES = {
         small={"--subjects": 4, "--size": 32},
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
+    "docs/how-to/install.md": Page(
+        {
+            "pip install --no-deps transect": "nothing is installed here; tests/cli/test_extras_absent.py runs without PyTorch",
+            "pip install filelock": "the libraries that the line above leaves out",
+        },
+        small={"--subjects": 3, "--size": 32},
+    ),
+    "docs/how-to/reproduce-a-run.md": Page(
+        {"ssh-keygen": "a program of OpenSSH; the page's keys are made as it makes them"},
+        (files.signing_keys, smile_model),
+        small={"--subjects": 4, "--size": 32},
+    ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/conditional-gan.md": Page(

@@ -47,6 +47,18 @@ def onnx_model(name: str, outputs: int = 1) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), name)
 
 
+def signing_keys() -> None:
+    """auditor and auditor.pub, as ssh-keygen makes them."""
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption())
+    public = key.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH)
+    Path("auditor").write_bytes(private)
+    Path("auditor.pub").write_bytes(public)
+
+
 def package() -> None:
     """mypackage.models:SmileNet, importable from this folder, and its weights."""
     from safetensors.torch import save_file

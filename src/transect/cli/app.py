@@ -1,7 +1,8 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-4 a study waits for people, 130 interrupted (rerun the command to resume); of requirements 1 violated, 4 not shown.
+4 a study waits for people, 130 interrupted (rerun the command to resume); of requirements 1 violated, 4 not shown;
+of a reproduction 1 differs, and of a run's files 1 not as written.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.report.command import report
+from transect.jobs.reproduce.command import reproduce
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
@@ -51,6 +53,8 @@ from transect.jobs.train.command import train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import one_line, say, words_of
+
+_NO_TORCH: Final = "this needs PyTorch: pip install torch; see the how-to on installing for its small CPU build"
 
 app = typer.Typer(
     name="transect",
@@ -68,6 +72,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     view,
     check,
     compare,
+    reproduce,
     export,
     study,
     plan,
@@ -142,6 +147,8 @@ def main() -> None:
             _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+            _leave(BadInput(_NO_TORCH), 2, error)
         if not hasattr(error, "format_message") and not isinstance(error, OSError):
             raise
         _leave(error, 2)

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs.weights import read_weights
 from transect.texts import words_of
 from transect.training.resnet import LAYERS, new_resnet, start_from
@@ -155,14 +155,13 @@ def _fetched(repository: Any, name: str) -> Path:
 
 
 def _library(name: str) -> Any:
-    """The module. Raises BadInput where it is missing, or does not run with this PyTorch."""
+    """The module. Raises MissingExtra where it is missing, BadInput where it does not run with this PyTorch."""
     import importlib
 
     try:
         return importlib.import_module(name)
     except ImportError:
-        advice = "pip install 'transect[backbones]'"
-        raise BadInput(f"backbone {name}:…: expected {name} to be installed; {advice}") from None
+        raise MissingExtra("backbones", f"backbone {name}:…") from None
     except RuntimeError as error:  # torchvision built for another PyTorch
         reason = words_of(error, 120)
         raise BadInput(f"backbone {name}:…: {name} cannot be imported here ({reason}); install one that fits") from None

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
-from transect.runs import mounts, part_files
+from transect.runs import migrations, mounts, part_files
 from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
@@ -206,7 +206,8 @@ class RunFolder:
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
         if not record.exists():
-            body = {"spec_hash": spec_hash(self.spec), **self.spec}
+            stated = {migrations.KEY: migrations.VERSION, "spec_hash": spec_hash(self.spec)}
+            body = {**stated, **self.spec}
             write_json(record, body)
             return
         stored = read_record(self.path)
@@ -270,6 +271,10 @@ class FinishedRun:
             self._parts[table, index] = rows
         return rows
 
+    def digest(self, table: str, index: int) -> str:
+        """SHA-256 of one part, as it was written; "" where there is none."""
+        return part_files.digest(self.path, table, index)
+
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""
         return self.finished_parts(table, parts) == parts
@@ -320,11 +325,13 @@ def _spec_of(path: Path, record: Mapping[str, object]) -> RunSpec:
 def read_record(path: Path) -> dict[str, Any]:
     """What a folder's run.json holds, without the hash, as JSON values: of a study, a search or another job.
 
-    Raises BadInput when there is none; RunFolderError when it does not parse or was changed after it was written.
+    One of an earlier schema version comes as today's. Raises BadInput when there is none; RunFolderError when it does
+    not parse, was changed after it was written, or is of a later version.
     """
     record = path / "run.json"
     try:
         body = loads(record.read_text(encoding="utf-8"))
+        version = migrations.known(body.pop(migrations.KEY, None), record)
         stated = body.pop("spec_hash")
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
@@ -338,4 +345,4 @@ def read_record(path: Path) -> dict[str, Any]:
         unchanged = False
     if not unchanged:
         raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
-    return dict(body)
+    return migrations.up_to_date(dict(body), version)

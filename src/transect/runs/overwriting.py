@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
 
 from transect.errors import RunFolderError
 from transect.runs import mounts
 from transect.runs.folder import disk_errors, read_spec
 from transect.runs.locks import lock_folder, refuse_links_in
-from transect.runs.places import CONTROL, INTERPOLATION, beside, is_one_run, is_run, studies_of
-
-_FOLDERS: Final = (
-    *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
-    *(CONTROL, INTERPOLATION),
-)
-_FILES: Final = (
-    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
-    *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json"),
-)
-_OF_PEOPLE: Final = (
-    *("ratings.parquet", "perceived.parquet", "pruning.json", "reference.json", "required_validation.json"),
-)
+from transect.runs.places import OF_PEOPLE, OWN_FILES, OWN_FOLDERS, beside, is_one_run, is_run, studies_of
 
 
 def clear(folder: Path) -> None:
@@ -47,20 +34,20 @@ def clear(folder: Path) -> None:
 
 def _check(folder: Path, place: Path) -> None:
     """Raises RunFolderError or BadInput where a run's folder may not be cleared."""
-    for name in ("", *_FOLDERS, *_FILES):
+    for name in ("", *OWN_FOLDERS, *OWN_FILES):
         refuse_links_in(folder, place / name)
     if is_one_run(place):
         read_spec(place)  # refuses what is no audit's
-    if kept := [name for name in _OF_PEOPLE if (place / name).exists()]:
+    if kept := [name for name in OF_PEOPLE if (place / name).exists()]:
         raise RunFolderError(
             f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
         )
 
 
 def _clear_one(place: Path) -> None:
-    for name in _FOLDERS:
+    for name in OWN_FOLDERS:
         with disk_errors(place / name):
             mounts.discard_folder(place / name)
-    for name in _FILES:
+    for name in OWN_FILES:
         with disk_errors(place / name):
             mounts.discard(place / name)

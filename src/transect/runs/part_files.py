@@ -31,6 +31,14 @@ def exists(folder: Path, table: str, index: int) -> bool:
     return path.exists() if found is None else found[0].has(found[1])
 
 
+def digest(folder: Path, table: str, index: int) -> str:
+    """The SHA-256 of a part, as it was written; "" where there is none."""
+    path = digest_of(folder, table, index)
+    found = mounts.of(path)
+    there = path.is_file() if found is None else found[0].has(found[1])
+    return _content(path).decode("utf-8", errors="replace") if there else ""
+
+
 def read_part(folder: Path, table: str, index: int) -> pa.Table:
     """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
     path = part_of(folder, table, index)

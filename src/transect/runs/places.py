@@ -15,6 +15,23 @@ CONTROL: Final = "negative-control"
 """The folder of a run's negative control, in that of the run."""
 INTERPOLATION: Final = "interpolation"
 """The folder of the images between subjects, in that of the audit."""
+MANIFEST: Final = "manifest.json"
+"""The digests of a run's files, see `runs.manifest`."""
+SIGNATURE: Final = "manifest.sig"
+OWN_FOLDERS: Final = (
+    *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
+    *(CONTROL, INTERPOLATION),
+)
+"""The folders that a run writes, in its own."""
+OWN_FILES: Final = (
+    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
+    *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
+)
+"""The files that a run and its report write."""
+OF_PEOPLE: Final = (
+    *("ratings.parquet", "perceived.parquet", "pruning.json", "reference.json", "required_validation.json"),
+)
+"""The files that hold what people answered, and what follows from their answers."""
 
 
 def studies_of(folder: Path) -> list[Path]:

@@ -4,7 +4,6 @@ import csv
 import errno
 import functools
 import io
-import json
 import os
 import signal
 import socket
@@ -28,7 +27,7 @@ from transect.jobs.view import exports, pictures
 from transect.jobs.view.columns import NOT_ASKED
 from transect.jobs.view.index import read_folder
 from transect.jobs.view.server import create_app
-from transect.runs.folder import RunFolder
+from transect.runs.folder import RunFolder, read_record
 
 TOKEN = "a token of the test"
 ONE = [0.1, 0.2, 0.9, 0.8, 0.6, NAN, 0.7, 0.4, 0.3, 0.3, 0.2, 0.1]
@@ -305,9 +304,7 @@ def test_a_changed_part_or_a_picture_that_is_none_is_not_sent(tmp_path):
 
 
 def _again(folder):
-    spec = json.loads((folder / "run.json").read_text())
-    spec.pop("spec_hash")
-    return RunFolder(folder, spec)
+    return RunFolder(folder, read_record(folder))
 
 
 def test_text_of_others_is_cleaned(tmp_path):

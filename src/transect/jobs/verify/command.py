@@ -23,13 +23,16 @@ from transect.console.target_options import (
 if TYPE_CHECKING:
     from transect.jobs.verify.run import VerifyResult
 
-HELP = "Check Transect itself: the rendered world against photographs, the estimators against planted truth."
+HELP = (
+    "Check Transect itself: the rendered world against photographs, the estimators against planted truth; and whether "
+    "the files of a run are as it wrote them."
+)
 verify = typer.Typer(name="verify", help=HELP, no_args_is_help=True)
 
 
 @verify.callback()
 def options() -> None:
-    """Check Transect itself: the rendered world against photographs, the estimators against planted truth."""
+    """Check Transect itself, against photographs and planted truth; and whether the files of a run are as written."""
 
 
 @verify.command()
@@ -149,6 +152,32 @@ def images(
     from transect.jobs.verify.run import verify as run
 
     _show(run("images", quick=quick, seed=seed, out=out, quiet=json), json)
+
+
+@verify.command(name="run")
+def run_files(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder, or a folder of studies.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(help="An Ed25519 public key, as PEM or OpenSSH's FILE.pub: the run must be signed by its owner."),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign the run's manifest with this Ed25519 private key, where all files are as written."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check that the files of a run are as it wrote them, by the SHA-256 of each in manifest.json.
+
+    Exit code 1: files are changed, missing or added, or the signature is not of the key.
+    """
+    from transect.jobs.verify.run import verify as run
+
+    result = run("run", run=folder, key=key, sign=sign)
+    rows = result.rows()
+    show(result, json, result.headline(), *([rows] if rows[1] else []))
+    if result.numbers.run is not None and not result.numbers.run.holds:
+        raise typer.Exit(1)
 
 
 def _show(result: VerifyResult, as_json: bool) -> None:

@@ -9,8 +9,8 @@ from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
-from transect.errors import UnknownName
-from transect.jobs.verify import estimators, tables
+from transect.errors import BadInput, UnknownName
+from transect.jobs.verify import estimators, run_files, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
@@ -20,28 +20,35 @@ from transect.runs.plain_json import plain
 from transect.runs.progress import announcing_stages
 from transect.texts import say
 
-CHECKS: Final = ("world", "estimators", "images")
+CHECKS: Final = ("world", "estimators", "images", "run")
 TITLES: Final = {
     "world": "FaceWorld compared with photographs",
     "estimators": "Estimators in worlds of planted truth",
     "images": "A model's true effects, and the estimate of each method",
+    "run": "A run's files, and its manifest",
 }
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class VerifyResult(ShortPageResult[VerifyNumbers]):
-    """The result of `transect.verify`. table: photometry, methods in planted worlds, or methods by number of images."""
+    """The result of `transect.verify`.
+
+    table: photometry, methods in planted worlds, methods by number of images, or files that are not as written.
+    """
 
     JOB: ClassVar[str] = "verify"
 
     @property
     def table(self) -> pa.Table:
-        """The rows of the check, one per statistic, method and world, or method and attribute."""
+        """The rows of the check, one per statistic, method and world, method and attribute, or file."""
         if self.numbers.world is not None:
             return pa.Table.from_pylist(plain(self.numbers.world.photometry))
         if self.numbers.images is not None:
             return pa.Table.from_pylist(plain(self.numbers.images.rows))
+        if self.numbers.run is not None:
+            names = ("file", "found")
+            return pa.table({name: [row[n] for row in self.numbers.run.rows()] for n, name in enumerate(names)})
         return pa.Table.from_pylist(plain(self.numbers.estimators))
 
     def tables(self) -> list[TextTable]:
@@ -53,6 +60,8 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
             return tables.tables_of(self.numbers.world)
         if self.numbers.images is not None:
             return image_tables.tables_of(self.numbers.images)
+        if self.numbers.run is not None:
+            return [(TITLES["run"], list(run_files.HEADINGS), [list(row) for row in self.numbers.run.rows()])]
         rows = estimators.as_rows(self.numbers.estimators)
         return [(TITLES["estimators"], estimators.HEADINGS, rows)]
 
@@ -61,13 +70,15 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
         return TITLES[self.numbers.check]
 
     def headline(self) -> str:
-        """How many of the checks hold."""
+        """How many of the checks hold; of a run, whether its files are as written."""
         if self.numbers.world is not None:
             return _world_headline(self.numbers.world)
         if self.numbers.images is not None:
             largest = max(row.images for row in self.numbers.images.overall)
             best = min((row for row in self.numbers.images.overall if row.images == largest), key=lambda row: row.rmse)
             return f"With {largest:,} images, {best.method} has the smallest error: {100 * best.rmse:.1f} points"
+        if self.numbers.run is not None:
+            return self.numbers.run.headline()
         holding = sum(row.holds() for row in self.numbers.estimators)
         return f"{holding} of {len(self.numbers.estimators)} rows show what is expected"
 
@@ -99,18 +110,24 @@ def verify(
     quick: bool = False,
     seed: int = 0,
     out: str | Path | None = None,
+    run: str | Path | None = None,
+    key: str | Path | None = None,
+    sign: str | Path | None = None,
     quiet: bool = False,
 ) -> VerifyResult:
-    """Check Transect itself.
+    """Check Transect itself, or the files of a run.
 
     check: "world" measures FaceWorld (photometry, detectors, attributes, identity, groups that do not differ) with
     `settings`, an hour at full size; "estimators" puts every estimator into `seeds` tables of each world of planted
     truth, minutes; "images" trains a model, takes its true effects by brute force and compares every method with
     them, a quarter of an hour, seconds if `quick`. seed: of that model. out: the folder that keeps what is computed
-    (runs/verify-world, runs/verify-images); call again to resume.
+    (runs/verify-world, runs/verify-images); call again to resume. "run" compares the files of the folder `run` with
+    its manifest: `numbers.run.holds`. key: an Ed25519 public key that must have signed it. sign: a private key that
+    signs it.
 
-    Returns the figures as records. Raises UnknownName for another check, BadInput for settings out of range,
-    FolderInUse, RunFolderError, and Interrupted when stopped.
+    Returns the figures as records. Raises UnknownName for another check, BadInput for settings out of range and a run
+    without a manifest, MissingExtra for a key without `transect[sign]`, FolderInUse, RunFolderError, and Interrupted
+    when stopped.
 
     >>> verify("nothing")
     Traceback (most recent call last):
@@ -133,6 +150,11 @@ def verify(
         with announcing_stages(quiet=quiet):
             rows = estimators.prove(seeds, progress=None if quiet else _print_world)
         return VerifyResult(VerifyNumbers(check, estimators=tuple(rows)))
+    if check == "run":
+        if run is None:
+            raise BadInput("run: expected the folder of a run, got none; give run=FOLDER")
+        files = run_files.check_files(Path(run), *(None if path is None else Path(path) for path in (key, sign)))
+        return VerifyResult(VerifyNumbers(check, run=files))
     raise UnknownName("check", check, CHECKS)
 
 

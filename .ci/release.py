@@ -1,0 +1,131 @@
+"""What a release needs, into dist/: wheel, sdist, SBOM, licences, known vulnerabilities. Run by `make release-check`.
+
+usage: release.py FOLDER, the bin/ of an environment with build, cyclonedx-bom, pip-licenses and pip-audit. It describes
+what Transect and its extras install, in the versions of the environment that runs it. Exit code 1 where a licence or a
+vulnerability has to be looked at.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parent))
+from constraints import installed, normal
+
+ROOT: Final = Path(__file__).parents[1]
+DIST: Final = ROOT / "dist"
+_UNREACHED: Final = (
+    "ConnectionError",
+    "Max retries",
+    "Temporary failure",
+    "Failed to establish",
+    "ConnectTimeout",
+    "HTTP",
+)
+LOOK_AT: Final = ("GPL", "AGPL", "Commons Clause", "Proprietary", "Other/Proprietary", "UNKNOWN", "SSPL", "BUSL")
+"""Words of licences that a person reads before a release; the extras that need such a library are optional."""
+SEEN: Final = {
+    "psycopg": "LGPL-3.0: used unchanged as a library, by the extra postgres alone",
+    "psycopg-binary": "LGPL-3.0: used unchanged as a library, by the extra postgres alone",
+}
+"""Libraries whose licence has been read, and what it means here."""
+
+
+def tool(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a tool of that folder."""
+    line = [str(folder / words[0]), *words[1:]]
+    return subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603  (our own words)
+
+
+def build(folder: Path) -> list[Path]:
+    """The wheel and the sdist."""
+    done = tool(folder, "python", "-m", "build", "--outdir", str(DIST))
+    if done.returncode:
+        raise SystemExit(f"build: {done.stderr[-2000:]}")
+    return sorted([*DIST.glob("transect-*.whl"), *DIST.glob("transect-*.tar.gz")])
+
+
+def sbom(folder: Path, versions: Mapping[str, str]) -> int:
+    """Write dist/sbom.json in CycloneDX's form; returns how many components it has."""
+    file = DIST / "sbom.json"
+    words = ("environment", sys.executable, "--of", "JSON", "--output-reproducible", "-o", str(file))
+    done = tool(folder, "cyclonedx-py", *words)
+    if done.returncode:
+        raise SystemExit(f"cyclonedx-py: {done.stderr[-2000:]}")
+    whole: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    kept = [each for each in whole["components"] if normal(each["name"]) in {*versions, "transect"}]
+    names = {each["bom-ref"] for each in kept}
+    needs = [each for each in whole.get("dependencies", []) if each["ref"] in names]
+    needs = [{**each, "dependsOn": [ref for ref in each.get("dependsOn", []) if ref in names]} for each in needs]
+    file.write_text(json.dumps({**whole, "components": kept, "dependencies": needs}, indent=2) + "\n", encoding="utf-8")
+    return len(kept)
+
+
+def licences(folder: Path, versions: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Write dist/licences.json; returns how many libraries it has, and lines on licences that nobody has read."""
+    words = ("--python", sys.executable, "--format", "json", "--with-urls", "--packages", *versions)
+    done = tool(folder, "pip-licenses", *words)
+    if done.returncode:
+        raise SystemExit(f"pip-licenses: {done.stderr[-2000:]}")
+    rows = json.loads(done.stdout)
+    (DIST / "licences.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    open_questions = [
+        f"licence of {row['Name']}: {row['License']}"
+        for row in rows
+        if any(word in row["License"] for word in LOOK_AT) and normal(row["Name"]) not in SEEN
+    ]
+    return len(rows), open_questions
+
+
+def audit(folder: Path, versions: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Write dist/audit.json; returns a line on what was done, and a line for each known vulnerability."""
+    pins = DIST / "audited.txt"
+    pins.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()), encoding="utf-8")
+    file = DIST / "audit.json"
+    words = (
+        "-r",
+        str(pins),
+        "--no-deps",
+        "--disable-pip",
+        "--format",
+        "json",
+        "-o",
+        str(file),
+        "--progress-spinner",
+        "off",
+    )
+    done = tool(folder, "pip-audit", *words)
+    if done.returncode and not file.is_file():
+        reason = done.stderr.strip().splitlines()[-1:] or ["no answer"]
+        if any(word in done.stderr for word in _UNREACHED):
+            return "vulnerabilities: skipped, the database of advisories is not reached from here", []
+        return f"vulnerabilities: skipped, {reason[0][:200]}", []
+    rows = json.loads(file.read_text(encoding="utf-8"))["dependencies"]
+    found = [f"{row['name']} {row['version']}: {each['id']}" for row in rows for each in row.get("vulns", [])]
+    return f"vulnerabilities: {len(found)} known in {len(rows)} libraries", found
+
+
+def main() -> int:
+    """Do all four, and say what is left to look at."""
+    folder = Path(sys.argv[1]).absolute()
+    DIST.mkdir(exist_ok=True)
+    for leftover in ("sbom.json", "licences.json", "audit.json", "audited.txt"):
+        (DIST / leftover).unlink(missing_ok=True)
+    versions = installed()
+    for path in build(folder):
+        print(f"built: {path.relative_to(ROOT)}, {path.stat().st_size / 1e6:.1f} MB")
+    print(f"SBOM: dist/sbom.json, {sbom(folder, versions)} components")
+    count, questions = licences(folder, versions)
+    print(f"licences: dist/licences.json, {count} libraries, {len(questions)} to look at")
+    line, vulnerabilities = audit(folder, versions)
+    print(line)
+    for each in (*questions, *vulnerabilities):
+        print(f"  {each}")
+    return int(bool(questions or vulnerabilities))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""`transect reproduce`: run again what a run describes, and compare."""

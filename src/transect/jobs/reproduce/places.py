@@ -1,0 +1,181 @@
+"""Where the models and images of a run lie, and how they are opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect.designs.lines import Lines
+from transect.designs.steps import HALF_RANGE, Steps
+from transect.errors import BadInput, TransectError, UnknownName
+from transect.experiment.target_names import give_name
+from transect.experiment.worlds import open_world
+from transect.protocols import Target, TargetLike, World
+from transect.runs.capabilities import description
+from transect.runs.spec import GeneratorDescription, RunSpec, TargetDescription, json_of
+from transect.targets import as_target
+from transect.targets.capabilities import is_metered
+from transect.targets.reopening import HTTP, reopen
+
+_OPTIONS: Final = ("label", "truncation", "noise")
+"""Options of a network that its description keeps."""
+_HASHES: Final = {
+    "population_sha256": "--population",
+    "labels_sha256": "--dataset",
+    "weights_sha256": "--generator",
+    "directions": "--directions",
+    "photographs": "--latents",
+}
+"""What a description says of files, and the option that names the file."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run's own description does not locate: files, by the options that name them, and targets by name.
+
+    budget: the most calls to each target that counts them; None asks none of them. answers: the folder of the files
+    that keep what such targets answer.
+    """
+
+    targets: Mapping[str, TargetLike] = field(default_factory=dict)
+    generator: str | None = None
+    population: str | None = None
+    directions: Path | None = None
+    latents: Path | None = None
+    dataset: str | None = None
+    budget: int | None = None
+    answers: Path = Path()
+
+
+def targets_by_name(texts: Sequence[str] | Mapping[str, TargetLike]) -> dict[str, TargetLike]:
+    """Targets by the name that the run gives them, from NAME=SPEC texts. Raises BadInput for another text.
+
+    >>> targets_by_name(["ours=models/smile.onnx"])
+    {'ours': 'models/smile.onnx'}
+    """
+    if isinstance(texts, Mapping):
+        return dict(texts)
+    named: dict[str, TargetLike] = {}
+    for text in texts:
+        name, equals, spec = text.rpartition("=")
+        if not (name and equals and spec) or name in named:
+            raise BadInput(f"--target {text!r}: expected NAME=SPEC, each name of the run's targets once")
+        named[name] = spec
+    return named
+
+
+def check_names(given: Given, specs: Sequence[RunSpec]) -> None:
+    """Raises UnknownName where a target is given that the run does not have."""
+    known = {facts["name"]: None for spec in specs for facts in descriptions(spec)}
+    for name in given.targets:
+        if name not in known:
+            raise UnknownName("target of the run", name, map(str, known))
+
+
+def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
+    """How the targets of a run describe themselves: those under audit, then those that check its images."""
+    checks = spec.edits
+    of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]
+    return [*(entry.description.facts for entry in spec.targets), *(facts for facts in of_checks if facts is not None)]
+
+
+def open_target(stored: TargetDescription, given: Given) -> Target | None:
+    """The target that a run describes; None where it counts its calls and there is no budget for them.
+
+    Raises BadInput, in one line, where its model is not there or is another one.
+    """
+    facts = stored.facts
+    name = str(facts["name"])
+    source = given.targets.get(name, "")
+    if facts.get("kind") == HTTP:
+        return None if given.budget is None else _over_http(name, source, given)
+    if not isinstance(source, str):
+        target = as_target(source)
+        if target.name != name:
+            give_name(target, name, source)
+        return target
+    target = reopen(facts, source)
+    return None if is_metered(target) and given.budget is None else target
+
+
+def _over_http(name: str, source: TargetLike, given: Given) -> Target:
+    """The target behind a web address, with a budget and a file of answers of its own: old answers show nothing."""
+    from transect.targets.http.settings import read_settings
+    from transect.targets.http.target import HttpTarget
+
+    if not isinstance(source, str) or not source:
+        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    path = Path(source)
+    settings = read_settings(path)
+    store = (given.answers / f"{path.stem}.answers.sqlite").absolute()
+    store.parent.mkdir(parents=True, exist_ok=True)
+    changes = {
+        "budget": settings.budget.model_copy(update={"calls": given.budget}),
+        "answers": settings.answers.model_copy(update={"file": str(store)}),
+    }
+    target = HttpTarget(settings.model_copy(update=changes), path)
+    if target.name != name:
+        give_name(target, name, source)
+    return target
+
+
+def open_world_of(spec: RunSpec, given: Given) -> World:
+    """The world that a run's images came from. Raises BadInput, in one line, where a file is missing or another one."""
+    stored = spec.generator
+    try:
+        world = _plain_world(stored, given)
+    except TransectError as error:
+        raise BadInput(f"generator {stored.name}: {error}") from None
+    own = json_of(description(world))
+    for key, option in _HASHES.items():
+        if _digest(stored.facts.get(key)) != _digest(own.get(key)):
+            raise BadInput(
+                f"generator {stored.name}: expected the file of the run, got another one; give it: {option} FILE"
+            )
+    if (size := stored.steps) is not None:
+        levels = spec.design.levels[size.attribute]
+        farthest = 1.0 if size.by == HALF_RANGE else max(1.0, *map(abs, levels))
+        return Steps(world, size.attribute, size.by, farthest)
+    return Lines(world) if "lines" in stored.facts else world
+
+
+def _plain_world(stored: GeneratorDescription, given: Given) -> World:
+    facts = stored.facts
+    if stored.of_photographs:
+        return _photographs(stored, given)
+    name = given.generator or _name(stored)
+    named = name.partition("?")[0]
+    learned = bool(stored.directions)
+    population = (given.population or stored.population or None) if named.startswith("faceworld") else None
+    if learned and named != "reference" and given.directions is None:
+        raise BadInput("expected the file of its directions, got none; give it: --directions FILE")
+    if stored.photographs and given.latents is None:
+        raise BadInput("expected the file of its inverted photographs, got none; give it: --latents FILE")
+    size = facts.get("image_size") if named.startswith("faceworld") else None
+    directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
+    return open_world(name, size, population, facts.get("device"), directions, latents)
+
+
+def _photographs(stored: GeneratorDescription, given: Given) -> World:
+    from transect.datasets import open_dataset
+
+    if given.dataset is None:
+        raise BadInput("expected the photographs, got none; give them: --dataset READER:PATH")
+    left_out = sum(stored.facts.get("left_out", {}).values()) or None
+    return open_dataset(given.dataset, image_size=stored.facts.get("image_size"), max_unreadable=left_out)
+
+
+def _name(stored: GeneratorDescription) -> str:
+    """A generator's name with the options of a network that the description keeps."""
+    if stored.name not in ("faceworld", "faceworld-latent", "reference"):
+        raise BadInput("expected its file, got none; give it: --generator FILE")
+    options = [f"{key}={value}" for key in _OPTIONS if (value := stored.facts.get(key)) is not None]
+    return f"{stored.name}?{'&'.join(options)}" if options and stored.name == "reference" else stored.name
+
+
+def _digest(value: object) -> object:
+    """The digest that a description states, of a file or of the table that describes one."""
+    return value.get("sha256", value) if isinstance(value, Mapping) else value

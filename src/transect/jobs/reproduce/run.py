@@ -1,0 +1,266 @@
+"""`transect.reproduce`: run again what a run describes, into another folder, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final, final
+
+import pyarrow as pa
+
+from transect.analysis import reporting
+from transect.errors import BadInput
+from transect.jobs.reproduce import comparing, rerunning
+from transect.jobs.reproduce.numbers import PIXELS, TOLERANCE, Outcome, ReproduceNumbers, TableCompared
+from transect.jobs.reproduce.places import Given, check_names, targets_by_name
+from transect.jobs.reproduce.rerunning import Rebuilt
+from transect.protocols import TargetLike
+from transect.reports.blocks import TextTable
+from transect.reports.short_page import ShortPageResult
+from transect.runs import bounds
+from transect.runs.folder import FinishedRun
+from transect.runs.json_records import read_json
+from transect.runs.places import beside, places_of
+from transect.runs.plain_json import plain
+from transect.runs.progress import announcing_stages
+from transect.runs.wording import counted
+
+_HEADINGS: Final = (
+    "table",
+    "rows",
+    "same bytes",
+    "column",
+    "rows that differ",
+    "beyond tolerance",
+    "largest difference",
+)
+_RESULTS, _EFFECTS = "results.json", "effects.parquet"
+_NOT_COMPARED: Final = ("transect_version", "world", "sections", "projections")
+"""Keys of results.json that follow from versions, or that options of a later report add."""
+_ANSWERS: Final = {
+    "same bytes": "Reproduced: every table and every number is the same, bit for bit.",
+    "within tolerance": "Reproduced within the tolerances, not bit for bit.",
+    "differs": "Not reproduced: values differ by more than the tolerances.",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReproduceResult(ShortPageResult[ReproduceNumbers]):
+    """A rerun compared with its run. reproduced: `numbers.reproduced`."""
+
+    JOB: ClassVar[str] = "reproduce"
+    TITLE: ClassVar[str] = "A run, made again"
+    TABLE: ClassVar[str] = "Tables of the run"
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per table of the run: place, table, rows, same bytes or not, the columns that differ."""
+        return pa.Table.from_pylist([dict(plain(row)) for row in self.numbers.tables])
+
+    def headline(self) -> str:
+        """Whether the run was reproduced."""
+        return _ANSWERS[self.numbers.outcome]
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per table, and one for each further column that differs."""
+        return _HEADINGS, [row for table in self.numbers.tables for row in _rows(table)]
+
+    def tables(self) -> Sequence[TextTable]:
+        """The tables of the run, and what its description has otherwise."""
+        changes = [
+            [change.name, change.was, change.is_now] for change in (*self.numbers.versions, *self.numbers.settings)
+        ]
+        further = [TextTable("Versions, and what follows from them", ["", "run", "rerun"], changes)] if changes else []
+        return [TextTable(self.TABLE, *self.rows()), *further]
+
+    def notes(self) -> Sequence[str]:
+        """The tolerances, other versions, and what was left out."""
+        return (*self._tolerances(), *self.warning_lines())
+
+    def warning_lines(self) -> Sequence[str]:
+        """Other versions, and what was left out."""
+        named = [
+            f"{change.name.removeprefix('versions.')} {change.was} → {change.is_now}"
+            for change in self.numbers.versions
+        ]
+        return [*([f"Other versions: {', '.join(named)}."] if named else []), *self.numbers.left_out]
+
+    def _tolerances(self) -> Sequence[str]:
+        if not self.numbers.pixels:
+            return ["No difference was allowed."]
+        return [
+            f"A pixel may differ by {self.numbers.pixels} of 255, another number by {self.numbers.tolerance:g} of the "
+            "larger of the two (or of 1, where both are smaller); answers, reasons and counts must be the same."
+        ]
+
+
+def reproduce(
+    run: str | Path,
+    *,
+    out: str | Path | None = None,
+    targets: Sequence[str] | Mapping[str, TargetLike] = (),
+    generator: str | Path | None = None,
+    population: str | Path | None = None,
+    directions: str | Path | None = None,
+    latents: str | Path | None = None,
+    dataset: str | None = None,
+    budget: int | None = None,
+    exact: bool = False,
+    quiet: bool = False,
+) -> ReproduceResult:
+    """Run again what the run.json of a finished audit describes, into another folder, and compare every value.
+
+    run: the folder of the audit, with one study or several. out: the folder of the rerun, by default RUN-again; call
+    again to resume. targets: what the run's targets are, by the names that it gives them (texts NAME=SPEC, or specs and
+    objects by name), where a name alone does not tell. generator, population, directions, latents, dataset: files that
+    the run does not locate. budget: the most calls to each target that counts them; without, none of them is asked.
+    exact: allow no difference.
+
+    On the machine and with the versions of the run, every byte is expected to be the same. Elsewhere a pixel may differ
+    by 1 of 255, another number by 1e-4 of the larger of the two, or of 1 where both are smaller; answers, reasons and
+    counts may not. Returns what differs, by table and column: `numbers.outcome`, `numbers.tables`.
+
+    Raises BadInput, before anything is made, for a folder that holds no finished audit, a model or file that is not
+    there or is another one; UnknownName for a target that the run does not have.
+
+    ```python
+    again = transect.reproduce("runs/smile", targets={"ours": "models/smile.onnx"})
+    again.numbers.outcome
+    ```
+    """
+    folder = Path(run)
+    again = folder.absolute().with_name(f"{folder.absolute().name}-again") if out is None else Path(out)
+    _check_apart(folder, again)
+    given = Given(
+        targets_by_name(targets),
+        None if generator is None else str(generator),
+        None if population is None else str(population),
+        None if directions is None else Path(directions),
+        None if latents is None else Path(latents),
+        dataset,
+        _checked(budget),
+        again,
+    )
+    tolerance = 0.0 if exact else TOLERANCE
+    with ExitStack() as opened:
+        rebuilt = []
+        for finished, place in _runs(folder, given):
+            rebuilt.append(rerunning.rebuild(finished, place, given))
+            opened.callback(rerunning.close, rebuilt[-1], given)
+        for part in rebuilt:
+            rerunning.make(part, folder, again, quiet=quiet)
+    tables = [table for part in rebuilt for table in _of_tables(part, folder, again, tolerance)]
+    left_out = _not_asked(rebuilt)
+    if not left_out:
+        reported, notes = _report(folder, again, tolerance, quiet=quiet)
+        tables, left_out = [*reported, *tables], notes
+    return ReproduceResult(_numbers(folder, again, tables, rebuilt, left_out, tolerance))
+
+
+def _check_apart(folder: Path, again: Path) -> None:
+    first, second = folder.resolve(), again.resolve()
+    if first == second or first in second.parents or second in first.parents:
+        raise BadInput(f"--out {again}: expected a folder outside the run, got one that shares it; choose another")
+
+
+def _checked(budget: int | None) -> int | None:
+    if budget is not None and budget < 1:
+        raise BadInput(f"--budget: expected at least 1 call, got {budget}; leave it out to make none")
+    return budget
+
+
+def _runs(folder: Path, given: Given) -> list[tuple[FinishedRun, str]]:
+    """Every run of an audit with its place. Raises BadInput where there is none, or one that is no audit's."""
+    places = [*places_of(folder), *beside(folder)]
+    if not places:
+        raise BadInput(f"{folder} is not a run folder: expected a run.json in it")
+    runs = [FinishedRun(place) for place in places]
+    check_names(given, [run.spec for run in runs])
+    relative = [place.relative_to(folder).as_posix() for place in places]
+    return [(run, "" if place == "." else place) for run, place in zip(runs, relative, strict=True)]
+
+
+def _of_tables(part: Rebuilt, folder: Path, again: Path, tolerance: float) -> list[TableCompared]:
+    was, is_now = FinishedRun(folder / part.place), FinishedRun(again / part.place)
+    return [
+        replace(comparing.table_of_parts(was, is_now, table, part.spec.parts, tolerance), place=part.place)
+        for table in rerunning.tables_of(part.spec, part.not_asked)
+    ]
+
+
+def _not_asked(rebuilt: Sequence[Rebuilt]) -> list[str]:
+    names = dict.fromkeys(name for part in rebuilt for name in part.not_asked)
+    return [
+        f"Not asked again: {name}, whose calls may cost money; give --budget CALLS. Its answers, and the report, were "
+        "not compared."
+        for name in names
+    ]
+
+
+def _report(folder: Path, again: Path, tolerance: float, *, quiet: bool) -> tuple[list[TableCompared], list[str]]:
+    """The effects and every number of the report, compared; and what of the report was not."""
+    if not (folder / _RESULTS).is_file():
+        return [], [f"The report was not compared: the run has none; write it: transect report {folder}"]
+    was = read_json(folder / _RESULTS, "the results of a run", f"write them again: transect report {folder}")
+    rerunning.copy_stored(folder, again)
+    correction = str(was.get("family", {}).get("method", "holm"))
+    with announcing_stages(quiet=quiet):
+        is_now = reporting.report(again, correction=correction).results
+    same = [(folder / name).read_bytes() == (again / name).read_bytes() for name in (_EFFECTS, _RESULTS)]
+    before, after = (bounds.read_parquet(place / _EFFECTS) for place in (folder, again))
+    effects = comparing.tables(_EFFECTS, before, after, tolerance, same_bytes=same[0])
+    numbers = comparing.numbers(_RESULTS, _comparable(was), _comparable(is_now), tolerance, same_bytes=same[1])
+    return [effects, numbers], _added(was, is_now)
+
+
+def _comparable(results: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in results.items() if key not in _NOT_COMPARED}
+
+
+def _added(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> list[str]:
+    """What the run's report has more of, by options that a run does not keep."""
+    more = len(was.get("sections", [])) - len(is_now.get("sections", []))
+    lines = [f"{counted(more, 'section')} of the report (--model) not made again"] if more > 0 else []
+    if was.get("projections"):
+        lines.append(f"{counted(len(was['projections']), 'projection')} (--shares) not made again")
+    return [f"{'; '.join(lines)}: a run does not keep these options of transect report."] if lines else []
+
+
+def _numbers(
+    folder: Path,
+    again: Path,
+    tables: Sequence[TableCompared],
+    rebuilt: Sequence[Rebuilt],
+    left_out: Sequence[str],
+    tolerance: float,
+) -> ReproduceNumbers:
+    pixels = PIXELS if tolerance else 0
+    changed = list(dict.fromkeys(change for part in rebuilt for change in part.changed))
+    versions = tuple(change for change in changed if change.name.startswith("versions."))
+    outcome: Outcome = "within tolerance"
+    if all(table.same_bytes for table in tables):
+        outcome = "same bytes"
+    elif any(column.beyond or (column.differing and not tolerance) for table in tables for column in table.columns):
+        outcome = "differs"
+    settings = tuple(change for change in changed if change not in versions)
+    return ReproduceNumbers(
+        str(folder), str(again), outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out)
+    )
+
+
+def _rows(table: TableCompared) -> list[list[str]]:
+    first = [table.name, f"{table.rows:,}", "yes" if table.same_bytes else "no"]
+    columns = [
+        [column.column, f"{column.differing:,}", f"{column.beyond:,}", _size(column.column, column.largest)]
+        for column in table.columns
+    ] or [["", "0", "0", ""]]
+    return [[*(first if number == 0 else [table.name, "", ""]), *column] for number, column in enumerate(columns)]
+
+
+def _size(column: str, largest: float | None) -> str:
+    if largest is None:
+        return ""
+    return f"{largest:g} of 255" if column == "image" else f"{largest:.2g}"

@@ -1,0 +1,53 @@
+"""A run's files compared with its manifest: the figures of `transect verify run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from transect.runs import manifest
+from transect.runs.manifest import ManifestCheck
+from transect.runs.wording import counted
+
+HEADINGS: Final = ("file", "what was found")
+_WORDS: Final = {"changed": "changed", "missing": "missing", "added": "added: the manifest does not list it"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What was found of a run's files. folder: the run; signature: the file of a signature that was made just now."""
+
+    folder: str
+    files: ManifestCheck
+    signature: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every file is as it was written, and signed by the key where one was given."""
+        return self.files.holds
+
+    def headline(self) -> str:
+        """The answer in one or two sentences."""
+        found = self.files
+        faults = [
+            f"{len(names)} {kind}"
+            for kind, names in (("changed", found.changed), ("missing", found.missing), ("added", found.added))
+            if names
+        ]
+        whole = ", ".join([f"{counted(found.unchanged, 'file')} as written", *faults])
+        signed = {None: "", True: " Signed by the key.", False: " The signature is not of this key and these files."}
+        made = f" Signed: {self.signature}." if self.signature else ""
+        return f"{whole}.{signed[found.signed]}{made}"
+
+    def rows(self) -> Sequence[Sequence[str]]:
+        """A row per file that is not as written."""
+        return [(name, words) for kind, words in _WORDS.items() for name in getattr(self.files, kind)]
+
+
+def check_files(folder: Path, key: Path | None = None, signing_key: Path | None = None) -> RunFiles:
+    """Compare a run's files with its manifest; signing_key: sign it too. Raises as `manifest.check` and `sign`."""
+    signature = "" if signing_key is None else str(manifest.sign(folder, signing_key))
+    return RunFiles(str(folder), manifest.check(folder, key), signature)

@@ -1,0 +1,212 @@
+"""The manifest of a run: the SHA-256 of each file, written when its report is, and signed where you sign it.
+
+It covers what Transect writes for a run, also that of its studies and of the small runs beside them. It leaves out the
+log, which holds times, the lock, checks.json, which later checks write, and other files that lie in the folder. A
+signature is Ed25519 over the bytes of manifest.json, behind a text that keeps it from being taken for a signature of
+anything else.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from transect import __version__
+from transect.errors import BadInput, MissingExtra
+from transect.runs.folder import write_atomically, write_json
+from transect.runs.json_records import record_in
+from transect.runs.locks import LOCK
+from transect.runs.places import MANIFEST, OF_PEOPLE, OWN_FILES, OWN_FOLDERS, SIGNATURE, is_run, studies_of
+from transect.texts import words_of
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+VERSION: Final = 1
+_PURPOSE: Final = b"transect run manifest 1\n"
+_NOT_COVERED: Final = (LOCK, "log.jsonl", "checks.json", MANIFEST, SIGNATURE)
+_CHUNK: Final = 1 << 20
+_ADVICE: Final = "write it again: transect report"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What manifest.json holds. files: SHA-256 by path, from the run's folder, with / between folders."""
+
+    schema_version: int
+    transect_version: str
+    files: Mapping[str, str]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ManifestCheck:
+    """What a check of a run's files found; paths from the run's folder.
+
+    unchanged: how many files are as they were written. added: files of the run that the manifest does not list, and
+    links, which no run writes. signed: whether the signature is that of the key; None where no key was given.
+    """
+
+    unchanged: int
+    changed: tuple[str, ...]
+    missing: tuple[str, ...]
+    added: tuple[str, ...]
+    signed: bool | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether every file is as it was written, and signed by the key where one was given."""
+        return not (self.changed or self.missing or self.added) and self.signed is not False
+
+
+def write(folder: Path) -> Path:
+    """Write manifest.json of a run, without a signature: an earlier one is of other files. Returns its path."""
+    files = {name: _digest(path) for name, path in sorted(_files(folder)) if not path.is_symlink()}
+    (folder / SIGNATURE).unlink(missing_ok=True)
+    write_json(folder / MANIFEST, Manifest(VERSION, __version__, files))
+    return folder / MANIFEST
+
+
+def check(folder: Path, key: Path | None = None) -> ManifestCheck:
+    """Compare a run's files with its manifest. key: an Ed25519 public key, by which it must be signed.
+
+    Raises BadInput where there is no manifest, none that reads, or no key in the file; MissingExtra without the library
+    that signatures need.
+    """
+    stated = _read(folder).files
+    found = dict(_files(folder))
+    links = {name for name, path in found.items() if path.is_symlink()}
+    there = [name for name in stated if name in found and name not in links]
+    changed = tuple(name for name in there if _digest(found[name]) != stated[name])
+    missing = tuple(name for name in stated if name not in there)
+    added = tuple(sorted(links | (found.keys() - stated.keys())))
+    signed = None if key is None else _is_signed(folder, _public_key(key))
+    return ManifestCheck(len(there) - len(changed), changed, missing, added, signed)
+
+
+def sign(folder: Path, key: Path) -> Path:
+    """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path.
+
+    Raises BadInput where a file is not as the manifest says, or the key cannot be read; MissingExtra as `check`.
+    """
+    private = _private_key(key)
+    found = check(folder)
+    if not found.holds:
+        first = (*found.changed, *found.missing, *found.added)[0]
+        raise BadInput(f"{folder}: expected the files of its manifest, got another {first}; {_ADVICE} {folder}")
+    signature = private.sign(_PURPOSE + (folder / MANIFEST).read_bytes())
+    write_atomically(folder / SIGNATURE, signature.hex() + "\n")
+    return folder / SIGNATURE
+
+
+def _read(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    if not path.is_file() or path.is_symlink():
+        kind = "a run" if is_run(folder) else "the folder of a finished audit"
+        raise BadInput(f"{folder}: expected {kind} with {MANIFEST}, got none; {_ADVICE} {folder}")
+    manifest = record_in(path, Manifest)
+    if manifest.schema_version != VERSION:
+        raise BadInput(f"{path}: expected version {VERSION}, got {manifest.schema_version}; install a newer Transect")
+    return manifest
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name and path of each file that a run wrote, and of each link in its place."""
+    for place in (folder, *studies_of(folder)):
+        for name in (*OWN_FILES, *OF_PEOPLE):
+            if (place / name).is_file() or (place / name).is_symlink():
+                yield from _named(folder, place / name)
+        for name in OWN_FOLDERS:
+            for path in _below(place / name):
+                yield from _named(folder, path)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    if folder.is_symlink():
+        yield folder
+    elif folder.is_dir():
+        for path in folder.iterdir():
+            yield from _below(path)
+    elif folder.exists():
+        yield folder
+
+
+def _named(folder: Path, path: Path) -> Iterator[tuple[str, Path]]:
+    if path.name not in _NOT_COVERED:
+        yield path.relative_to(folder).as_posix(), path
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({words_of(error)}); check your permissions") from error
+    return digest.hexdigest()
+
+
+def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    path = folder / SIGNATURE
+    if not path.is_file():
+        raise BadInput(f"{folder}: expected {SIGNATURE}, got none; sign it: transect verify run {folder} --sign KEY")
+    try:
+        key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + _content(folder))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _content(folder: Path) -> bytes:
+    return (folder / MANIFEST).read_bytes()
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    from_pem, from_ssh = _readers("load_pem_public_key", "load_ssh_public_key")
+    key: Ed25519PublicKey = _key(path, "public", "Ed25519PublicKey", from_pem, from_ssh)
+    return key
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
+    from_pem, from_ssh = _readers("load_pem_private_key", "load_ssh_private_key")
+    readers = [functools.partial(read, password=None) for read in (from_pem, from_ssh)]
+    key: Ed25519PrivateKey = _key(path, "private", "Ed25519PrivateKey", *readers)
+    return key
+
+
+def _readers(*names: str) -> list[Any]:
+    try:
+        from cryptography.hazmat.primitives import serialization
+    except ImportError:
+        raise MissingExtra("sign", "a signature of a run") from None
+    return [getattr(serialization, name) for name in names]
+
+
+def _key(path: Path, half: str, kind: str, *readers: Any) -> Any:
+    """The Ed25519 key in a PEM or OpenSSH file. Raises BadInput for another file, and for one with a passphrase."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    advice = "make a pair: ssh-keygen -t ed25519 -N '' -f FILE (FILE signs, FILE.pub checks)"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: expected an Ed25519 {half} key, got none ({words_of(error)}); {advice}") from None
+    for read in readers:
+        try:
+            key = read(content)
+        except TypeError:  # its passphrase is not given
+            raise BadInput(f"{path}: expected a key without a passphrase, got one with it; {advice}") from None
+        except (ValueError, UnsupportedAlgorithm):
+            continue
+        if isinstance(key, getattr(ed25519, kind)):
+            return key
+    raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got another file; {advice}")

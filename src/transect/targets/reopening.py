@@ -1,0 +1,100 @@
+"""Opens a target again by its description in a run: the same model, with the settings that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from transect.errors import BadInput, TransectError
+from transect.protocols import Target
+from transect.targets.description import describe
+from transect.targets.preprocess import Preprocess
+from transect.targets.resolution import resolve
+
+Facts = Mapping[str, Any]
+
+HTTP: Final = "HTTP"
+"""The kind of a target behind a web address, as its description has it."""
+_OF_VERSIONS: Final = ("library", "resized_by")
+"""What a description says of installed libraries."""
+_NOT_SET: Final = (
+    *("name", "kind", "box_convention", "class", "function", "code_sha256", "state_sha1", "method", "classes"),
+    *("file", "files", "sha256", "external_data", "landmarks", "landmarks_sha256", "input", "assumed", *_OF_VERSIONS),
+)
+"""What no option sets."""
+
+
+def without_versions(facts: Any) -> Any:
+    """The description without what it says of installed libraries.
+
+    >>> without_versions({"library": "dlib 20", "preprocess": {"resized_by": "Pillow 11", "crop": None}})
+    {'preprocess': {'crop': None}}
+    """
+    if isinstance(facts, Mapping):
+        return {key: without_versions(value) for key, value in facts.items() if key not in _OF_VERSIONS}
+    return [without_versions(value) for value in facts] if isinstance(facts, list) else facts
+
+
+def differing(stored: Facts, target: Target) -> list[str]:
+    """The keys of the stored description, versions aside, that the target's own has otherwise; `name` is left out."""
+    was, is_now = without_versions(stored), without_versions(describe(target))
+    return [key for key in sorted({*was, *is_now} - {"name"}) if was.get(key) != is_now.get(key)]
+
+
+def reopen(stored: Facts, spec: str = "") -> Target:
+    """The target of a stored description, from a spec, or from its name where that is one.
+
+    Only settings in which it differs from the usual are set. Raises BadInput, in one line, where the model is not there
+    or is another one.
+    """
+    name = str(stored["name"])
+    errors: list[TransectError] = []
+    for tried in [spec] if spec else _specs(stored):
+        try:
+            target = _as_it_was(stored, tried)
+        except TransectError as error:
+            errors.append(error)
+            continue
+        if wrong := differing(stored, target):
+            raise BadInput(
+                f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; "
+                f"give it: --target '{name}=SPEC'"
+            )
+        if target.name != name:
+            target.name = name  # type: ignore[misc]
+        return target
+    raise BadInput(f"target {name}: {errors[0] if errors else 'no spec'}; say where it is: --target '{name}=SPEC'")
+
+
+def _specs(stored: Facts) -> Iterable[str]:
+    """What may name the model: its name, unless the user gave it one, and the function that it is."""
+    return dict.fromkeys(str(stored[key]) for key in ("name", "function") if stored.get(key))
+
+
+def _as_it_was(stored: Facts, spec: str) -> Target:
+    """The target with the settings that it had: as it opens by itself, else with those that differ, else with all."""
+    try:
+        target = resolve(spec)
+        keys = [key for key in differing(stored, target) if key not in _NOT_SET]
+    except BadInput:
+        keys = ["task", "labels", "output", "threshold", "positive", "preprocess"]
+    else:
+        if not keys:
+            return target
+    settings: dict[str, Any] = {key: value for key in keys if (value := _setting(stored, key)) is not None}
+    try:
+        return resolve(spec, **settings)
+    except BadInput:
+        if not (Path(spec).exists() or ":" in spec):
+            raise
+        return resolve(spec)  # what differs is no setting: `reopen` names it
+
+
+def _setting(stored: Facts, key: str) -> object:
+    value = stored.get(key)
+    if key != "preprocess" or not isinstance(value, Mapping):
+        return tuple(value) if isinstance(value, list) and value else value or None
+    known = {field.name for field in fields(Preprocess)}
+    return {name: item for name, item in value.items() if name in known and item is not None} or None

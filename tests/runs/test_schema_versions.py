@@ -1,0 +1,74 @@
+"""Each schema version of a run folder opens with the numbers that it was written with; a later one is one line."""
+
+import json
+import shutil
+
+import pytest
+from small_folders import FOLDERS, NUMBERS, numbers_of
+
+import transect
+from transect.errors import RunFolderError
+from transect.runs import migrations
+from transect.runs.folder import FinishedRun, read_record, spec_hash
+
+
+def test_a_folder_of_every_version_is_kept():
+    kept = sorted(int(folder.name.removeprefix("version-")) for folder in FOLDERS.iterdir())
+    assert kept == [*migrations.MIGRATIONS, migrations.VERSION] == list(range(migrations.VERSION + 1))
+    assert sum(path.stat().st_size for path in FOLDERS.rglob("*") if path.is_file()) < 70_000 * len(kept)
+
+
+@pytest.mark.parametrize("folder", sorted(FOLDERS.iterdir()), ids=lambda folder: folder.name)
+def test_a_folder_of_a_version_opens_with_the_same_numbers(folder, tmp_path):
+    expected = json.loads((folder / NUMBERS).read_text())
+    run = shutil.copytree(folder, tmp_path / "run")
+    transect.report(run, quiet=True)
+    opened = transect.open_run(run)
+    found = numbers_of(opened)
+    assert found["images"] == expected["images"] == opened.images.num_rows == 8
+    for effect, stated in zip(found["effects"], expected["effects"], strict=True):
+        numbers = {name: value for name, value in stated.items() if not isinstance(value, str)}
+        assert effect == {**stated, **{name: pytest.approx(value, rel=1e-9) for name, value in numbers.items()}}
+    scores = [score for (score,) in opened.predictions["scores"].to_pylist()]
+    low, high = scores[0::2], scores[1::2]
+    assert expected["effects"][1]["estimate"] == pytest.approx(sum(high) / 4 - sum(low) / 4)
+
+
+def test_the_version_stands_in_run_json_and_not_in_the_record():
+    folder = FOLDERS / f"version-{migrations.VERSION}"
+    stored = json.loads((folder / "run.json").read_text())
+    assert stored["schema_version"] == migrations.VERSION
+    assert FinishedRun(folder).spec_hash == stored["spec_hash"] == spec_hash(read_record(folder))
+
+
+def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
+    """With a version 2 that renames a key, folders of both versions before become the same record."""
+
+    def renamed(record):
+        return {("title" if key == "name" else key): value for key, value in record.items()}
+
+    monkeypatch.setattr(migrations, "VERSION", 2)
+    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 1: renamed})
+    zero, one = (read_record(FOLDERS / f"version-{n}") for n in (0, 1))
+    assert zero == one
+    assert zero["title"] == "audit"
+    assert "name" not in zero
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        (migrations.VERSION + 1, "expected schema version 1 or before, got 2: install a newer Transect"),
+        ("1", "expected a schema version from 0 to 1, got '1': put the file back"),
+        (True, "expected a schema version from 0 to 1, got True"),
+        (-1, "expected a schema version from 0 to 1, got -1"),
+    ],
+)
+def test_another_version_is_one_line(stated, message, tmp_path):
+    run = shutil.copytree(FOLDERS / "version-1", tmp_path / "run")
+    body = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**body, "schema_version": stated}))
+    with pytest.raises(RunFolderError) as error:
+        transect.report(run, quiet=True)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
