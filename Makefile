@@ -6,7 +6,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench clean
+.PHONY: help demo test slow lowest lint bench site clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -60,7 +60,10 @@ lint: $(VENV)/test.stamp   ## style and types
 	$(BIN)/mypy
 
 bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --keep
+
+site: $(VENV)/test.stamp   ## the documentation site, in build/site
+	$(BIN)/python docs/build_site.py
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis
