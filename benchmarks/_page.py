@@ -15,7 +15,7 @@ from transect.reports.blocks import Answer, Block, Facts, Page, Paragraph, Part,
 from transect.reports.drawing.svg import joined, tag
 from transect.runs.wording import counted
 
-WIDTH, HEIGHT, EDGE, NAMED = 300, 120, 14, 24
+WIDTH, HEIGHT, EDGE, NAMED = 300, 120, 14, 30
 _ROUGH: Final = "The machine was busy when this run began (load {load} per core): ratios are rough, and not kept."
 _QUICK: Final = "Sizes were those of a smoke test (--quick): the benchmarks run, and these ratios say nothing of speed."
 
@@ -59,7 +59,14 @@ def _table(name: str, rows: Iterator[Mapping[str, Any]]) -> Part:
 
 
 def _ratio(value: float | None) -> str:
-    return "not estimable: the peer has nothing to compare with" if value is None else f"{value:.3g}"
+    """A number of three digits, as "0.0912" or "4,157".
+
+    >>> _ratio(0.09123), _ratio(41.26), _ratio(4157.2), _ratio(None)
+    ('0.0912', '41.3', '4,157', 'not estimable: the peer found nothing')
+    """
+    if value is None:
+        return "not estimable: the peer found nothing"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _history(runs: Sequence[Mapping[str, Any]]) -> list[Block]:
@@ -79,7 +86,7 @@ def _history(runs: Sequence[Mapping[str, Any]]) -> list[Block]:
 def _plot(key: Sequence[str], line: Sequence[tuple[str, float]]) -> Plot:
     _, name, peer, unit = key
     first, last = line[0], line[-1]
-    ends = f"{first[1]:.3g} ({first[0]}) to {last[1]:.3g} ({last[0]})"
+    ends = f"{_ratio(first[1])} ({first[0]}) to {_ratio(last[1])} ({last[0]})"
     return Plot(f"{name}: {unit} against {peer}", drawing([ratio for _, ratio in line], ends), across=ends)
 
 
@@ -93,7 +100,7 @@ def drawing(ratios: Sequence[float], words: str) -> Markup:
     line = tag("polyline", points=path, fill="none", stroke="currentColor", stroke_width=1.5)
     dots = [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill="currentColor") for x, y in points]
     x, y = points[-1]
-    number = tag("text", f"{ratios[-1]:.3g}", x=f"{x + 6:.1f}", y=f"{y + 4:.1f}", fill="currentColor", font_size=12)
+    number = tag("text", _ratio(ratios[-1]), x=f"{x + 6:.1f}", y=f"{y + 4:.1f}", fill="currentColor", font_size=12)
     inner = joined([tag("title", words), ground, line, *dots, number])
     return tag("svg", inner, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=words)
 

@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from places import ROOT
@@ -112,3 +115,15 @@ def test_every_benchmark_records_its_ratios_and_has_a_small_size():
         assert ("record(" in text) == (name not in without), name
         assert name in command.SMALL or "QUICK" in text or '"--quick"' in text, name
     assert set(command.SMALL) <= set(command.names())
+
+
+@pytest.mark.slow
+def test_every_benchmark_can_be_imported():
+    """What it imports may have moved since it last ran."""
+    code = "import runpy, sys; [runpy.run_path(path, run_name='read') for path in sys.argv[1:]]"
+    paths = [str(ROOT / "benchmarks" / f"{name}.py") for name in command.names()]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "benchmarks"), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *paths], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

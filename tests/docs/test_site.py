@@ -9,6 +9,7 @@ import build_site
 import pytest
 import report_gallery
 import site_reference
+from browsers import CHROMIUM, FLAGS
 from places import ROOT
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which the extra docs brings along")
@@ -148,20 +149,45 @@ def test_the_check_of_addresses_finds_a_font_a_script_and_an_import():
     assert loaded('<a href="https://x.example">x</a><img src="data:image/png;base64,AA"><img src="../a.png">') == []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere():
-    """With its reports. Links and anchors within the site are checked by the build: a broken one stops it."""
+@pytest.fixture(scope="module")
+def site():
+    """The folder of the site, built with its reports: a broken link or anchor within it is a warning, which stops it."""
     pytest.importorskip("zensical", reason="needs the extra docs")
     done = subprocess.run([sys.executable, "docs/build_site.py"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    pages = sorted(build_site.SITE.rglob("*.html"))
+    return build_site.SITE
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site):
+    pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(list(listed(configuration()["nav"])))
-    for page in [*pages, *build_site.SITE.rglob("*.css")]:
+    for page in [*pages, *site.rglob("*.css")]:
         assert loaded(page.read_text(encoding="utf-8")) == [], page
     for shown in report_gallery.REPORTS:
-        assert (build_site.SITE / "gallery" / f"{shown.name}.html").stat().st_size > 10_000
-    api = (build_site.SITE / "reference" / "api" / "jobs.html").read_text()
-    assert "transect.export" in api
+        assert (site / "gallery" / f"{shown.name}.html").stat().st_size > 10_000
+    api = (site / "reference" / "api" / "jobs.html").read_text()
+    assert ">transect.export<" in re.sub(r"</?(?:span|code)[^>]*>", "", api)
     assert "Hand a finished run to another tool" in api
-    assert (build_site.SITE / "search.js").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(1800)
+def test_the_search_works_from_the_disk_and_asks_no_server(site):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if not CHROMIUM.exists():
+        pytest.skip("needs Debian's chromium")
+    asked = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        tab = browser.new_page(color_scheme="dark")
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto((site / "index.html").as_uri())
+        tab.keyboard.press("/")
+        tab.keyboard.type("leakage", delay=20)
+        tab.wait_for_selector("text=Mitigate leakage, and measure the cost", timeout=120_000)
+        browser.close()
+    assert asked
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
