@@ -8,7 +8,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench fuzz release-check clean
+.PHONY: help demo test slow lowest lint bench site fuzz release-check clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -62,7 +62,10 @@ lint: $(VENV)/test.stamp   ## style and types
 	$(BIN)/mypy
 
 bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --keep
+
+site: $(VENV)/test.stamp   ## the documentation site, in build/site
+	$(BIN)/python docs/build_site.py
 
 fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour; FUZZ_INPUTS=N for another size
 	FUZZ_INPUTS=$${FUZZ_INPUTS:-1200000} OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal -rA --show-capture=no tests/fuzz
@@ -76,4 +79,4 @@ release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM
 	$(BIN)/python .ci/release.py $(RELEASE)/bin
 
 clean:           ## remove what the targets made
-	rm -rf dist $(VENV) $(LOWEST) $(RELEASE) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist $(VENV) $(LOWEST) $(RELEASE) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from _records import LONGER, record
 
 from transect.designs import transect_design, transect_latents
 from transect.experiment import study
@@ -119,6 +120,9 @@ def main() -> None:
             own = getattr(peer, kind)
             ratios = f"{getattr(part, kind) / own:>22.2f} {getattr(whole, kind) / own:>15.2f}"
             print(f"{size:>8} {kind:>10} {own:>9.1f} {ratios}", flush=True)
+            for what, taken in (("rendering and asking", part), ("whole command", whole)):
+                name = f"{what}, {size} pixels, {kind} time"
+                record(name, "generator and target alone", getattr(taken, kind) / own, LONGER, arguments.repeats)
 
 
 if __name__ == "__main__":

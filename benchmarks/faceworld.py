@@ -25,6 +25,7 @@ from types import ModuleType
 
 import numpy as np
 import torch
+from _records import FASTER, record
 from torch.nn import functional
 
 from transect.errors import BadInput
@@ -147,6 +148,10 @@ def main() -> None:
             f" {rate['two'] / rate['one']:>8.2f}",
             flush=True,
         )
+        record(f"FaceWorld, {size} pixels, two workers", "one worker", rate["two"] / rate["one"], FASTER, REPEATS)
+        if earlier:
+            ratio = rate["faceworld"] / rate["prototype"]
+            record(f"FaceWorld, {size} pixels, one core", "an earlier renderer", ratio, FASTER, REPEATS)
     if arguments.subjects:
         print("\nmean absolute error against 4 x 4 supersampling, of 255 levels")
         print(f"{'pixels':>8} {'subjects':>9} {'scene':>8} {'with the same noise':>20}", flush=True)

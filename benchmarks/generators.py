@@ -20,6 +20,7 @@ import time
 from unittest import mock
 
 import torch
+from _records import FASTER, QUICK, record
 from torch.nn import functional
 
 from transect.generators.stylegan2 import network as networks
@@ -69,7 +70,7 @@ def main():
     torch.set_num_threads(1)
     print(f"{'pixels':>8}{'ours':>10}{'literal':>10}{'ratio':>8}{'difference':>12}{'reference':>11}")
     slower = False
-    for size, (base, reference) in SIZES.items():
+    for size, (base, reference) in list(SIZES.items())[: 1 if QUICK else None]:
         network = made(size, base)
         w = network.map(torch.randn(1, 512, generator=torch.Generator().manual_seed(1)))
         ours, image = processor_seconds(lambda network=network, w=w: network.synthesize(w))
@@ -78,8 +79,9 @@ def main():
         known = f"{reference:.2f} s" if reference else ""
         difference = (image - other).abs().max().item() / 2
         print(f"{size:>8}{ours:>8.2f} s{theirs:>8.2f} s{theirs / ours:>8.2f}{difference:>12.1e}{known:>11}", flush=True)
+        record(f"StyleGAN2, {size} pixels", "the equations taken literally", theirs / ours, FASTER, 3)
         slower |= theirs < 0.95 * ours  # what the clock leaves open
-    return int(slower)
+    return int(slower and not QUICK)
 
 
 if __name__ == "__main__":

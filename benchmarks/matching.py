@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _records import FASTER, LONGER, record
 
 SECONDS_ALLOWED, MEGABYTES_ALLOWED = 600, 6000
 HERE = Path(__file__).resolve()
@@ -174,6 +175,7 @@ def row(what, name, found):
 def main():
     """Runs and prints; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--million", nargs="?", type=int, const=1_000_000, metavar="IMAGES")
     parser.add_argument("--one", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
@@ -186,17 +188,26 @@ def main():
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.npy"
-        write_images(path, 3000, 9216)
+        rows, width = (300, 512) if asked.quick else (3000, 9216)
+        write_images(path, rows, width)
         one, other = measured("greedy", path), measured("dense greedy", path)
-        row("3,000 x 9,216", "greedy", one)
-        row("3,000 x 9,216", "the published matrix", other)
+        size = f"{rows:,} x {width:,}"
+        row(size, "greedy", one)
+        row(size, "the published matrix", other)
+        record(f"greedy matching, {size}", "the published matrix", other["seconds"] / one["seconds"], FASTER, 1)
         wrong |= one["pairs"] != other["pairs"]
         print(f"\ngreedy equals the full matrix: {one['pairs'] == other['pairs']}\n")
-        write_images(path, 3000, 20)
-        for name in ("optimal", "dense optimal", "greedy"):
-            row("3,000 x 20", name, measured(name, path))
-        if found := matchit(path):
-            row("3,000 x 20", "MatchIt, nearest in data order", found)
+        write_images(path, rows, 20)
+        size = f"{rows:,} x 20"
+        found = {name: measured(name, path) for name in ("optimal", "dense optimal", "greedy")}
+        for name, one in found.items():
+            row(size, name, one)
+        peer, ratio = "SciPy's dense assignment", found["optimal"]["seconds"] / found["dense optimal"]["seconds"]
+        record(f"optimal matching, {size}", peer, ratio, LONGER, 1)
+        if other := matchit(path):
+            row(size, "MatchIt, nearest in data order", other)
+            ratio = found["greedy"]["seconds"] / other["seconds"]
+            record(f"greedy matching, {size}", "MatchIt, nearest in data order", ratio, LONGER, 1)
         if asked.large:
             write_images(path, 30_000, 9216)
             large = measured("greedy", path)

@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import MORE, record
 from _search_peers import BoTorch, optuna_search
 from planted_failures import SHAPES, conduct, failing_target
 
@@ -163,6 +164,11 @@ def main():
                     write(given.out, rows)
     print(table(rows, list(KINDS)))
     print(searches(rows, list(KINDS)))
+    for name, row in rows.items():
+        base = np.mean(row["random"]["failures"]) if "random" in row else 0.0
+        for kind in set(row) - {"random"}:
+            ratio = np.mean(row[kind]["failures"]) / base if base > 0 else np.nan
+            record(f"{kind}, failures in {name}", "random points", ratio, MORE, len(row[kind]["failures"]))
     seconds = {} if given.no_times else overhead()
     for name, value in seconds.items():
         print(f"{name}: a suggestion takes {1000 * value:.0f} ms after 1,000 calls (12 dimensions, batches of {BATCH})")

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import MORE, record
 from planted_failures import conduct, failing_target
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart
@@ -127,6 +128,10 @@ def main():
             made = found[key]
             cells = [f"{made['mean'][p]:.1f} [{made['low'][p]:.1f}, {made['high'][p]:.1f}]" for p in places]
             print(f"{name} | {d} | {' | '.join(cells)}", flush=True)
+            base = found[f"random, {d} dimensions"]["mean"][-1] if f"random, {d} dimensions" in found else 0.0
+            if name != "random":
+                ratio = made["mean"][-1] / base if base > 0 else np.nan
+                record(f"{name}, one box in {d} dimensions", "random points", ratio, MORE, given.seeds)
             if given.out:
                 given.out.write_text(
                     json.dumps({"seeds": given.seeds, "calls": given.calls, "curves": found}, indent=1)

@@ -14,10 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import MORE, record
 from planted_failures import conduct
+from scipy.stats import t
 
 from transect.designs.search import History, Interrogation, Random
-from transect.jobs.search.comparison import mean_of
 
 ALPHAS = (0.0, 0.2, 0.6, 1.0)
 DIMENSIONS = (2, 3, 5)
@@ -26,6 +27,13 @@ DIMENSIONS = (2, 3, 5)
 def half(points):
     """1 where the first attribute is above its median, else 0."""
     return (points[:, 0] > 0.5).astype(np.float64)
+
+
+def interval(counts, calls):
+    """Mean of the seeds' counts and its 95 % interval by Student's t, within 0 and the number of calls."""
+    mean, error = np.mean(counts), np.std(counts, ddof=1) / len(counts) ** 0.5
+    half = t.ppf(0.975, len(counts) - 1) * error
+    return mean, max(mean - half, 0.0), min(mean + half, calls)
 
 
 def main():
@@ -38,14 +46,19 @@ def main():
     for alpha in ALPHAS:
         makers[f"α = {alpha:g}"] = lambda seed, alpha=alpha: Interrogation(seed, alpha)
     print(f"| strategy | {' | '.join(f'{d} attributes' for d in DIMENSIONS)} |")
+    base = {}
     for name, make in makers.items():
         cells = []
         for dimensions in DIMENSIONS:
             searches = (
                 conduct(make(seed), History.empty(dimensions), half, budget=given.calls) for seed in range(given.seeds)
             )
-            mean = mean_of([float(history.failed.sum()) for history in searches], 0, given.calls)
-            cells.append(f"{mean.mean:.1f} [{mean.low:.1f}, {mean.high:.1f}]")
+            mean, low, high = interval([float(history.failed.sum()) for history in searches], given.calls)
+            cells.append(f"{mean:.1f} [{low:.1f}, {high:.1f}]")
+            many = base.setdefault(dimensions, mean)
+            if name != "random":
+                ratio = mean / many if many > 0 else np.nan
+                record(f"{name}, half of {dimensions} attributes", "random points", ratio, MORE, given.seeds)
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import WIDER, record
 from planted_failures import conduct, failing_target
 
 from transect.designs.search import History
@@ -100,6 +101,7 @@ def main():
         mean, held, width = row(shape, rate, given.searches)
         numbers = f"{mean:.2%} | {held:.1%} | {width:.2f} | {binomial:.1%} | {even:.1%}"
         print(f"| {shape} | {rate:.0%} | {numbers} |", flush=True)
+        record(f"interval of the rate, {shape}, {rate:.0%}", "uniform points", width, WIDER, given.searches)
         said = f"{rules:.1f} rules, rate outside {rest:.2%}, variance of Sobol points {variance:.2f} of a binomial's"
         print(f"  {shape}, {rate:.0%}: {said}", file=sys.stderr)
     print(f"{given.searches} searches a row, {time.process_time() - started:.0f} s")

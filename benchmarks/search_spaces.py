@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import MORE, record
 from planted_failures import conduct
 from scipy.special import ndtr
 from search_curves import ALPHAS, HEIGHT, LEFT, PANEL, TOP, WIDTH, _axes, _points, band
@@ -219,6 +220,11 @@ def main():
 
     measure(found, given.seeds, keep)
     print(table(found))
+    for name, made in found.items():
+        peer = found.get(f"{name.rpartition(': ')[0]}: random", made)
+        if peer is not made:
+            ratio = made["mean"][-1] / peer["mean"][-1] if peer["mean"][-1] > 0 else np.nan
+            record(name, "random points", ratio, MORE, given.seeds)
     if given.svg:
         given.svg.write_text(figure(found))
 

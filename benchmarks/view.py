@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from _records import LONGER, record
 from browsers import CHROMIUM, FLAGS
 from playwright.sync_api import sync_playwright
 from viewed_run import make_viewed
@@ -107,6 +108,7 @@ def main():
     print(f"{'':<36}{images // 10:>10,} images{images:>10,} images   ratio")
     for what, milliseconds in large.items():
         print(f"{what:<36}{small[what]:>14.0f} ms{milliseconds:>14.0f} ms{milliseconds / small[what]:>8.2f}")
+        record(f"{what}, {images:,} images", "a tenth of the images", milliseconds / small[what], LONGER, REPEATS)
     print(f"largest memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
     slow = [each for each in large if each.startswith("filter") and large[each] >= FILTER]
     return int(large["first screen"] >= FIRST or bool(slow))

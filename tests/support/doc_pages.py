@@ -85,6 +85,7 @@ PAGES = {
     "docs/explanation/proving-ground.md": Page(
         {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
     ),
+    "docs/explanation/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/explanation/speed.md": Page({"python benchmarks": SPEED}),
     "docs/explanation/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
     "docs/explanation/leakage.md": Page(

@@ -13,7 +13,8 @@ from report_factory import make_gallery, make_results
 import transect
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.jobs.export.latex import escaped, table
-from transect.jobs.export.model_card import metadata, plain_text, section, yaml
+from transect.jobs.export.markdown import plain_text, yaml
+from transect.jobs.export.model_card import card, metadata
 from transect.jobs.export.run import FORMATS
 from transect.jobs.export.tables import results_of, tables_of
 from transect.reports import write
@@ -111,12 +112,44 @@ def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
     hostile = json.loads(json.dumps(results))
     name = hostile["studies"][0]["targets"][0]["name"]
     text = json.dumps(hostile).replace(json.dumps(name)[1:-1], "x|<img src=a onerror=b>\\n# [y](z)")
-    made = section(json.loads(text), "m")
+    made = card(json.loads(text), "m")
     body = made.split("---\n", 2)[2]
     assert "<img" not in re.sub(r"\\.", "", body)
     assert "\n# [y]" not in made
-    assert "### What this cannot show" in body
+    assert "## Caveats and recommendations" in body
     assert all(plain_text(limit) in body for limit in results["limits"])
+
+
+MITCHELL = (
+    "Model details", "Intended use", "Factors", "Metrics", "Evaluation data", "Training data", "Quantitative analyses",
+    "Ethical considerations", "Caveats and recommendations",
+)  # fmt: skip
+
+
+def test_a_card_has_the_sections_of_the_paper_with_the_numbers_of_the_run(results):
+    text = card(results, "mine")
+    assert tuple(re.findall(r"^## (.+)$", text, re.M)) == MITCHELL
+    assert text.count("**To state:**") == 5  # details, use, further factors, training data, ethics
+    skin = next(row for row in results["rates"] if row["cell"] == {"skin_tone": 10.0} and row["outcome"] == "miss")
+    ends = " to ".join(f"{100 * skin[end]:.1f}" for end in ("low", "high"))
+    name = plain_text(skin["target"])
+    assert f"| skin tone 10 | {name} | miss rate | {100 * skin['rate']:.1f} | {ends} | 900 |" in text
+    cells = [row for row in results["rates"] if row["target"] == skin["target"] and row["outcome"] == "miss"]
+    pair = [row for row in cells if list(row["cell"]) == ["skin_tone", "glasses"]]
+    low, high = (100 * pick(row["rate"] for row in pair) for pick in (min, max))
+    (line,) = re.findall(rf"^\| skin tone, glasses \| {re.escape(name)} \| miss rate \| .*$", text, re.M)
+    assert f"| {low:.1f} (" in line
+    assert f"| {high:.1f} (" in line
+    assert line.endswith("| 10 | 0 |"), "five tones by two kinds of glasses"
+
+
+def test_a_card_names_what_is_not_estimable(results):
+    emptied = json.loads(json.dumps(results))
+    for row in emptied["rates"]:
+        row.update(rate=None, low=None, high=None)
+    text = card(emptied, "mine")
+    assert "not estimable | not estimable | 10 | 10 |" in text
+    assert "model-index" in text
 
 
 def test_yaml_reads_back_as_what_it_was(results):

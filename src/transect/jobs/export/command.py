@@ -13,10 +13,18 @@ from transect.console.results import show
 
 def export(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The folder of a finished audit; for figures of any job, or a page.")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="The folder of a finished audit; for figures of any job, or a page; for iso-19795-10 also of "
+            "`transect recognition`.",
+        ),
     ],
     to: Annotated[
-        str, typer.Option(help="The format: csv, parquet, latex, model-card, mlflow, wandb or figures (SVG, PNG, CSV).")
+        str,
+        typer.Option(
+            help="The format: csv, parquet, latex, model-card, iso-19795-10, mlflow, wandb or figures (SVG, PNG, CSV)."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder to write; default RUN/export.")] = None,
     model: Annotated[str, typer.Option(help="The model's name on a model card; default the target's.")] = "",

@@ -1,14 +1,18 @@
-"""A section of a model card: metadata in the form of Hugging Face's model-index, and what it means in words."""
+"""A model card: the sections of Mitchell et al. 2019 as far as a run fills them, and metadata for the Hugging Face Hub.
+
+Mitchell et al. 2019, Model cards for model reporting, doi:10.1145/3287560.3287596, section 4.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from transect.jobs.export.markdown import bullets, document, plain_text, table, to_state, yaml
 from transect.jobs.export.words import (
+    SHARES,
     cell,
     effect_cells,
     effect_headings,
@@ -16,10 +20,12 @@ from transect.jobs.export.words import (
     level,
     outcome,
     rate_numbers,
-    tasks,
+    target_rows,
     tests,
 )
+from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
 from transect.runs.folder import write_atomically
+from transect.runs.wording import spaced
 
 _TASKS: Final = {
     "binary": "image-classification",
@@ -30,9 +36,8 @@ _TASKS: Final = {
     "embedding": "image-feature-extraction",
 }
 """The names of tasks on the Hugging Face Hub; "other" where it has none."""
-_OTHER_KEYS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that YAML reads as something else unless they are quoted."""
-_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|#])")
+_RATES: Final = ("Model", "Outcome", "Rate or mean")
+_UNTESTED: Final = "Attributes that are not in this table were not varied: this run says nothing about them."
 
 
 def metadata(results: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -83,81 +88,155 @@ def _metric(kind: str, name: str, value: float, row: Mapping[str, Any]) -> dict[
     return {"type": kind, "name": name, "value": value, "args": {key: row.get(key) for key in kept}}
 
 
-def yaml(value: object, indent: int = 0) -> str:
-    """Mappings, lists and scalars as YAML in block style; texts are quoted as in JSON, which YAML reads alike.
-
-    >>> print(yaml({"name": "a: b", "list": [{"x": 1}]}))
-    name: "a: b"
-    list:
-      - x: 1
-    """
-    pad = " " * indent
-    if isinstance(value, Mapping):
-        return "\n".join(f"{pad}{_key(str(key))}:{_after(item, indent)}" for key, item in value.items())
-    if isinstance(value, list):
-        return "\n".join(f"{pad}- {yaml(item, indent + 2).lstrip()}" for item in value)
-    return pad + json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in _OTHER_KEYS
-    return name if plain else json.dumps(name, ensure_ascii=False)
-
-
-def _after(item: object, indent: int) -> str:
-    if isinstance(item, Mapping | list) and item:
-        return "\n" + yaml(item, indent + 2)
-    return " " + json.dumps(item, ensure_ascii=False)
-
-
-def plain_text(text: str) -> str:
-    r"""A text of others in a cell of a Markdown table: one line in which nothing is markup.
-
-    >>> plain_text("a|b <img>")
-    'a\\|b \\<img\\>'
-    """
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [list(headings), ["---"] * len(headings), *([plain_text(text) for text in row] for row in rows)]
-    return [f"| {' | '.join(line)} |" for line in lines]
-
-
-def _basis(results: Mapping[str, Any]) -> str:
-    if all(study["basis"] == "experimental" for study in results["studies"]):
-        return "set by experiment on rendered or generated images"
-    return "observed, so that differences are associations"
-
-
-def section(results: Mapping[str, Any], model: str) -> str:
-    """The card: front matter, then the section "Bias evaluation" with effects, overall rates and limits."""
-    effects = [effect_cells(row, results) for row in results["effects"]]
-    rates = [
-        [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
-        for row in results["rates"]
-        if row["order"] == 0
-    ]
-    targets = ", ".join(dict.fromkeys(plain_text(name) for _, name in tasks(results)))
-    lines = [
+def card(results: Mapping[str, Any], model: str) -> str:
+    """The card: front matter, then the nine sections. What a run cannot know is a line that begins with "To state"."""
+    version = plain_text(results["transect_version"])
+    head = [
         "---",
         yaml(metadata(results, model)),
         "---",
         "",
-        "## Bias evaluation",
+        f"# Model card: {plain_text(model)}",
         "",
-        plain_text(results["question"]),
+        "The sections are those of Mitchell et al. 2019. Every number comes from one audit with Transect "
+        f"{version}: {plain_text(results['title'])}. Fill in the lines that begin with **To state**.",
     ]
-    lines += ["", f"Attributes were {_basis(results)}. Targets: {targets}.", ""]
-    lines += [*_table(effect_headings(results), effects), "", plain_text(tests(results)), ""]
-    lines += _table(["Model", "Outcome", "Over all images", f"{level(results)} interval", "Images"], rates)
-    lines += ["", "### What this cannot show", "", *(f"- {plain_text(limit)}" for limit in results["limits"]), ""]
-    version = plain_text(results["transect_version"])
-    return "\n".join([*lines, f"Measured with Transect {version}.", ""])
+    parts = (_details, _use, _factors, _metrics_used, _data, _training, _analyses, _ethics, _caveats)
+    return document([*head, *(line for part in parts for line in part(results))])
+
+
+def _details(results: Mapping[str, Any]) -> list[str]:
+    open_points = "who made the model, when, its version and licence, and whom to ask"
+    return [
+        "",
+        "## Model details",
+        *table(("As audited", "Task", "Study", "Settings"), target_rows(results), "The run has no target."),
+        *to_state(open_points),
+    ]
+
+
+def _use(_: Mapping[str, Any]) -> list[str]:
+    return ["## Intended use", *to_state("what the model is for, who uses it, and for what it must not be used")]
+
+
+def _factors(results: Mapping[str, Any]) -> list[str]:
+    rows = [
+        [study["name"], spaced(entry["name"]), entry["meaning"], ", ".join(entry["labels"]), entry["source"] or "–"]
+        for study in results["studies"]
+        for entry in study["attributes"]
+    ]
+    how = "set by experiment on rendered or generated images"
+    if any(study["basis"] != "experimental" for study in results["studies"]):
+        how = "observed, so that differences are associations"
+    return [
+        "## Factors",
+        "",
+        f"Attributes were {how}.",
+        *table(("Study", "Attribute", "Meaning", "Levels", "Source"), rows, "No attribute was varied."),
+        _UNTESTED,
+        *to_state("other factors that matter where the model is used, as cameras, places and groups"),
+    ]
+
+
+def _metrics_used(results: Mapping[str, Any]) -> list[str]:
+    kinds = {outcome(row, results): outcome_meaning(row["outcome"], _task(row, results)) for row in results["rates"]}
+    said = [f"{name}: {meaning or 'an outcome of the user'}." for name, meaning in kinds.items()]
+    rules = {t["name"]: t["found_rule"] for s in results["studies"] for t in s["targets"] if t["found_rule"]}
+    said += [f"{name} has found what it looks for with {rule}." for name, rule in rules.items()]
+    return ["## Metrics", *bullets([*said, f"Intervals have {level(results)}. {tests(results)}"])]
+
+
+def _task(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    studies = {study["name"]: study for study in results["studies"]}
+    return next(str(t["task"]) for t in studies[row["study"]]["targets"] if t["name"] == row["target"])
+
+
+def _data(results: Mapping[str, Any]) -> list[str]:
+    rows = [
+        [
+            study["name"],
+            f"{study['subjects']:,}",
+            f"{study['images']:,}",
+            study["population"] or "–",
+            str(study["seed"]),
+            _failures(study),
+        ]
+        for study in results["studies"]
+    ]
+    return [
+        "## Evaluation data",
+        "",
+        f"{plain_text(results['world']['name'])}: {plain_text(results['world']['statement'])}",
+        *table(("Study", "Subjects", "Images", "Population", "Seed", "Images without an answer"), rows, "No study."),
+    ]
+
+
+def _failures(study: Mapping[str, Any]) -> str:
+    return "; ".join(f"{target['name']}: {target['n_failed']:,}" for target in study["targets"])
+
+
+def _training(_: Mapping[str, Any]) -> list[str]:
+    return ["## Training data", *to_state("what the model was trained on; an audit does not see it")]
+
+
+def _analyses(results: Mapping[str, Any]) -> list[str]:
+    overall = [_rate_row(row, results) for row in results["rates"] if row["order"] == 0]
+    single = [[cell(row, results), *_rate_row(row, results)] for row in results["rates"] if row["order"] == 1]
+    interval, images = f"{level(results)} interval", "Images"
+    crossed = ("Attributes together", *_RATES[:2], "Lowest", "Highest", "Combinations", "Not estimable")
+    return [
+        "## Quantitative analyses",
+        "",
+        f"{plain_text(results['question'])} {SHARES}",
+        "",
+        "### Over all images",
+        *table((*_RATES, interval, images), overall, "No rate over all images was estimated."),
+        "### One attribute at a time",
+        *table(effect_headings(results), [effect_cells(row, results) for row in results["effects"]], "No effect."),
+        *table(("Images with", *_RATES, interval, images), single, "No rate at a single level was estimated."),
+        "### Attributes together",
+        *table(crossed, list(_combinations(results)), "No combination of attributes was estimated."),
+    ]
+
+
+def _rate_row(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
+
+
+def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The extreme rates of every two and more attributes together, with their intervals."""
+
+    def group(row: Mapping[str, Any]) -> tuple[str, ...]:
+        return (row["study"], row["target"], row["outcome"], *row["cell"])
+
+    for _, found in groupby(sorted((r for r in results["rates"] if r["order"] > 1), key=group), group):
+        rows = list(found)
+        known = sorted((row for row in rows if row["rate"] is not None), key=lambda row: float(row["rate"]))
+        ends = [_extreme(row, results) for row in (known[0], known[-1])] if known else ["not estimable"] * 2
+        names = ", ".join(map(spaced, rows[0]["cell"]))
+        counts = f"{len(rows):,}", f"{len(rows) - len(known):,}"
+        yield [names, rows[0]["target"], outcome(rows[0], results), *ends, *counts]
+
+
+def _extreme(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    rate, ends = rate_numbers(row)
+    return f"{rate} ({ends}), {cell(row, results)}"
+
+
+def _ethics(_: Mapping[str, Any]) -> list[str]:
+    return [
+        "## Ethical considerations",
+        *bullets([ATTRIBUTE_NOTE]),
+        *to_state("whom an error harms, which risks were weighed, and what was done about them"),
+    ]
+
+
+def _caveats(results: Mapping[str, Any]) -> list[str]:
+    return ["## Caveats and recommendations", *bullets(results["limits"])]
 
 
 def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
     """Write model-card.md."""
     path = out / "model-card.md"
-    write_atomically(path, section(results, model))
+    write_atomically(path, card(results, model))
     return [path]

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final, Literal, final, get_args
 import pyarrow as pa
 
 from transect.errors import UnknownName
-from transect.jobs.export import figures, latex, model_card, tables, tracking
+from transect.jobs.export import figures, latex, model_card, tables, tracking, variation
 from transect.reports.short_page import ShortPageResult
 
-Format = Literal["csv", "parquet", "latex", "model-card", "mlflow", "wandb", "figures"]
+Format = Literal["csv", "parquet", "latex", "model-card", "iso-19795-10", "mlflow", "wandb", "figures"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 
@@ -63,12 +63,13 @@ def export(
 ) -> ExportResult:
     """Hand a finished run to another tool.
 
-    run: the folder of an audit; for figures the folder of any job with a page, or a page. to: "csv" or "parquet", a
-    file for each table; "latex", tables for a paper, with booktabs; "model-card", a section with metadata in the form
-    of the Hugging Face Hub; "mlflow" and "wandb", a run in these services, kept on this computer unless
-    MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every figure as SVG, PNG and numbers. out: the folder,
-    by default `export` in that of the run. model: its name on the card, by default the target's. project: the
-    experiment or project that a run is logged to.
+    run: the folder of an audit; for figures the folder of any job with a page, or a page; for "iso-19795-10" also that
+    of `recognition`. to: "csv" or "parquet", a file for each table; "latex", tables for a paper, with booktabs;
+    "model-card", the sections of Mitchell et al. 2019, with metadata in the form of the Hugging Face Hub;
+    "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
+    these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
+    figure as SVG, PNG and numbers. out: the folder, by default `export` in that of the run. model: its name on the
+    card, by default the target's. project: the experiment or project that a run is logged to.
 
     Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
     libraries of figures, MLflow or Weights & Biases are not installed.
@@ -79,6 +80,8 @@ def export(
     folder = Path(out) if out is not None else (path if path.is_dir() else path.parent) / "export"
     if to == "figures":
         return _result(path, to, folder, figures.write(path, folder))
+    if to == "iso-19795-10":
+        return _result(path, to, folder, variation.write(path, folder))
     results = tables.results_of(path)
     if to in ("mlflow", "wandb"):
         place = _logged(to, results, path, folder, project)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,12 +11,23 @@ from transect.reports.document import rounded
 from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
 from transect.runs.wording import spaced
 
+SHARES: Final = "Shares are in per cent."
+"""What a reader of `rate_numbers` must know."""
 _MINUS: Final = re.compile(r"(?<!\S)-(?=[\d.])")
 
 
 def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """The task of each target, by study and name."""
     return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
+
+
+def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """A row of texts for each target of each study: name, task, study, and the settings that it was asked with."""
+    return [
+        [t["name"], t["task"], s["name"], json.dumps(t["description"], ensure_ascii=False, sort_keys=True)]
+        for s in results["studies"]
+        for t in s["targets"]
+    ]
 
 
 def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:

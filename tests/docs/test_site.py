@@ -1,0 +1,193 @@
+"""The documentation site: every page is in its navigation, it builds without a warning, and it asks no other server."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import build_site
+import pytest
+import report_gallery
+import site_reference
+from browsers import CHROMIUM, FLAGS
+from places import ROOT
+
+yaml = pytest.importorskip("yaml", reason="needs PyYAML, which the extra docs brings along")
+MADE = {"gallery/index.md", *(f"reference/api/{name}.md" for name in ("index", *site_reference.PAGES.values()))}
+"""Pages that are written when the site is built."""
+
+
+class Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml without the Python objects that it names."""
+
+
+Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+Loader.add_constructor("!ENV", lambda *_: None)
+
+
+def configuration():
+    return yaml.load((ROOT / "mkdocs.yml").read_text(), Loader)
+
+
+def listed(entries):
+    """The pages of a navigation, in its order."""
+    for entry in entries:
+        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        yield from [value] if isinstance(value, str) else listed(value)
+
+
+def test_every_page_is_in_the_navigation_once(tmp_path):
+    """Also the files outside docs/ that pages link to, and none that is not there."""
+    build_site.gather(tmp_path)
+    pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}
+    shown = list(listed(configuration()["nav"]))
+    assert sorted(shown) == sorted(set(shown))
+    assert set(shown) == pages | MADE
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} <= pages
+
+
+def test_the_sections_are_those_of_diataxis_in_the_order_of_a_reader():
+    titles = [next(iter(entry)) for entry in configuration()["nav"]]
+    assert titles == ["Start", "Learn", "Do", "Understand", "Look up", "Reports", "Project"]
+
+
+def test_links_of_moved_pages_lead_to_where_the_files_are_on_the_site():
+    text, linked = build_site.moved(ROOT / "README.md")
+    assert "](how-to/README.md)" in text
+    assert "](docs/" not in text
+    assert "](files/CITATION.cff)" in text
+    assert ROOT / "docs" / "images" / "first-screens" / "audit.jpg" in linked
+    page = ROOT / "docs" / "explanation" / "proving-ground.md"
+    assert "](../files/src/transect/jobs/verify/populations/confounded.toml)" in build_site.moved(page)[0]
+
+
+def test_warnings_are_errors_and_nothing_comes_from_elsewhere():
+    settings = configuration()
+    assert settings["theme"]["font"] is False
+    assert settings["validation"]["links"] == dict.fromkeys(
+        ("not_found", "anchors", "absolute_links", "unrecognized_links"), "warn"
+    )
+    assert "analytics" not in settings["extra"]
+    assert all("//" not in path for path in [*settings["extra"]["polyfills"], *settings["extra_css"]])
+
+
+def test_the_reference_has_every_public_name_with_its_docstring():
+    found = site_reference.sections()
+    names = [name for section in found.values() for name, _ in section]
+    import transect
+
+    modules = {"effects", "generators", "targets", "testing", "__version__"}
+    assert {f"transect.{name}" for name in set(transect.__all__) - modules} <= set(names)
+    assert {f"transect.effects.{name}" for name in transect.effects.__all__} <= set(names)
+    text = site_reference.page("Jobs", found["Jobs and their settings"])
+    assert "::: transect.jobs.export.run.export\n    options:\n      heading: transect.export\n" in text
+
+
+def test_the_gallery_runs_commands_at_small_sizes():
+    for shown in report_gallery.REPORTS:
+        commands, page = report_gallery.commands_of(shown.name)
+        assert page.endswith(".html")
+        for option, most in report_gallery.SMALL.items():
+            values = [int(value) for command in commands for value in re.findall(rf"{option} (\d+)", command)]
+            assert all(value <= max(most, 96) for value in values)
+        assert (ROOT / "docs" / "images" / "first-screens" / f"{shown.name}.jpg").exists()
+
+
+def test_the_gallery_links_to_reports_that_are_there(tmp_path):
+    (tmp_path / "search.html").write_text("")
+    report_gallery.write_index(tmp_path)
+    text = (tmp_path / "index.md").read_text()
+    assert re.findall(r"\]\((\w+\.html)\)", text) == ["search.html", "search.html"]
+    assert text.count("## ") == len(report_gallery.REPORTS)
+
+
+def test_versions_are_listed_with_the_newest_first(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("one")
+    monkeypatch.setattr(build_site, "SITE", site)
+    for version in ("0.1.0", "0.2.0", "0.1.0"):
+        build_site.publish(tmp_path / "all", version)
+    assert [entry["version"] for entry in yaml.safe_load((tmp_path / "all/versions.json").read_text())] == [
+        "0.1.0",
+        "0.2.0",
+    ]
+    assert (tmp_path / "all" / "0.2.0" / "index.html").read_text() == "one"
+
+
+class Loaded(HTMLParser):
+    """What a page loads by itself: not the links that a reader follows."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses = []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag in {"img", "script", "iframe", "source", "video", "audio", "embed", "track"}:
+            self.addresses += [given.get("src"), given.get("srcset")]
+        elif tag == "link" and given.get("rel") not in {"canonical", "prev", "next"}:
+            self.addresses.append(given.get("href"))
+        elif tag == "object":
+            self.addresses.append(given.get("data"))
+
+
+def loaded(html):
+    """Addresses with a scheme or a server that a page loads, but for data within it."""
+    reader = Loaded()
+    reader.feed(html)
+    addresses = [*filter(None, reader.addresses), *re.findall(r"@import\s+[\"']?([^\"';)]+)|url\(([^)]+)\)", html)]
+    flat = [part.strip("\"' ") for one in addresses for part in (one if isinstance(one, tuple) else (one,)) if part]
+    return [one for one in flat if re.match(r"(?!data:)[a-z][a-z0-9+.-]*:|//", one)]
+
+
+def test_the_check_of_addresses_finds_a_font_a_script_and_an_import():
+    assert loaded(
+        '<link rel="stylesheet" href="https://fonts.example/a.css"><script src="//cdn.example/x.js"></script>'
+    )
+    assert loaded("<style>@import 'https://x.example/a.css'; p { background: url(https://x.example/p.png) }</style>")
+    assert loaded('<a href="https://x.example">x</a><img src="data:image/png;base64,AA"><img src="../a.png">') == []
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The folder of the site, built with its reports: a broken link or anchor within it is a warning, which stops it."""
+    pytest.importorskip("zensical", reason="needs the extra docs")
+    done = subprocess.run([sys.executable, "docs/build_site.py"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return build_site.SITE
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(list(listed(configuration()["nav"])))
+    for page in [*pages, *site.rglob("*.css")]:
+        assert loaded(page.read_text(encoding="utf-8")) == [], page
+    for shown in report_gallery.REPORTS:
+        assert (site / "gallery" / f"{shown.name}.html").stat().st_size > 10_000
+    api = (site / "reference" / "api" / "jobs.html").read_text()
+    assert re.search(r"<h2[^>]*>\s*(?:<[^>]+>\s*)*transect\.export\b", api)
+    assert "Hand a finished run to another tool" in api
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(1800)
+def test_the_search_works_from_the_disk_and_asks_no_server(site):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if not CHROMIUM.exists():
+        pytest.skip("needs Debian's chromium")
+    asked = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        tab = browser.new_page(color_scheme="dark")
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto((site / "index.html").as_uri(), wait_until="networkidle", timeout=120_000)
+        tab.keyboard.press("/")
+        tab.keyboard.type("leakage", delay=20)
+        tab.wait_for_selector("text=Mitigate leakage, and measure the cost", timeout=120_000)
+        browser.close()
+    assert asked
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
