@@ -22,7 +22,7 @@ class Batch:
     """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and the training's place.
 
     shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
-    pictures of the step in all processes, of which `images` are this one's.
+    pictures of the step in all processes, of which `images` are this one's. latents: whose pictures these are, or None.
     """
 
     images: Float[Tensor, "b 3 h w"]
@@ -31,6 +31,7 @@ class Batch:
     step: int
     chance: torch.Generator
     whole: int
+    latents: Float[Tensor, "b d"] | None = None
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal numbers of the step's own chance, on the pictures' device."""
