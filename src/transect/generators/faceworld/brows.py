@@ -33,7 +33,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     soft = 0.42 * (1 - 0.6 * makeup) + 0.5 * frame.pixel / half
     edge = smoothstep(1.22 - v.abs() + 0.24 * single, -soft, 1.6 * soft)
     ends = smoothstep(1.04 - t + 0.05 * single, 0.0, 0.30) * smoothstep(t + 1.06 + 0.06 * single, 0.0, 0.34)
-    density = (0.83 - 0.16 * masculine + 0.08 * makeup + 0.13 * single).clamp(0.2, 0.97) * edge * ends
+    density = (0.83 - 0.16 * masculine + 0.03 * makeup + 0.13 * single).clamp(0.2, 0.97) * edge * ends
     density = density * beyond(frame.face.cosine) * (0.74 + 0.26 * smoothstep(t, -1.0, -0.35))
     return radiance * mix(torch.ones_like(p["hair"]), _pigment(p), density.unsqueeze(1))
 

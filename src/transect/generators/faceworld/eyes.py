@@ -97,7 +97,7 @@ def _edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     openness = 1 + 0.10 * p["eye_openness"] - 0.03 * (p["face_shape"] - 0.5) - 0.05 * p["old"] + 0.08 * p["brow_raise"]
     size = 1 + 0.04 * p["eye_size"]
     upper = (-ABOVE * size) * (openness - 0.03 * p["smile"]) * (0.50 * root + 0.50 * arch) * (1 - 0.12 * t)
-    lower = (BELOW * size) * (openness - 0.13 * p["smile"]) * (0.25 * root + 0.75 * arch) * (1 + 0.16 * t)
+    lower = (BELOW * size) * (openness - 0.09 * p["smile"]) * (0.25 * root + 0.75 * arch) * (1 + 0.16 * t)
     return arch, upper, lower
 
 
@@ -106,8 +106,13 @@ def socket(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     outward, y = frame.face.x.abs() - eye_x(p), frame.face.y - EYE_Y
     above = bump(y + 0.062, 0.098) * bump(outward + 0.01, 0.18)
     inner = bump(y + 0.045, 0.075) * bump(outward + 0.15, 0.075)
+    # Cheeks that a smile raises catch light below the eye, and there masculine faces are lighter.
+    raised = 0.13 * p["smile"] * bump(y - 0.070, 0.050) + 0.10 * (p["face_shape"] - 0.5) * bump(y - 0.105, 0.040)
+    raised = raised * bump(outward, 0.17)
+    deep = SOCKET - 0.40 * (p["face_shape"] - 0.5)
     # Nothing is left of it at the edge of its window.
-    shade = (SOCKET * above + INNER * inner - 0.002).clamp(min=0) * beyond(frame.face.cosine)
+    shade = (deep * above + INNER * inner - 0.002).clamp(min=0) * beyond(frame.face.cosine)
+    shade = shade - raised * beyond(frame.face.cosine)
     # What light there is has crossed a little skin.
     return radiance * torch.exp(-shade.unsqueeze(1) * color(radiance, 0.97, 1.01, 1.02))
 

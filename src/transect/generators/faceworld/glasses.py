@@ -30,14 +30,19 @@ from transect.generators.faceworld.lighting import KEY, light_color
 from transect.generators.faceworld.relief import eye_x
 from transect.generators.faceworld.textures import sample
 
-FRAME_DEPTH, CHEEK_DEPTH = 0.66, 0.54
+FRAME_DEPTH, CHEEK_DEPTH = 0.66, 0.51
 """Distances in front of the head's axis: of the lenses, and of the skin on which they cast their shade."""
 
-LENS_HALF_WIDTH, LENS_HALF_HEIGHT = 0.185, 0.140
+LENS_HALF_WIDTH, LENS_HALF_HEIGHT = 0.212, 0.162
+"""Of an average lens, in face units: 50 mm wide and 38 mm high, where the pupils are 63 mm apart."""
+
+CENTER, BELOW = 1.06, 0.040
+"""How far apart lenses are over the eyes' distance, and how far their middle lies below the eyes."""
 
 _BROWN, _GREY = np.array([0.90, 1.02, 1.25]), np.array([1.02, 0.99, 1.00])
-_CLEAR, _TINTED, _DARK = 0.105, 0.85, 3.0
-"""Optical depths of lenses: 90, 43 and 5 % of the light pass. What is behind a dark one was lit through it."""
+_CLEAR, _TINTED, _DARK = 0.165, 0.85, 3.0
+"""Optical depths of lenses: 85, 43 and 5 % of the light are left. What is behind a lens was lit through it: clear
+glass passes 92 %, twice."""
 
 
 def glasses_traits(
@@ -50,7 +55,7 @@ def glasses_traits(
 
     >>> traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.zeros(5))
     >>> traits["worn"].tolist(), traits["bold"].tolist(), depth[:, 1].round(2).tolist()
-    ([0.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5], [0.0, 0.1, 0.1, 0.84, 2.97])
+    ([0.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5], [0.0, 0.16, 0.16, 0.84, 2.97])
     """
     level = np.asarray(values["glasses"]).astype(int)
     depth = np.array([0.0, _CLEAR, _CLEAR, _TINTED, _DARK])[level]
@@ -59,7 +64,7 @@ def glasses_traits(
     traits = {
         "worn": (level > 0).astype(np.float64),
         "bold": np.array([0.0, 0.0, 1.0, 0.0, 0.5])[level],
-        "lens_size": np.array([1.0, 1.0, 1.03, 1.03, 1.10])[level],
+        "lens_size": np.array([1.0, 1.0, 1.03, 1.04, 1.06])[level],
         "shaded": 1 - np.exp(-depth),
         "tinted": (level == 3).astype(np.float64),
     }
@@ -99,7 +104,7 @@ def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
     outward, down, radius = _in_lens(p, x, y)
     ring = coverage(thick - ((radius - 1) * 0.5 * (LENS_HALF_WIDTH + LENS_HALF_HEIGHT)).abs(), frame.pixel)
     bridge = coverage(0.8 * thick - (y - EYE_Y + 0.015 + 0.25 * x * x).abs(), frame.pixel)
-    bridge = bridge * coverage(eye_x(p) * 1.02 - LENS_HALF_WIDTH * p["lens_size"] - x.abs(), frame.pixel)
+    bridge = bridge * coverage(eye_x(p) * CENTER - LENS_HALF_WIDTH * p["lens_size"] - x.abs(), frame.pixel)
     lens = coverage((1 - radius) * LENS_HALF_HEIGHT, frame.pixel)
     wire = torch.maximum(ring, bridge).maximum(_temples(frame, p, thick))
     return GlassesParts(wire, lens, x, y, outward, down, radius)
@@ -113,8 +118,8 @@ def _thickness(p: Parameters) -> Tensor:
 def _in_lens(p: Parameters, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Outward and down from the middle of the nearer lens, in its half width and height, and the radius."""
     square = 2.2 + 1.6 * p["squareness"]
-    outward = (x.abs() - eye_x(p) * 1.02) / (LENS_HALF_WIDTH * p["lens_size"])
-    down = (y - EYE_Y - 0.03) / (LENS_HALF_HEIGHT * p["lens_size"])
+    outward = (x.abs() - eye_x(p) * CENTER) / (LENS_HALF_WIDTH * p["lens_size"])
+    down = (y - EYE_Y - BELOW) / (LENS_HALF_HEIGHT * p["lens_size"])
     radius = power(power(outward.abs(), square) + power(down.abs(), square) + 1e-9, 1 / square)
     return outward, down, radius
 
@@ -155,7 +160,7 @@ def _bent(frame: Frame, p: Parameters, parts: GlassesParts, radiance: Tensor) ->
 
 def _mirrored(p: Parameters, parts: GlassesParts) -> Tensor:
     """What the lenses mirror: surroundings as light as the background, brighter above, and a window or lamp."""
-    above = 0.006 + 0.022 * smoothstep(-parts.down, -0.4, 1.0)
+    above = 0.004 + 0.016 * smoothstep(-parts.down, -0.4, 1.0)
     # Lenses are curved: where one mirrors a light, its normal points halfway between that light and the viewer.
     normal_x = torch.sign(parts.x) * (0.08 + 0.11 * parts.outward)
     normal_y = 0.05 + 0.10 * parts.down
@@ -169,7 +174,7 @@ def _temples(frame: Frame, p: Parameters, thick: Tensor) -> Tensor:
     """Coverage of the two arms, from the frame's outer ends back to the ears, seen over the head only."""
     total = torch.zeros_like(frame.U)
     for side in (-1.0, 1.0):
-        front_x = side * (eye_x(p) * 1.02 + LENS_HALF_WIDTH * p["lens_size"])
+        front_x = side * (eye_x(p) * CENTER + LENS_HALF_WIDTH * p["lens_size"])
         ear_x = side * 0.625 * (1 + BREADTH * p["face_width"])
         start, end = front_x * p["cos_yaw"] + FRAME_DEPTH * p["sin_yaw"], ear_x * p["cos_yaw"]
         along = ((frame.U - start) / (end - start + side * 1e-3)).clamp(0, 1)

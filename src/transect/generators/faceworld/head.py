@@ -43,7 +43,7 @@ _HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67,
 _JAW_TOP, _JAW_END, _JUT = 0.36, 0.90, 0.22
 _TABLE = 512
 _COARSE = 32
-_ITERATIONS = 4
+_ITERATIONS = 5
 
 
 @functools.lru_cache(maxsize=8)
@@ -75,7 +75,7 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     masculine = of("face_shape") - 0.5
     old = ((of("age") - 50) / 35).clamp(-1, 1)
     widen = 1 + BREADTH * of("face_width") + 0.015 * masculine
-    widen = widen + (0.048 * of("jaw_width") + 0.12 * masculine + 0.025 * old) * near(0.52, 0.22)
+    widen = widen + (0.048 * of("jaw_width") + 0.12 * masculine + 0.010 * old) * near(0.52, 0.22)
     widen = widen + (0.085 * of("chin_width") + 0.28 * masculine) * near(0.80, 0.13)
     widen = widen + 0.025 * of("cheekbones") * near(0.02, 0.2) + 0.033 * of("cheek_fullness") * near(0.35, 0.22)
     widen = widen + 0.028 * of("forehead_width") * near(-0.5, 0.3)

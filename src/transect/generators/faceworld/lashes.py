@@ -29,10 +29,10 @@ def _upper(p: Parameters, lids: Lids, hairs: Tensor | None) -> Tensor:
     """A dark root at the lid's edge, and hairs that fan out over the lid, longest at the outer end."""
     makeup, outer = p["makeup"], smoothstep(lids.t, -0.7, 0.9)
     height = lids.upper - lids.down
-    root = coverage((0.75 + 0.4 * makeup + 0.45 * outer) * MM - (height + 0.001).abs(), lids.pixel + 0.003)
+    root = coverage((0.75 + 0.2 * makeup + 0.45 * outer) * MM - (height + 0.001).abs(), lids.pixel + 0.003)
     length = (1.9 + 2.3 * outer) * (1.1 - 0.3 * p["face_shape"] + 0.5 * makeup) * MM
     hair = _hairs(lids, height, length, 0.55 * (lids.t + 0.15), hairs)
-    density = (1.0 - 0.16 * p["face_shape"] + 0.10 * makeup).clamp(max=0.97) * root
+    density = (1.10 - 0.44 * p["face_shape"] - 0.25 * p["old"] + 0.02 * makeup).clamp(max=0.97) * root
     return 1 - (1 - density * _along(lids, 1.05)) * (1 - (0.70 + 0.25 * makeup) * hair * _along(lids, 1.12))
 
 
@@ -66,4 +66,4 @@ def _liner(p: Parameters, lids: Lids) -> Tensor:
     upper = coverage(thick - (lids.down - wing + thick).abs(), lids.pixel + 0.002)
     lower = 0.35 * coverage(0.004 - (lids.down - lids.lower - 0.004).abs(), lids.pixel + 0.004)
     along = smoothstep(lids.t, -1.0, -0.7) * smoothstep(1.16 - lids.t, 0.0, 0.08)
-    return p["makeup"] * along * (0.92 * upper + lower * smoothstep(lids.t, -0.4, 0.5)).clamp(max=0.95)
+    return p["makeup"] * along * (0.80 * upper + lower * smoothstep(lids.t, -0.4, 0.5)).clamp(max=0.95)

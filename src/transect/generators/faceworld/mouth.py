@@ -59,7 +59,8 @@ def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Il
     body = bump(low, 0.036)
     upper = 1 - smoothstep(v, -0.030, 0.020)
     # Light that enters a lip beside its shaded parts leaves through them.
-    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * (0.70 - 0.10 * upper + 0.07 * body) * (1 + 0.075 * creases)
+    turned = 0.70 + 0.20 * p["mouth_open"] - 0.10 * upper + 0.07 * body
+    form = (0.86 * light.diffuse + 0.5 * p["ambient"]) * turned * (1 + 0.075 * creases)
     wet = bump(low, 0.013) * curves.arch * (1 + 0.5 * creases)
     shine = 0.5 * light.highlight + (0.16 + 0.40 * p["lipstick"]) * wet
     return lit_skin(p, lip_reflectance(p), Illumination(form, shine))
@@ -67,7 +68,7 @@ def _lips(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, light: Il
 
 def _vermilion(frame: Frame, p: Parameters, curves: MouthCurves, v: Tensor, within: Tensor) -> Tensor:
     """Coverage of the lips. Their border is soft, that of the lower lip most; lipstick sharpens it."""
-    bare = 1 - 0.6 * p["lipstick"]
+    bare = (1 - 0.6 * p["lipstick"]) * (curves.full / 1.08).clamp(0.4, 1)
     above = coverage(v - curves.top, 1.5 * frame.pixel + 0.014 * bare)
     below = coverage(curves.bottom - v, 1.5 * frame.pixel + 0.028 * bare)
     return torch.minimum(above, below) * coverage(within - 0.010 * bare, 1.5 * frame.pixel + 0.040 * bare)

@@ -67,7 +67,7 @@ def _parameters(
         "hair": hair_reflectance(scalars["hair_color"], scalars["hair_redness"], 0.9 * grey),
         "iris": iris_reflectance(scalars["eye_color"]),
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
-        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.60 + 0.22 * scalars["hat_lightness"], 0, 1)),
+        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.66 + 0.22 * scalars["hat_lightness"], 0, 1)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
         "gain": _gain(scalars),
     }

@@ -38,7 +38,11 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
         1 - 0.4 * p["young"]
     ) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
-    albedo = p["skin"] * (1 + rough - spots * front + 0.09 * p["makeup"]).unsqueeze(1)
+    # Highlighter lies on the cheeks, and a smile or a dropped jaw turns them towards the light; shaven skin is darker.
+    cheeks = bump(face.x.abs() - 0.27, 0.17) * bump(face.y - 0.18, 0.15)
+    lighter = (0.16 * p["makeup"] + 0.06 * p["smile"] + 0.03 * p["mouth_open"]) * cheeks
+    shaven = 0.10 * (p["face_shape"] - 0.5) * smoothstep(face.y, 0.42, 0.62)
+    albedo = p["skin"] * (1 + rough - spots * front + 0.02 * p["makeup"] + lighter - shaven).unsqueeze(1)
     albedo = albedo * blood(
         albedo, (_flush(p) * (1 - 0.3 * p["makeup"]) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p)
     )
@@ -70,7 +74,7 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
 
 def _flush(p: Parameters) -> Tensor:
     """How much blood the skin of a person carries."""
-    return 0.60 + 0.18 * p["complexion"].clamp(-2, 2)
+    return 0.60 + 0.18 * p["complexion"].clamp(-2, 2) + 0.20 * (p["face_shape"] - 0.5)
 
 
 def _translucency(p: Parameters) -> Tensor:
@@ -152,5 +156,6 @@ def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
     deep = (1 - p["beside_skin"]).clamp(0, 1).unsqueeze(1)
     bare = p["skin"] * mix(color(p["skin"], 0.30, 0.105, 0.120), color(p["skin"], 0.42, 0.190, 0.180), deep)
-    stick = color(p["skin"], 0.20, 0.027, 0.042) * (0.24 + 0.76 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
+    stick = color(p["skin"], 0.17, 0.022, 0.035) * (0.24 + 0.76 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
+    bare = bare * (1 - 0.12 * (p["face_shape"] - 0.5)).unsqueeze(1)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

@@ -78,7 +78,7 @@ def _seams(frame: Frame, teeth: Teeth) -> Tensor:
 
 def _enamel(p: Parameters) -> Tensor:
     """Enamel yellows with age."""
-    worn = 1 - p["old"].unsqueeze(1) * color(p["skin"], 0.04, 0.07, 0.13)
+    worn = 1 - p["old"].unsqueeze(1) * color(p["skin"], 0.16, 0.21, 0.30)
     return color(p["skin"], 0.93, 0.81, 0.66) * worn * p["beside_skin"].unsqueeze(1)
 
 
