@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, final, runtime_checkable
+from typing import Final, Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from torch import Tensor
 from transect.errors import BadInput
 from transect.records import Latents
 from transect.training.pictures import Pictures
+
+TAUGHT_MAPPING: Final = 10.0
+"""How many times faster than in a GAN the mapping network learns, which has to read the teacher's latents."""
 
 
 @runtime_checkable

@@ -22,9 +22,9 @@ from transect.generators.faceworld.chance import exogenous_noise
 from transect.generators.stylegan2.network import Configuration, Network, Noise
 from transect.training import losses
 from transect.training.discriminator import Discriminator
-from transect.training.distillation import Distillation, kept
+from transect.training.distillation import TAUGHT_MAPPING, Distillation, kept
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, replacements
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, quicken, replacements
 
 _FOLLOW_W = 0.005
 """How far the mean w moves towards each batch's."""
@@ -82,6 +82,8 @@ class StyleGAN2Recipe:
             "generator": adam(generator.parameters(), chosen.rate, 0.99, chosen.path_every if chosen.path else None),
             "critic": adam(critic.parameters(), chosen.rate, 0.99, chosen.r1_every),
         }
+        if chosen.distillation is not None:
+            quicken(self.optimizers["generator"], generator.mapping.parameters(), TAUGHT_MAPPING)
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
         """One step of each network, and the average follows; the critic rests while only the teacher counts."""
