@@ -39,6 +39,9 @@ LENS_HALF_WIDTH, LENS_HALF_HEIGHT = 0.212, 0.162
 CENTER, BELOW = 1.06, 0.040
 """How far apart lenses are over the eyes' distance, and how far their middle lies below the eyes."""
 
+SPREAD = 0.05
+"""How much farther out than the front's ends the arms meet the ears."""
+
 _BROWN, _GREY = np.array([0.90, 1.02, 1.25]), np.array([1.02, 0.99, 1.00])
 _CLEAR, _TINTED, _DARK = 0.165, 0.85, 3.0
 """Optical depths of lenses: 85, 43 and 5 % of the light are left. What is behind a lens was lit through it: clear
@@ -71,24 +74,26 @@ def glasses_traits(
     return traits, depth[:, None] * hue
 
 
-def glasses(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
-    """The picture with glasses."""
+def glasses(frame: Frame, p: Parameters, radiance: Tensor, hair: Tensor) -> Tensor:
+    """The picture with glasses. hair: coverage [b, h, w] of hair that lies over their arms."""
     parts = glasses_parts(frame, p)
+    wire = torch.maximum(parts.front, parts.arms * (1 - hair))
     seen = radiance * (1 - _shade(frame, p)).unsqueeze(1)
     seen = over(seen, _bent(frame, p, parts, seen), parts.lens * smoothstep(parts.radius, 0.72, 0.86))
     graded = (1 - 0.45 * p["tinted"] * parts.down).unsqueeze(1)
     lens = seen * torch.exp(-p["lens_depth"] * graded) + _mirrored(p, parts)
     seen = over(seen, lens, p["worn"] * parts.lens)
-    return over(seen, _frame_color(p, radiance, parts.y), 0.96 * p["worn"] * parts.wire)
+    return over(seen, _frame_color(p, radiance, parts.y), 0.96 * p["worn"] * wire)
 
 
 class GlassesParts(NamedTuple):
-    """Coverage of the frame and of the lenses, and where each pixel lies.
+    """Coverage of the frame's front, of its arms and of the lenses, and where each pixel lies.
 
     x, y: on the glasses' plane. outward, down: from a lens's middle, 1 at its edge; radius: 1 all along the edge.
     """
 
-    wire: Tensor
+    front: Tensor
+    arms: Tensor
     lens: Tensor
     x: Tensor
     y: Tensor
@@ -106,8 +111,8 @@ def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
     bridge = coverage(0.8 * thick - (y - EYE_Y + 0.015 + 0.25 * x * x).abs(), frame.pixel)
     bridge = bridge * coverage(eye_x(p) * CENTER - LENS_HALF_WIDTH * p["lens_size"] - x.abs(), frame.pixel)
     lens = coverage((1 - radius) * LENS_HALF_HEIGHT, frame.pixel)
-    wire = torch.maximum(ring, bridge).maximum(_temples(frame, p, thick))
-    return GlassesParts(wire, lens, x, y, outward, down, radius)
+    front, arms = torch.maximum(ring, bridge), _temples(frame, p, thick)
+    return GlassesParts(front, arms, lens, x, y, outward, down, radius)
 
 
 def _thickness(p: Parameters) -> Tensor:
@@ -175,14 +180,14 @@ def _temples(frame: Frame, p: Parameters, thick: Tensor) -> Tensor:
     total = torch.zeros_like(frame.U)
     for side in (-1.0, 1.0):
         front_x = side * (eye_x(p) * CENTER + LENS_HALF_WIDTH * p["lens_size"])
-        ear_x = side * 0.625 * (1 + BREADTH * p["face_width"])
+        ear_x = front_x + side * (SPREAD + 0.5 * BREADTH * p["face_width"])
         start, end = front_x * p["cos_yaw"] + FRAME_DEPTH * p["sin_yaw"], ear_x * p["cos_yaw"]
         along = ((frame.U - start) / (end - start + side * 1e-3)).clamp(0, 1)
         depth = FRAME_DEPTH * (1 - along)
         y = (EYE_Y - 0.03) * p["cos_pitch"] - depth * p["sin_pitch"]
         near = smoothstep(side * (end - start), 0.0, 0.02)
         inside = coverage(side * (frame.U - start), frame.pixel) * coverage(side * (end - frame.U), frame.pixel)
-        total = torch.maximum(total, near * inside * coverage(0.8 * thick - (frame.V - y).abs(), frame.pixel))
+        total = torch.maximum(total, near * inside * coverage(0.65 * thick - (frame.V - y).abs(), frame.pixel))
     return total * frame.head
 
 

@@ -17,7 +17,7 @@ from transect.generators.faceworld.glasses import glasses_parts
 from transect.generators.faceworld.head import HAIRLINE_Y, Frame
 from transect.generators.faceworld.heads import Heads, shape_heads
 from transect.generators.faceworld.mouth import mouth_cover
-from transect.generators.faceworld.renderer import Tile, layers
+from transect.generators.faceworld.renderer import Layer, Tile, layers, over_arms
 from transect.generators.faceworld.rows import Rows, put, some
 from transect.generators.faceworld.textures import draw_lattices
 
@@ -39,7 +39,7 @@ def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
     p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
     frame, shown = heads.frame, _shown(heads, p, lattices)
-    glasses = _glasses(frame, p)
+    glasses = _glasses(frame, p, shown["over_arms"])
     lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
     person = (shown["background"] < 1) | glasses
     head = shown["head"]
@@ -57,18 +57,21 @@ def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
 
 
 def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The share of each pixel that shows each part, behind everything in front of it."""
+    """The share of each pixel that shows each part, behind everything in front of it; over_arms: see renderer."""
     nothing = torch.zeros_like(heads.frame.planes[:, 0])
     parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
     shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
+    hair: Layer | None = None
     for layer in layers(heads, p, lattices):
+        hair = layer if layer.part == "hair" else hair
         for part, share in shown.items():
             within = layer.window.of(share)
             left = some(within, layer.rows) * (1 - layer.cover)
             put(within, layer.rows, left + layer.cover if part == layer.part else left)
-    return shown
+    return shown | {"over_arms": over_arms(nothing, hair)}
 
 
-def _glasses(frame: Frame, p: Parameters) -> Tensor:
+def _glasses(frame: Frame, p: Parameters, hair: Tensor) -> Tensor:
     parts = glasses_parts(frame, p)
-    return (torch.maximum(parts.wire, parts.lens) > 0) & (p["glasses"] > 0)
+    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - hair))
+    return (seen > 0) & (p["glasses"] > 0)

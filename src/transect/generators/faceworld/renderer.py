@@ -82,22 +82,31 @@ def radiance(tile: Tile) -> Tensor:
     """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
     p, lattices = tile.p, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
-    picture, wrap = background(heads.frame, p, lattices), None
+    picture, last = background(heads.frame, p, lattices), {}
     for layer in layers(heads, p, lattices):
         lay(picture, layer)
-        wrap = layer if layer.part == "hat" else wrap
+        last[layer.part] = layer
     worn = p.with_any("glasses")
     if worn is not None:
         bare = some(picture, worn)
-        seen = glasses(heads.frame.take(worn), p.take(worn), bare)
-        if wrap is not None and p.with_any("hooded", "scarfed") is not None:
-            seen = over(seen, bare, some(_over_glasses(picture, p, wrap), worn))
+        hidden = some(over_arms(picture[:, 0], last.get("hair")), worn)
+        seen = glasses(heads.frame.take(worn), p.take(worn), bare, hidden)
+        if "hat" in last and p.with_any("hooded", "scarfed") is not None:
+            seen = over(seen, bare, some(_over_glasses(picture, p, last["hat"]), worn))
         put(picture, worn, seen)
     return picture
 
 
+def over_arms(like: Tensor, hair: Layer | None) -> Tensor:
+    """Coverage [b, h, w] of the hair before the face (the last layer of it), under which the arms of glasses run."""
+    cover = torch.zeros_like(like)
+    if hair is not None:
+        put(hair.window.of(cover), hair.rows, hair.cover)
+    return cover
+
+
 def _over_glasses(picture: Tensor, p: Rows, wrap: Layer) -> Tensor:
-    """Coverage of the cloth of hoods and headscarves, which lies over the arms of glasses."""
+    """Coverage of the cloth of hoods and headscarves, which lies over glasses."""
     cover = torch.zeros_like(picture[:, 0])
     put(cover, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
     return cover
