@@ -159,7 +159,8 @@ class StyleGAN2Recipe:
         taught, strength = self.options.distillation, self._adversarial(batch)
         w, whole = self._map(batch, len(real), None if taught is None else batch.latents)
         images = self._synthesize(w, batch, grown)
-        loss, figures = torch.zeros([], device=images.device), {}
+        figures: dict[str, float] = {}
+        loss = torch.zeros([], device=images.device)
         if strength:
             adversarial = losses.generator_loss(self._judge(images, batch.classes, grown[1]))
             loss, figures["generator_loss"] = loss + strength * adversarial, adversarial.item()
