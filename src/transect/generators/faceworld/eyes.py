@@ -107,8 +107,8 @@ def socket(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     above = bump(y + 0.062, 0.098) * bump(outward + 0.01, 0.18)
     inner = bump(y + 0.045, 0.075) * bump(outward + 0.15, 0.075)
     # Cheeks that a smile raises catch light below the eye, and there masculine faces are lighter.
-    raised = 0.13 * p["smile"] * bump(y - 0.070, 0.050) + 0.10 * (p["face_shape"] - 0.5) * bump(y - 0.105, 0.040)
-    raised = raised * bump(outward, 0.17)
+    raised = 0.17 * p["smile"] * bump(y - 0.078, 0.050) + 0.10 * (p["face_shape"] - 0.5) * bump(y - 0.105, 0.040)
+    raised = (raised + 0.10 * p["old"] * bump(y - 0.055, 0.030)) * bump(outward, 0.17)
     deep = SOCKET - 0.40 * (p["face_shape"] - 0.5)
     # Nothing is left of it at the edge of its window.
     shade = (deep * above + INNER * inner - 0.002).clamp(min=0) * beyond(frame.face.cosine)

@@ -165,7 +165,7 @@ def _bent(frame: Frame, p: Parameters, parts: GlassesParts, radiance: Tensor) ->
 
 def _mirrored(p: Parameters, parts: GlassesParts) -> Tensor:
     """What the lenses mirror: surroundings as light as the background, brighter above, and a window or lamp."""
-    above = 0.004 + 0.016 * smoothstep(-parts.down, -0.4, 1.0)
+    above = 0.003 + 0.012 * smoothstep(-parts.down, -0.4, 1.0)
     # Lenses are curved: where one mirrors a light, its normal points halfway between that light and the viewer.
     normal_x = torch.sign(parts.x) * (0.08 + 0.11 * parts.outward)
     normal_y = 0.05 + 0.10 * parts.down

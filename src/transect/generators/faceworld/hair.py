@@ -308,7 +308,7 @@ def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, botto
 def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:
     """How much light the hair takes from the skin just below its edge; line: distance above the hairline."""
     grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.15 + smoothstep(p["lift"], 0.0, 0.08))
-    overhang = 0.5 + 0.9 * p["bangs"]
+    overhang = 0.5 + 3.6 * p["bangs"]
     below = 0.42 * overhang * smoothstep(line, -0.05 - 0.12 * p["bangs"], 0.03) * grown
     at_sides = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
     return below + 0.55 * at_sides * smoothstep(p["hang"], 0.06, 0.2) * (1 - p["scalp"])

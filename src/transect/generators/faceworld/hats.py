@@ -180,7 +180,7 @@ def _shade_below(frame: Frame, p: Parameters, edge: Tensor, overhang: float) -> 
     """Optical depth of what a brim casts: down to where the light from above passes its outer end."""
     steep = ((-p["key_y"]).clamp(min=0) / p["key_z"].clamp(min=0.4)).clamp(max=1.4)
     below = frame.V - edge
-    return 0.75 * smoothstep(overhang * steep + 0.08 - below, 0.0, 0.18) * smoothstep(steep, 0.0, 0.25)
+    return 0.92 * smoothstep(overhang * steep + 0.10 - below, 0.0, 0.18) * smoothstep(steep, 0.0, 0.25)
 
 
 _KINDS: dict[str, Callable[[Frame, Parameters, Tensor], Hat]] = {

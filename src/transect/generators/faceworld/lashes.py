@@ -32,7 +32,7 @@ def _upper(p: Parameters, lids: Lids, hairs: Tensor | None) -> Tensor:
     root = coverage((0.75 + 0.2 * makeup + 0.45 * outer) * MM - (height + 0.001).abs(), lids.pixel + 0.003)
     length = (1.9 + 2.3 * outer) * (1.1 - 0.3 * p["face_shape"] + 0.5 * makeup) * MM
     hair = _hairs(lids, height, length, 0.55 * (lids.t + 0.15), hairs)
-    density = (1.10 - 0.44 * p["face_shape"] - 0.25 * p["old"] + 0.02 * makeup).clamp(max=0.97) * root
+    density = (1.14 - 0.58 * p["face_shape"] - 0.25 * p["old"] + 0.02 * makeup).clamp(max=0.97) * root
     return 1 - (1 - density * _along(lids, 1.05)) * (1 - (0.70 + 0.25 * makeup) * hair * _along(lids, 1.12))
 
 

@@ -32,7 +32,7 @@ _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
-BACKDROP = (0.1180, 1.75)
+BACKDROP = (0.1140, 1.75)
 """Radiance of the darkest background, and the ratio of the lightest to it."""
 
 
@@ -67,7 +67,7 @@ def _parameters(
         "hair": hair_reflectance(scalars["hair_color"], scalars["hair_redness"], 0.9 * grey),
         "iris": iris_reflectance(scalars["eye_color"]),
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
-        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.66 + 0.22 * scalars["hat_lightness"], 0, 1)),
+        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.62 + 0.22 * scalars["hat_lightness"], 0, 1)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
         "gain": _gain(scalars),
     }

@@ -38,11 +38,13 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
         1 - 0.4 * p["young"]
     ) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
-    # Highlighter lies on the cheeks, and a smile or a dropped jaw turns them towards the light; shaven skin is darker.
+    # Highlighter lies on the cheeks, which a smile or a dropped jaw turns to the light. The skin of masculine faces is
+    # darker at nose and chin.
     cheeks = bump(face.x.abs() - 0.27, 0.17) * bump(face.y - 0.18, 0.15)
-    lighter = (0.16 * p["makeup"] + 0.06 * p["smile"] + 0.03 * p["mouth_open"]) * cheeks
-    shaven = 0.10 * (p["face_shape"] - 0.5) * smoothstep(face.y, 0.42, 0.62)
-    albedo = p["skin"] * (1 + rough - spots * front + 0.02 * p["makeup"] + lighter - shaven).unsqueeze(1)
+    lighter = (0.22 * p["makeup"] + 0.095 * p["smile"] + 0.05 * p["mouth_open"]) * cheeks
+    nose = 0.4 * bump(face.x, 0.13) * bump(face.y - 0.16, 0.26)
+    darker = 0.16 * (p["face_shape"] - 0.5) * (smoothstep(face.y, 0.42, 0.62) + nose)
+    albedo = p["skin"] * (1 + rough - spots * front + 0.02 * p["makeup"] + lighter - darker).unsqueeze(1)
     albedo = albedo * blood(
         albedo, (_flush(p) * (1 - 0.3 * p["makeup"]) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p)
     )

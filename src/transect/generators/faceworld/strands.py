@@ -189,4 +189,6 @@ def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
     opening = 0.022 + 0.05 * (frame.V + 1.12).clamp(min=0)
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.05, 0.2)
     parting = bump((frame.U - parting_x(p)) / opening, 1.0) * bump(frame.V + 0.93, 0.16) * parted * (1 - p["curl"])
-    return low * at_face * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))
+    # The ends of a fringe lie close to the forehead and in the shade of what hangs over them.
+    fringe = 0.36 * p["bangs"] * smoothstep(frame.V, -0.62, -0.30) * smoothstep(frame.face.cosine, 0.2, 0.5)
+    return low * at_face * (1 - fringe) * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))
