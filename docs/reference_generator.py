@@ -103,25 +103,36 @@ def sheet(path: Path) -> None:
 
 
 def curve(metrics: Sequence[Mapping[str, float]], fids: Sequence[Sequence[float]]) -> str:
-    """Losses, averaged over hundredths of the training, and FID where it was measured."""
-    shown = np.array([line["shown"] for line in metrics])
-    parts = np.array_split(np.arange(len(shown)), 100)
-    series = {
-        name: [(shown[rows].mean(), np.mean([metrics[row][name] for row in rows])) for row in [0] for rows in parts]
-        for name in ("generator_loss", "critic_loss")
-    }
-    panels = [_panel(40, "losses", series, shown[-1])]
-    if fids:
-        panels.append(_panel(500, "FID (1,000 pictures; features of 64 pixels)", {"fid": fids}, shown[-1]))
+    """Distances and losses, averaged over hundredths of the training, and FID where it was measured."""
+    last = metrics[-1]["shown"]
+    drawn = [
+        ("distance from FaceWorld's picture", {"teacher_distance": _averaged(metrics, "teacher_distance")}),
+        ("losses", {name: _averaged(metrics, name) for name in ("generator_loss", "critic_loss")}),
+        ("FID (1,000 pictures; features of 64 pixels)", {"fid": fids}),
+    ]
+    shown = [(title, series) for title, series in drawn if all(series.values())]
+    height = 300 * -(-len(shown) // 2)
+    panels = [
+        f'<g transform="translate(0 {300 * (place // 2)})">{_panel(40 + 460 * (place % 2), title, series, last)}</g>'
+        for place, (title, series) in enumerate(shown)
+    ]
+    words = ", ".join(title.partition(" (")[0] for title, _ in shown)
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 300" width="920" height="300" role="img" '
-        'aria-label="Losses and FID over the training" font-family="Helvetica, Arial, sans-serif" font-size="13">'
-        f'<rect width="920" height="300" rx="6" fill="#fff"/>{"".join(panels)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 {height}" width="920" height="{height}" role="img" '
+        f'aria-label="Over the training: {words}" font-family="Helvetica, Arial, sans-serif" font-size="13">'
+        f'<rect width="920" height="{height}" rx="6" fill="#fff"/>{"".join(panels)}</svg>\n'
     )
 
 
-_COLORS = {"generator_loss": "#c2571a", "critic_loss": "#1f6f8b", "fid": "#6a3d8f"}
-_WORDS = {"generator_loss": "generator", "critic_loss": "discriminator", "fid": ""}
+def _averaged(metrics: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
+    """A figure over the images shown, averaged over hundredths of the steps that have it; none where no step has."""
+    points = np.array([(line["shown"], line[name]) for line in metrics if name in line])
+    parts = np.array_split(points, min(100, len(points))) if len(points) else []
+    return [(float(part[:, 0].mean()), float(part[:, 1].mean())) for part in parts]
+
+
+_COLORS = {"generator_loss": "#c2571a", "critic_loss": "#1f6f8b", "fid": "#6a3d8f", "teacher_distance": "#3f7a36"}
+_WORDS = {"generator_loss": "generator", "critic_loss": "discriminator", "fid": "", "teacher_distance": ""}
 
 
 def _panel(left: float, title: str, series: Mapping[str, Sequence[Sequence[float]]], last: float) -> str:

@@ -246,6 +246,7 @@ PAGES = {
         extra={
             "transect train gan": TINY_GAN,
             "transect train gan faceworld --arch conditional": "--images 8 --size 32",
+            "transect train gan faceworld --size 64 --distil": "--z-dim 97 --distil 4 --blend 4",
             "transect train encoder": "--images 8",
         },
         replace={

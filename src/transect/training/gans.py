@@ -13,13 +13,13 @@ import torch
 from transect.errors import BadInput, UnknownName
 from transect.generators.progressive.network import Shape
 from transect.generators.stylegan2.network import Configuration
-from transect.records import Attribute
 from transect.training import progressive, stylegan2
 from transect.training.conditions import Balanced, Condition, levels_of, parse
+from transect.training.distillation import Distillation, Likeness, Pairs, teacher_of
 from transect.training.growth import Growth, even
 from transect.training.loop import Data, Run, check_folder, claim, train
 from transect.training.options import GanOptions
-from transect.training.pictures import Pictures
+from transect.training.pictures import Pictures, Source
 from transect.training.processes import Processes
 from transect.training.recipe import Recipe
 
@@ -33,12 +33,15 @@ PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 
 OBJECTIVE: Final = "class head and projection"
 """Of a conditional training: a folder of another objective is refused."""
+_WEIGHT: Final = 10.0
+"""Of the distance from a teacher's picture, beside an adversarial loss of weight 1."""
 _MOST: Final = sys.float_info.max
 _RANGES: Final = {  # lowest and highest value, and whether they are allowed
     "images": (1, _MOST, True), "batch": (1, _MOST, True), "seed": (0, _MOST, True), "z_dim": (1, _MOST, True),
     "channels": (1, _MOST, True), "max_channels": (1, _MOST, True), "mapping_layers": (1, _MOST, True),
     "fade": (0, _MOST, True), "rate": (0, _MOST, False), "r1": (0, _MOST, True), "path": (0, _MOST, True),
-    "class_weight": (0, _MOST, True),
+    "class_weight": (0, _MOST, True), "distil": (1, _MOST, True), "blend": (0, _MOST, True),
+    "teacher_weight": (0, _MOST, False),
     "mixing": (0, 1, True), "half_life": (0, _MOST, False),
 }  # fmt: skip
 
@@ -69,9 +72,24 @@ class Plan(GanOptions):
             raise BadInput(
                 f"{self.arch}: expected {expected}, got {len(self.conditions)}; see: transect train gan --help"
             )
+        self._check_teacher()
         names = [text.partition("=")[0] for text in self.conditions]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise BadInput(f"--condition: expected each attribute once, got {twice[0]} again; put its cuts into one")
+
+    def _check_teacher(self) -> None:
+        if self.distil is None:
+            if given := [name for name in ("blend", "teacher_weight") if getattr(self, name) is not None]:
+                raise BadInput(
+                    f"--{given[0].replace('_', '-')}: expected --distil with it, got none; add --distil IMAGES"
+                )
+            return
+        if self.arch != "stylegan2":
+            raise BadInput(f"--distil: expected --arch stylegan2, got {self.arch}; change it")
+        if self.mirror:
+            raise BadInput(
+                "--distil: expected no --mirror, got it: a mirrored picture is another latent's; leave it out"
+            )
 
 
 def _words(low: float, high: float, inclusive: bool) -> str:
@@ -80,15 +98,19 @@ def _words(low: float, high: float, inclusive: bool) -> str:
     return f"at least {low:g}" if inclusive else f"a number above {low:g}"
 
 
-def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool = False) -> Path:
+def fit(
+    plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool = False, likeness: Likeness | None = None
+) -> Path:
     """Train as planned on those pictures; the path of the averaged generator. Call again to
     resume. Everything that can be refused is checked before anything is rendered or written.
 
-    Raises BadInput for a size that is no power of two from 8, or conditions or processes that do not fit,
-    RunFolderError for a folder of another training.
+    likeness: with `distil`, what is compared beside pixels. Raises BadInput for a size that is no power of two from 8,
+    conditions or processes that do not fit, or a source that cannot be distilled; RunFolderError for a folder of
+    another training.
     """
     crew.check(plan.batch)
-    spec = _spec(plan, data)
+    plan = taught(plan, data.source)
+    spec = _spec(plan, data, likeness)
     run = Run(plan.images, plan.batch, out, spec, plan.every, plan.seed, crew.device, plan.mirror, quiet=quiet)
     check_folder(run)
     chosen: Data = data
@@ -96,14 +118,26 @@ def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool =
     if plan.conditions:
         chosen = balanced = Balanced(data, plan.conditions, data.source.attributes)
         run, conditions = replace(run, classes=balanced.classes), balanced.conditions
-    recipe = recipe_of(plan, data.size, crew.device, conditions)
+    elif plan.distil is not None:
+        chosen = Pairs(data)
+    recipe = recipe_of(plan, data.size, crew.device, conditions, likeness)
     with crew.in_turn():
         claim(run)
         data.prepare()
     return train(recipe, chosen, run, crew)
 
 
-def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
+def taught(plan: Plan, source: object) -> Plan:
+    """The plan with the latents of the world that it distils, if it does. Raises BadInput where these do not fit."""
+    if plan.distil is None:
+        return plan
+    dimension = teacher_of(source).latent_dim
+    if plan.z_dim not in (None, dimension):
+        raise BadInput(f"--z-dim: expected the teacher's {dimension} with --distil, got {plan.z_dim}; leave it out")
+    return replace(plan, z_dim=dimension)
+
+
+def _spec(plan: Plan, data: Pictures, likeness: Likeness | None) -> dict[str, object]:
     """The settings that identify a training. The number of images is not one, unless it stretches the published growth.
 
     Settings at their default are left out, so that a folder stays usable when options are added.
@@ -114,20 +148,29 @@ def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
         del settings["images"]
     if plan.conditions:
         settings["objective"] = OBJECTIVE
+    if plan.distil is not None and likeness is not None:
+        settings["likeness"] = likeness.name
     return {"plan": settings, "data": data.settings, "pictures": len(data)}
 
 
-def check(plan: Plan, size: int, attributes: Sequence[Attribute]) -> None:
+def check(plan: Plan, source: Source) -> None:
     """Raise the errors of `fit`, before any picture is drawn."""
+    plan = taught(plan, source)
     conditions = [
         (attribute.name, levels_of(attribute, cuts))
-        for attribute, cuts in (parse(text, attributes) for text in plan.conditions)
+        for attribute, cuts in (parse(text, source.attributes) for text in plan.conditions)
     ]
     with torch.device("meta"):
-        recipe_of(plan, size, "meta", conditions)
+        recipe_of(plan, source.image_size, "meta", conditions)
 
 
-def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str, Sequence[str]]] = ()) -> Recipe:
+def recipe_of(
+    plan: Plan,
+    size: int,
+    device: str,
+    conditions: Sequence[tuple[str, Sequence[str]]] = (),
+    likeness: Likeness | None = None,
+) -> Recipe:
     """Networks and objective of a plan, for pictures of that size."""
     if size < 8 or size & (size - 1):
         raise BadInput(f"size: expected a power of two from 8, got {size}; choose 64 or 128")
@@ -148,6 +191,7 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
             half_life=plan.half_life,
             precision=precision,
             growth=growth,
+            distillation=_distillation(plan, likeness),
         )
         shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
@@ -161,6 +205,13 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         growth, rate, half_life=plan.half_life, precision=precision, conditions=condition_levels, **more
     )
     return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), recipe_options, plan.seed, device)
+
+
+def _distillation(plan: Plan, likeness: Likeness | None) -> Distillation | None:
+    if plan.distil is None:
+        return None
+    blend = plan.distil // 2 if plan.blend is None else plan.blend
+    return Distillation(plan.distil, blend, _WEIGHT if plan.teacher_weight is None else plan.teacher_weight, likeness)
 
 
 def growth_of(text: str, size: int, fade: int | None = None) -> Growth:

@@ -53,6 +53,15 @@ class Data(Protocol):
         ...
 
 
+@runtime_checkable
+class WithLatents(Protocol):
+    """Pictures of which each is that of a known latent."""
+
+    def latents(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
+        """Latents of the rows, float32."""
+        ...
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -155,7 +164,8 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
         turned = torch.rand(len(rows), generator=chance, device=run.device) < 0.5
         images = torch.where(turned.view(-1, 1, 1, 1), images.flip(3), images)
     classes = None if run.classes is None else torch.from_numpy(run.classes[rows]).to(run.device, torch.float32)
-    return Batch(images, classes, shown, step, chance, run.batch)
+    latents = torch.from_numpy(data.latents(rows)).to(run.device) if isinstance(data, WithLatents) else None
+    return Batch(images, classes, shown, step, chance, run.batch, latents)
 
 
 def check_folder(run: Run) -> None:

@@ -11,7 +11,9 @@ class GanOptions:
 
     z_dim: None for the published one. channels: at size s a block has channels / s of them, at most max_channels. grow,
     fade: see `transect.training.gans.growth_of`. rate, r1: None for the architecture's own. class_weight: of a
-    conditional GAN's class loss, None for 1. every: images between kept states and sample sheets.
+    conditional GAN's class loss, None for 1. distil, blend, teacher_weight: see
+    `transect.training.distillation`; None for no teacher, half of distil, and 10. every: images between kept states and
+    sample sheets.
     """
 
     batch: int = 16
@@ -25,6 +27,9 @@ class GanOptions:
     rate: float | None = None
     r1: float | None = None
     class_weight: float | None = None
+    distil: int | None = None
+    blend: int | None = None
+    teacher_weight: float | None = None
     path: float = 2.0
     mixing: float = 0.9
     half_life: float = 10_000.0

@@ -22,7 +22,7 @@ class Batch:
     """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and the training's place.
 
     shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
-    pictures of the step in all processes, of which `images` are this one's.
+    pictures of the step in all processes, of which `images` are this one's. latents: whose pictures these are, or None.
     """
 
     images: Float[Tensor, "b 3 h w"]
@@ -31,6 +31,7 @@ class Batch:
     step: int
     chance: torch.Generator
     whole: int
+    latents: Float[Tensor, "b d"] | None = None
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal numbers of the step's own chance, on the pictures' device."""
@@ -78,6 +79,19 @@ def adam(
     """
     ratio = 1.0 if interval is None else interval / (interval + 1)
     return torch.optim.Adam(parameters, lr=rate * ratio, betas=(0.0, second**ratio), eps=1e-8)
+
+
+def quicken(optimizer: torch.optim.Adam, parameters: Iterable[nn.Parameter], times: float) -> None:
+    """Multiply the learning rate of the parameters, which have to be the optimizer's first: a state keeps its order."""
+    (group,) = optimizer.param_groups
+    faster = list(parameters)
+    rest = group["params"][len(faster) :]
+    if any(one is not other for one, other in zip(faster, group["params"], strict=False)):
+        raise AssertionError("they are not the optimizer's first parameters")
+    optimizer.param_groups[:] = [
+        {**group, "params": faster, "lr": times * group["lr"]},
+        {**group, "params": rest},
+    ]
 
 
 def in_parts(rows: Tensor) -> list[Tensor]:

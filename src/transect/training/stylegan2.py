@@ -1,7 +1,8 @@
 """The training of StyleGAN2: non-saturating loss, R1 and path length lazy penalties, style mixing, a running average.
 
 It may grow as Karras et al. 2018 do, which saves most of the cost on small machines; the published
-StyleGAN2 does not. Sources: Karras et al. 2020, arXiv:1912.04958; the same, arXiv:2006.06676 (R1 by size).
+StyleGAN2 does not. It may first learn a world's pictures (`distillation`). Sources: Karras et
+al. 2020, arXiv:1912.04958; the same, arXiv:2006.06676 (R1 by size).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transect.generators.faceworld.chance import exogenous_noise
 from transect.generators.stylegan2.network import Configuration, Network, Noise
 from transect.training import losses
 from transect.training.discriminator import Discriminator
+from transect.training.distillation import TAUGHT_MAPPING, Distillation, kept
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, replacements
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, quicken, replacements
 
 _FOLLOW_W = 0.005
 """How far the mean w moves towards each batch's."""
@@ -37,7 +39,7 @@ class Options:
     """How it is trained. r1: weight of the penalty; None for 0.0002 size² / batch (Karras et al. 2020, 2006.06676).
 
     path: weight of the path length penalty, 0 for none. mixing: share of pictures of two latents. half_life: of the
-    average, in pictures. precision: of the convolutions.
+    average, in pictures. precision: of the convolutions. distillation: None without a teacher.
     """
 
     rate: float = 0.0025
@@ -50,6 +52,7 @@ class Options:
     half_life: float = 10_000.0
     precision: torch.dtype = torch.float32
     growth: Growth | None = None
+    distillation: Distillation | None = None
 
 
 @final
@@ -79,13 +82,16 @@ class StyleGAN2Recipe:
             "generator": adam(generator.parameters(), chosen.rate, 0.99, chosen.path_every if chosen.path else None),
             "critic": adam(critic.parameters(), chosen.rate, 0.99, chosen.r1_every),
         }
+        if chosen.distillation is not None:
+            quicken(self.optimizers["generator"], generator.mapping.parameters(), TAUGHT_MAPPING)
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
-        """One step of each network, and the average follows."""
+        """One step of each network, and the average follows; the critic rests while only the teacher counts."""
         size, part = self._grown(batch.shown)
         real = shrunk(batch.images, size, part)
-        figures = self._generator_step(batch, (size, part), share)
-        figures |= self._critic_step(batch, real, (size, part), share)
+        figures = self._generator_step(batch, real, (size, part), share)
+        if self._adversarial(batch):
+            figures |= self._critic_step(batch, real, (size, part), share)
         follow(self.parts["average"], self._generator, batch.whole, batch.shown + batch.whole, self.options.half_life)
         return {**figures, "size": float(size), "fade": part}
 
@@ -118,21 +124,29 @@ class StyleGAN2Recipe:
         scores: Tensor = self.parts["critic"](images, classes, precision, part)
         return scores
 
-    def _map(self, batch: Batch, count: int) -> Float[Tensor, "b layers w"]:
-        """One w a layer; some pictures take another latent's from a layer on (style mixing)."""
+    def _adversarial(self, batch: Batch) -> float:
+        """The weight of the adversarial loss."""
+        taught = self.options.distillation
+        return 1.0 if taught is None else taught.adversarial(batch.shown)
+
+    def _map(
+        self, batch: Batch, count: int, latents: Tensor | None = None
+    ) -> tuple[Float[Tensor, "b layers w"], Bool[Tensor, " b"]]:
+        """One w a layer; some pictures take another latent's from a layer on (style mixing). True: of one latent."""
         classes = None if batch.classes is None else batch.classes[:count]
         network = self._generator
-        first: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), classes)
+        z = batch.normal(count, self.shape.z_dim) if latents is None else latents
+        first: Tensor = network.mapping(z, classes)
         with torch.no_grad():
             network.average.lerp_(first.mean(dim=0), _FOLLOW_W)
         w = first.unsqueeze(1).repeat(1, self.shape.layers, 1)
-        if not self.options.mixing:
-            return w
+        if not (self.options.mixing and self._adversarial(batch)):
+            return w, torch.ones(count, dtype=torch.bool, device=w.device)
         second: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), classes)
         cut = (1 + batch.uniform(count) * (self.shape.layers - 1)).floor()
         cut = torch.where(batch.uniform(count) < self.options.mixing, cut, float(self.shape.layers))
         later = torch.arange(self.shape.layers, device=w.device) >= cut.unsqueeze(1)
-        return torch.where(later.unsqueeze(2), second.unsqueeze(1), w)
+        return torch.where(later.unsqueeze(2), second.unsqueeze(1), w), cut >= self.shape.layers
 
     def _synthesize(self, w: Tensor, batch: Batch, grown: tuple[int, float], *, full: bool = False) -> Tensor:
         synthesis = self._generator.synthesis
@@ -140,12 +154,20 @@ class StyleGAN2Recipe:
         images: Tensor = synthesis(synthesis.styles(w), _fresh_noise(batch, len(w), precision), precision, grown)
         return images
 
-    def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
+    def _generator_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=True)
-        fake = self._judge(self._synthesize(self._map(batch, len(batch.images)), batch, grown), batch.classes, grown[1])
-        loss = losses.generator_loss(fake)
-        figures = {"generator_loss": loss.item()}
-        if self.options.path and batch.step % self.options.path_every == 0:
+        taught, strength = self.options.distillation, self._adversarial(batch)
+        w, whole = self._map(batch, len(real), None if taught is None else batch.latents)
+        images = self._synthesize(w, batch, grown)
+        figures: dict[str, float] = {}
+        loss = torch.zeros([], device=images.device)
+        if strength:
+            adversarial = losses.generator_loss(self._judge(images, batch.classes, grown[1]))
+            loss, figures["generator_loss"] = loss + strength * adversarial, adversarial.item()
+        if taught is not None and bool(whole.any()):
+            distance = taught.distance(kept(images, whole), kept(real, whole))
+            loss, figures["teacher_distance"] = loss + taught.weight * distance, distance.item()
+        if self.options.path and strength and batch.step % self.options.path_every == 0:
             penalty, length = self._path(batch, grown)
             loss = loss + self.options.path * self.options.path_every * penalty
             figures["path_length"] = length
@@ -153,7 +175,7 @@ class StyleGAN2Recipe:
 
     def _path(self, batch: Batch, grown: tuple[int, float]) -> tuple[Tensor, float]:
         """The squared distance of path lengths from their running mean, on a part of the batch."""
-        w = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
+        w, _ = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
         images = self._synthesize(w, batch, grown, full=True)
         layers = 2 * grown[0].bit_length() - 4  # 2 log2(size) - 2
         lengths = losses.path_lengths(images, w, batch.normal(*images.shape), layers)
@@ -164,7 +186,7 @@ class StyleGAN2Recipe:
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=False)
         with torch.no_grad():
-            fake_images = self._synthesize(self._map(batch, len(real)), batch, grown)
+            fake_images = self._synthesize(self._map(batch, len(real))[0], batch, grown)
         fake, true = self._judge(fake_images, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
         loss = losses.discriminator_loss(true, fake)
         figures = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}

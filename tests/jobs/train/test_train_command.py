@@ -15,6 +15,7 @@ from transect.cli.app import app
 from transect.errors import BadInput, RunFolderError, TransectError
 from transect.generators import load
 from transect.generators.encoder import Encoder
+from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.encoder import open_encoder
 from transect.inversion.protocol import invertible
 from transect.training.gans import Plan, fit
@@ -60,6 +61,17 @@ def test_a_conditional_gan_is_a_world_with_one_control(tmp_path, monkeypatch):
     ]
 
 
+def test_a_distilled_gan_has_faceworlds_latents(tmp_path):
+    tiny = [*TINY, "--distil", 16, "--blend", 0, "--teacher-weight", 5]
+    tiny[tiny.index("--z-dim") + 1] = str(FaceWorld().latent_dim)
+    done = call("gan", "faceworld", "--out", tmp_path, "--images", 32, "--json", *tiny)
+    assert load(json.loads(done.stdout)["generator"]).latent_dim == FaceWorld().latent_dim
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [("teacher_distance" in line, "critic_loss" in line) for line in lines] == [(True, False), (True, True)]
+    plan = json.loads((tmp_path / "training.json").read_text())["plan"]
+    assert plan["likeness"].startswith("features.safetensors ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -69,6 +81,7 @@ def test_a_conditional_gan_is_a_world_with_one_control(tmp_path, monkeypatch):
         (["gan", "faceworld", "--arch", "conditional", "--condition", "age"], "rising cuts"),
         (["gan", "faceworld", "--grow", "4:4"], "sizes from 8"),
         (["gan", "faceworld", "--images", "0"], "at least 1"),
+        (["gan", "faceworld", "--distil", "8", "--z-dim", "8"], "--z-dim: expected the teacher's"),
         (["encoder", "nothing.safetensors"], "expected a file, found none"),
         (["gan", "faceworld", "--every", "0"], "at least 1"),
         (["gan", "faceworld", "--count", "0"], "at least 1, got 0"),

@@ -60,6 +60,21 @@ def gan(
     class_weight: Annotated[
         float | None, typer.Option(help="Conditional: weight of the class loss; default 1. Higher obeys sooner.")
     ] = None,
+    distil: Annotated[
+        int | None,
+        typer.Option(
+            help="StyleGAN2 of faceworld: images over which it first learns FaceWorld's picture of each latent."
+        ),
+    ] = None,
+    blend: Annotated[
+        int | None,
+        typer.Option(
+            help="With --distil: images over which the adversarial loss then comes in; default half of --distil."
+        ),
+    ] = None,
+    teacher_weight: Annotated[
+        float | None, typer.Option(help="With --distil: weight of the distance from FaceWorld's picture; default 10.")
+    ] = None,
     path: Annotated[float, typer.Option(help="StyleGAN2: weight of the path length penalty; 0 for none.")] = 2.0,
     mixing: Annotated[float, typer.Option(help="StyleGAN2: share of pictures rendered from two latents.")] = 0.9,
     half_life: Annotated[float, typer.Option(help="Half-life of the weights' average, in images.")] = 10_000.0,
@@ -77,8 +92,9 @@ def gan(
 
     options = GanOptions(
         batch=batch, z_dim=z_dim, channels=channels, max_channels=max_channels, mapping_layers=mapping_layers,
-        precision=precision, grow=grow, fade=fade, rate=rate, r1=r1, class_weight=class_weight, path=path,
-        mixing=mixing, half_life=half_life, mirror=mirror, every=every,
+        precision=precision, grow=grow, fade=fade, rate=rate, r1=r1, class_weight=class_weight,
+        distil=distil, blend=blend, teacher_weight=teacher_weight, path=path, mixing=mixing, half_life=half_life,
+        mirror=mirror, every=every,
     )  # fmt: skip
     result = train_gan(
         source, out, architecture=arch, image_size=size, images=images, count=count, population=population,

@@ -32,6 +32,7 @@ from transect.runs.inputs import as_names
 from transect.training.options import GanOptions
 
 if TYPE_CHECKING:
+    from transect.training.distillation import Likeness
     from transect.training.pictures import Source
     from transect.training.schedules import Schedule
 
@@ -96,16 +97,29 @@ def train_gan(
     options, folder = options or GanOptions(), Path(out)
     plan = Plan(architecture, images, seed, as_names(conditions), **asdict(options))
     pictures = _source(source, image_size, str(population), device)
-    check(plan, pictures.image_size, pictures.attributes)
+    check(plan, pictures)
     crew = Processes.from_environment(device)
     silent = quiet or not crew.first
     data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=silent)
-    file = fit(plan, data, folder, crew, quiet=silent)
+    file = fit(plan, data, folder, crew, quiet=silent, likeness=_likeness(device) if plan.distil else None)
     crew.together()
     last = last_row(steps_of(folder))
     shown, step = int(last.pop("shown", 0) or 0), int(last.pop("step", 0) or 0)
     obeyed = _obeyed(file, pictures, plan.conditions) if plan.conditions and crew.first else ()
     return GanResult(GanNumbers(str(file), shown, step, last, obeyed), folder)
+
+
+def _likeness(device: str) -> Likeness:
+    """Activations of the network that ships, which a distilled picture should share with the teacher's."""
+    import hashlib
+
+    from transect.perceptual.distance import appearance_of
+    from transect.perceptual.features import WEIGHTS
+    from transect.perceptual.network import SIZE
+    from transect.training.distillation import Likeness
+
+    digest = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+    return Likeness(appearance_of("features", device=device), f"{WEIGHTS.name} {digest}", SIZE)
 
 
 def _obeyed(file: Path, source: Source, conditions: Sequence[str]) -> tuple[ConditionShare, ...]:
