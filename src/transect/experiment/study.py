@@ -178,10 +178,10 @@ def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) 
     """
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
-    fill(study, out, quiet=quiet)
+    fill(study, out, quiet=quiet, engine=engine)
 
 
-def fill(study: Study, out: Path, *, quiet: bool = False) -> None:
+def fill(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
     """As `run`; a study without targets has its images alone."""
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
