@@ -29,6 +29,8 @@ SMALL: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("--images", "120", "--sizes", "64", "--repeats", "1"),
     "faceworld": ("--images", "8", "--subjects", "0"),
     "inversion": ("--images", "2", "--steps", "6", "--samples", "40"),
+    "large_run": ("--images", "200"),
+    "scale": ("--images", "512", "--sizes", "64", "--repeats", "1"),
     "search": ("--kinds", "random,active", "--shapes", "one box", "--rates", "0.08", "--seeds", "1", "--no-times"),
     "search_curves": ("--seeds", "1", "--calls", "20"),
     "search_explorations": ("--designs", "1", "--targets", "4"),
