@@ -9,7 +9,7 @@ import pytest
 
 import transect
 from transect.analysis import findings, finished_run, reporting
-from transect.runs import folder as run_folder
+from transect.runs import part_files
 from transect.runs.folder import FinishedRun, RunFolder
 
 OPTIONS = {"image_size": 32, "quiet": True}
@@ -31,13 +31,13 @@ def run(tmp_path_factory):
 
 def test_each_part_is_read_once(run, monkeypatch):
     reads = Counter()
-    original = run_folder.read_part
+    original = part_files.read_part
 
     def counted(folder, table, index):
         reads[folder.relative_to(run).as_posix(), table, index] += 1
         return original(folder, table, index)
 
-    monkeypatch.setattr(run_folder, "read_part", counted)
+    monkeypatch.setattr(part_files, "read_part", counted)
     reporting.report(run)
     assert {table.partition("/")[0] for _, table, _ in reads} == {"images", "predictions"}
     assert {folder for folder, _, _ in reads} == {".", "negative-control"}

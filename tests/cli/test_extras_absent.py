@@ -15,8 +15,12 @@ from small_folders import FOLDERS
 from transect.errors import MissingExtra
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-GROUPS = {"demo": "opencv, under the name of what it is for", "test": "what the tests need"}
-"""Extras that only name others."""
+GROUPS = {
+    "demo": "opencv, under the name of what it is for",
+    "docs": "the builder of the documentation site, which no command of the product needs",
+    "test": "what the tests need",
+}
+"""Extras without which every command works."""
 
 
 def _module(name):
@@ -43,6 +47,8 @@ USES = {
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
     "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),
+    "storage": ("obstore", lambda _: _module("runs.object_stores").ObjectStore("s3://bucket/run")),
+    "ray": ("ray", lambda _: _module("engines.on_ray").OnRay("", 1)),
     "ann": ("faiss", lambda _: _module("designs.matching.approximate")._faiss()),
     "accelerate": ("accelerate", lambda _: _module("training.processes").Processes.from_environment("cpu")),
     "backbones": ("timm", lambda _: _module("mitigation.backbones")._library("timm")),

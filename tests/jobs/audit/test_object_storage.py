@@ -49,9 +49,9 @@ def without_page(monkeypatch):
 
 
 def files(folder):
-    """Every file of a run but its lock and its log of times."""
+    """Every file of a run but its lock, its log of times and its manifest, which only a run on a disk has."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: content for name, content in found.items() if name not in ("run.lock", "log.jsonl")}
+    return {name: content for name, content in found.items() if name not in ("run.lock", "log.jsonl", "manifest.json")}
 
 
 def same_as_local(bucket, tmp_path):
