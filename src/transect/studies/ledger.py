@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 from transect.errors import BadInput
+from transect.runs.file_digests import digest
 from transect.runs.folder import write_json
 from transect.runs.json_records import read_json, record_in
-from transect.runs.model_files import sha256
 from transect.studies.plan import Planned
 
 FILE: Final = "ledger.json"
 ANSWER: Final = "answer.json"
-_SPECS: Final = ("run.json", "training.json")
-"""A folder with one of these is known by it: what a run or a training was made with."""
 
 
 @final
@@ -85,24 +83,11 @@ def words_of(step: Planned) -> tuple[str, ...]:
 def inputs_of(step: Planned, planned: Sequence[Planned], out: Path) -> dict[str, str]:
     """A digest of each earlier step's folder and of each file or folder of the user's that a step's words name."""
     folders = {each.name: each.folder for each in planned}
-    inputs = {name: digest(folders[name]) for name in step.refers}
+    inputs = {name: digest(folders[name], besides=(ANSWER,)) for name in step.refers}
     for word, symbolic in zip(step.words, step.symbolic, strict=True):
         if word == symbolic and (path := _path_in(word)) is not None and not path.is_relative_to(out):
-            inputs[word] = digest(path, own=False)
+            inputs[word] = digest(path, own=False, besides=(ANSWER,))
     return inputs
-
-
-def digest(path: Path, *, own: bool = True) -> str:
-    """SHA-256 of a file, of a run's spec, or of the files of another folder; own=False: of their names and sizes."""
-    if path.is_file():
-        return sha256(path)
-    for name in _SPECS:
-        if (path / name).is_file():
-            return sha256(path / name)
-    lines = [
-        f"{file.relative_to(path).as_posix()} {sha256(file) if own else file.stat().st_size}" for file in _files(path)
-    ]
-    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def store_answer(folder: Path, answer: object) -> None:
@@ -120,10 +105,6 @@ def answer_of(folder: Path) -> Any:
 
 def _folders(out: Path, name: str) -> list[Path]:
     return [path for path in out.glob(f"[0-9][0-9]*-{name}") if path.name.partition("-")[2] == name]
-
-
-def _files(path: Path) -> Iterator[Path]:
-    yield from (file for file in sorted(path.rglob("*")) if file.is_file() and file.name != ANSWER)
 
 
 def _path_in(word: str) -> Path | None:

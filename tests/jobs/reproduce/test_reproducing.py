@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(audited, tmp_path)
         transect.reproduce(audited, out=audited / "again")
     with pytest.raises(BadInput, match="expected at least 1 call, got 0"):
         transect.reproduce(audited, budget=0)
-    with pytest.raises(BadInput, match=r"is not a run folder: expected a run\.json in it"):
+    with pytest.raises(BadInput, match=r"is not a run folder: expected a run\.json or command\.json"):
         transect.reproduce(tmp_path)
     run = shutil.copytree(audited, tmp_path / "run")
     (run / "studies" / "experiment" / "predictions" / "ours" / "part-00000.parquet").unlink()
@@ -190,10 +190,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(audited, tmp_path)
         transect.reproduce(run, targets={"ours": "audited:brightness"})
 
 
-def test_a_search_is_refused(tmp_path):
+def test_a_search_without_its_command_is_refused(tmp_path):
     with RunFolder(tmp_path / "search", {"goal": "regions"}):
         pass
-    with pytest.raises(BadInput, match="expected the folder of an audit, got that of a search"):
+    with pytest.raises(BadInput, match=r"expected the command that made it, got none \(command\.json\)"):
         transect.reproduce(tmp_path / "search")
 
 

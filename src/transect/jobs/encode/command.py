@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Device, Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 
 
 def encode(
+    context: typer.Context,
     generator: Annotated[str, typer.Option(help="reference, or a safetensors file of a StyleGAN2 or progressive GAN.")],
     images: Annotated[
         str, typer.Option(help="A folder of image files, a run folder, or a data set: READER:PATH (transect datasets).")
@@ -50,4 +52,6 @@ def encode(
         images, generator, out, encoder=encoder, space=space, fit=fit, encoder_samples=encoder_samples,
         distance=distance, weights=weights, heads=heads, device=device, quiet=json,
     )  # fmt: skip
-    show(result, json, result.headline(), result.rows(), *result.lines(), page=result.report(out))
+    page = result.report(out)
+    keep(context, out, files=("generator", "images"))
+    show(result, json, result.headline(), result.rows(), *result.lines(), page=page)

@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Device, Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.errors import BadInput
 
+_FILES = ("generator", "images", "face_distance")
+"""Options that may name files."""
+
 
 def invert(
+    context: typer.Context,
     generator: Annotated[str, typer.Option(help="reference, or a safetensors file of a StyleGAN2 or progressive GAN.")],
     images: Annotated[
         str, typer.Option(help="A folder of image files, a run folder, or a data set: READER:PATH (transect datasets).")
@@ -104,7 +109,9 @@ def invert(
             images, generator, out, values, face=face_distance, steps=steps, start=start, encoder=encoder, fit=fit,
             device=device, quiet=json, options=options,
         )  # fmt: skip
-        show(swept, json, swept.headline(), swept.rows(), page=swept.report(out))
+        page = swept.report(out)
+        keep(context, out, files=_FILES)
+        show(swept, json, swept.headline(), swept.rows(), page=page)
         return
     if face_distance is not None:
         raise BadInput("--face-distance: expected several --penalty values, as --penalty 0,0.1,1; give several")
@@ -112,4 +119,6 @@ def invert(
         images, generator, out, space=space, penalty=values[0] if values else None, steps=steps, start=start,
         encoder=encoder, fit=fit, device=device, quiet=json, options=options,
     )  # fmt: skip
-    show(result, json, result.headline(), result.rows(), *result.lines(), page=result.report(out))
+    page = result.report(out)
+    keep(context, out, files=_FILES)
+    show(result, json, result.headline(), result.rows(), *result.lines(), page=page)

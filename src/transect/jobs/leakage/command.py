@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import Block, show
 from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.leakage.run import LeakageResult
 
+_FILES = ("labels", "predictions", "representation", "captions", "lexicon")
+"""Options that may name files."""
+
 
 def leakage(
+    context: typer.Context,
     labels: Annotated[
         str,
         typer.Option(
@@ -175,6 +180,8 @@ def leakage(
         options=options,
     )
     page = None if out is None else result.report(out)
+    if out is not None:
+        keep(context, out, files=_FILES)
     for line in result.warnings if out is not None else ():
         say(line, error=True)
     show(result, json, *_blocks(result, bool(alpha)), page=page)

@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.errors import BadInput
 
 
 def match(
+    context: typer.Context,
     treatment: Annotated[str, typer.Option(help="Column of the table with the groups: 0 and 1, or names.")],
     features: Annotated[
         list[str] | None,
@@ -175,6 +177,8 @@ def match(
         )
     write_table(out, result.table)
     page = None if report is None else result.report(report)
+    if report is not None:
+        keep(context, report, writes=("out", "report"), files=("features", "difficulty"))
     show(result, json, *lines(result.numbers), f"wrote {out}", page=page)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import Block, show
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def mitigate(
+    context: typer.Context,
     config: Annotated[Path, typer.Argument(help="TOML file of data, network, training, mitigations and audit.")],
     out: Annotated[Path, typer.Option(help="The folder of pictures, models, mitigate.json and mitigate.html.")],
     device: Annotated[str, typer.Option(help="Where models train: cpu, cuda or cuda:N.")] = "cpu",
@@ -30,7 +32,9 @@ def mitigate(
     from transect.jobs.mitigate import run
 
     result = run.mitigate(chosen, out, device=device, quiet=json)
-    show(result, json, *_blocks(result), page=result.report(result.folder))
+    page = result.report(result.folder)
+    keep(context, result.folder, files=())
+    show(result, json, *_blocks(result), page=page)
 
 
 def _blocks(result: MitigateResult) -> list[Block]:

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 
 
 def neighbours(
+    context: typer.Context,
     features: Annotated[
         list[str], typer.Option(help="A distance to compare: latents or embeddings, .npy or a table; repeatable.")
     ],
@@ -63,4 +65,6 @@ def neighbours(
         seed=seed,
     )
     page = None if report is None else result.report(report)
+    if report is not None:
+        keep(context, report, writes=("report",), files=("features",))
     show(result, json, result.rows(), result.headline(), *notes(result), page=page)

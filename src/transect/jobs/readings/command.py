@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 
 
 def readings(
+    context: typer.Context,
     images: Annotated[
         str,
         typer.Argument(
@@ -44,7 +46,6 @@ def readings(
     result = run.readings(
         images, out, pictures=pictures, detector=detector, landmarks=landmarks, prefix=prefix, quiet=json
     )
-    show(
-        result, json, result.headline(), result.rows(), *result.notes(), f"wrote {result.numbers.out}",
-        page=result.report(out),
-    )  # fmt: skip
+    page = result.report(out)
+    keep(context, out, files=("images", "detector"))
+    show(result, json, result.headline(), result.rows(), *result.notes(), f"wrote {result.numbers.out}", page=page)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import Block, show
 from transect.console.target_options import (
     Batch,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def recognition(
+    context: typer.Context,
     table: Annotated[Path, typer.Option(help="Table with a row per image, as for transect match.")],
     identity: Annotated[str, typer.Option(help="Column of the table with the identities.")],
     group: Annotated[str, typer.Option(help="Column of the table with the groups to compare.")],
@@ -103,7 +105,9 @@ def recognition(
     if len(sources) < 2:
         target, file = sources[0] if sources else (None, None)
         result = measured(target, file, out, own[0] if own else None)
-        show(result, json, *_blocks(result.numbers), page=result.report(out))
+        page = result.report(out)
+        keep(context, out, files=("targets",))
+        show(result, json, *_blocks(result.numbers), page=page)
         return
     names = own or [target or (file.stem if file else "") for target, file in sources]
 
@@ -111,7 +115,9 @@ def recognition(
         return measured(*sources[place], folder, own[place] if own else None)
 
     compared = compare_recognizers(measure(names, one, out))
-    show(compared, json, compared.headline(), compared.rows(), page=compared.report(out))
+    page = compared.report(out)
+    keep(context, out, files=("targets",))
+    show(compared, json, compared.headline(), compared.rows(), page=page)
 
 
 def _blocks(numbers: RecognitionNumbers) -> list[Block]:

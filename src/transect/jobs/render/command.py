@@ -9,10 +9,12 @@ import typer
 
 from transect.console.audit_options import Directions, InvertedLatents
 from transect.console.common_options import Device, Engine, Json, Population, Seed, Workers
+from transect.console.kept_command import keep
 from transect.console.results import show
 
 
 def render(
+    context: typer.Context,
     subjects: Annotated[int, typer.Option(help="Number of subjects.")] = 32,
     seed: Seed = 0,
     size: Annotated[
@@ -69,4 +71,6 @@ def render(
         quiet=json,
         engine=EngineSettings(engine, workers),
     )
+    if data_set:
+        keep(context, path, files=("generator", "population"))
     show(result, json, f"wrote {result.numbers.out}")

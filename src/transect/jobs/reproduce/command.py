@@ -12,7 +12,7 @@ from transect.console.results import show
 
 
 def reproduce(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished audit, with one study or several.")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished audit, or what another command wrote.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the rerun; default: RUN-again.")] = None,
     target: Annotated[
         list[str] | None,
@@ -27,10 +27,17 @@ def reproduce(
         int | None,
         typer.Option(help="Most calls to each target that counts them; without, such a target is not asked."),
     ] = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=PATH: where a file lies that another command than audit read, by its own name or by its option, "
+            "as table=people.csv; repeat it. Without, it is looked for here and beside RUN."
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Allow no difference, also in the last bit.")] = False,
     json: Json = False,
 ) -> None:
-    """Run again what a run describes, into another folder, and compare every image, answer and number.
+    """Make a run again, into another folder, and compare every image, answer and number.
 
     Exit code 0: the same bytes, or within the tolerances; 1: something differs by more.
     """
@@ -48,6 +55,7 @@ def reproduce(
         budget=budget,
         exact=exact,
         quiet=json,
+        files=file or (),
     )
     page = result.report(result.numbers.again)
     show(result, json, result.headline(), result.rows(), page=page)

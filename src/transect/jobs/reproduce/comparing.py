@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +40,46 @@ def tables(name: str, was: pa.Table, is_now: pa.Table, tolerance: float, *, same
     if not same_bytes:
         found.add(was, is_now)
     return TableCompared("", name, len(was), same_bytes, found.columns())
+
+
+def several(
+    name: str, pairs: Iterable[tuple[pa.Table, pa.Table]], same: Sequence[bool], tolerance: float
+) -> TableCompared:
+    """The parts of a table of two folders, in their order. same: whether the bytes of both files of a part are."""
+    found, rows = _Found(tolerance), 0
+    for (was, is_now), same_bytes in zip(pairs, same, strict=True):
+        rows += len(was)
+        if not same_bytes:
+            found.add(was, is_now)
+    return TableCompared("", name, rows, all(same), found.columns())
+
+
+def arrays(
+    name: str, was: Mapping[str, np.ndarray], is_now: Mapping[str, np.ndarray], tolerance: float
+) -> TableCompared:
+    """Every value of two files of arrays: a row is a value, a column an array. Another shape or name differs whole."""
+    found = _Found(tolerance)
+    for key in dict.fromkeys([*was, *is_now]):
+        first, second = was.get(key), is_now.get(key)
+        if first is None or second is None or first.shape != second.shape or first.dtype != second.dtype:
+            whole = first if first is not None else second
+            found.add_differences(key, np.full(max(1, np.size(whole)), _NOT_ALIKE), 0.0, number=False)
+            continue
+        apart, number = _of_arrays(first.ravel(), second.ravel())
+        found.add_differences(key, apart, tolerance, number=number)
+    columns = found.columns()
+    return TableCompared("", name, sum(array.size for array in was.values()), not columns, columns)
+
+
+def _of_arrays(was: np.ndarray, is_now: np.ndarray) -> _Differences:
+    """The differences of two arrays of one shape, as `_difference` has them."""
+    if not np.issubdtype(was.dtype, np.floating):
+        return np.where(was == is_now, 0.0, _NOT_ALIKE), False
+    first, second = was.astype(np.float64), is_now.astype(np.float64)
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(first - second) / np.maximum(np.maximum(np.abs(first), np.abs(second)), 1.0)
+    return np.where(same, 0.0, np.where(np.isfinite(apart), apart, _NOT_ALIKE)), True
 
 
 def numbers(name: str, was: object, is_now: object, tolerance: float, *, same_bytes: bool) -> TableCompared:

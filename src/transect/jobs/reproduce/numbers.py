@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, final
 
 Outcome = Literal["same bytes", "within tolerance", "differs"]
 
+VERSIONS: Final = "versions."
+"""What the name of a changed version begins with."""
 PIXELS: Final = 1
 """Levels of 255 by which a pixel may differ."""
 TOLERANCE: Final = 1e-4
@@ -81,3 +85,23 @@ class ReproduceNumbers:
     def reproduced(self) -> bool:
         """Whether everything that was compared is the same, or within the tolerances."""
         return self.outcome != "differs"
+
+
+def compared(
+    folders: tuple[Path, Path],
+    tables: Sequence[TableCompared],
+    changed: Sequence[Change],
+    left_out: Sequence[str],
+    tolerance: float,
+) -> ReproduceNumbers:
+    """What the tables come to. folders: of run and rerun; changed: what their descriptions have otherwise."""
+    versions = tuple(change for change in changed if change.name.startswith(VERSIONS))
+    outcome: Outcome = "within tolerance"
+    if all(table.same_bytes for table in tables):
+        outcome = "same bytes"
+    elif any(column.beyond or (column.differing and not tolerance) for table in tables for column in table.columns):
+        outcome = "differs"
+    settings = tuple(change for change in changed if change not in versions)
+    run, again = map(str, folders)
+    pixels = PIXELS if tolerance else 0
+    return ReproduceNumbers(run, again, outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out))

@@ -153,11 +153,16 @@ def _changed(run: FinishedRun, again: study.Study, not_asked: tuple[str, ...]) -
     was["targets"] = [entry for entry in was["targets"] if entry["name"] not in not_asked]
     if not_asked and "verification" not in is_now:
         was.pop("verification", None)
+    return of_versions(run.path, was, is_now)
+
+
+def of_versions(folder: Path, was: Mapping[str, Any], is_now: Mapping[str, Any]) -> tuple[Change, ...]:
+    """What two descriptions of a run have otherwise. Raises BadInput for what no version explains."""
     found = list(changes(was, is_now))
     if others := [change for change in found if not _OF_VERSIONS.match(change.path)]:
         first = others[0]
         raise BadInput(
-            f"{run.path}: expected {first.path} to be {in_words(first.was)} as in the run, got "
+            f"{folder}: expected {first.path} to be {in_words(first.was)} as in the run, got "
             f"{in_words(first.is_now)}; use the Transect and the files of the run"
         )
     return tuple(Change(change.path, _text(change.was), _text(change.is_now)) for change in found)

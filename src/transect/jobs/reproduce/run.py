@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.jobs.reproduce import comparing, rerunning
-from transect.jobs.reproduce.numbers import PIXELS, TOLERANCE, Outcome, ReproduceNumbers, TableCompared
+from transect.jobs.reproduce import calling, comparing, rerunning, ways
+from transect.jobs.reproduce.calling import files_by_name
+from transect.jobs.reproduce.numbers import TOLERANCE, ReproduceNumbers, TableCompared, compared
 from transect.jobs.reproduce.places import Given, check_names, targets_by_name
 from transect.jobs.reproduce.rerunning import Rebuilt
 from transect.protocols import TargetLike
@@ -110,21 +111,25 @@ def reproduce(
     budget: int | None = None,
     exact: bool = False,
     quiet: bool = False,
+    files: Sequence[str] | Mapping[str, str | Path] = (),
 ) -> ReproduceResult:
-    """Run again what the run.json of a finished audit describes, into another folder, and compare every value.
+    """Make a run again, into another folder, and compare every value: an audit, or what another command wrote.
 
-    run: the folder of the audit, with one study or several. out: the folder of the rerun, by default RUN-again; call
-    again to resume. targets: what the run's targets are, by the names that it gives them (texts NAME=SPEC, or specs and
-    objects by name), where a name alone does not tell. generator, population, directions, latents, dataset: files that
-    the run does not locate. budget: the most calls to each target that counts them; without, none of them is asked.
-    exact: allow no difference.
+    run: the folder of an audit, with one study or several, or of a command that keeps its words in command.json. out:
+    the folder of the rerun, by default RUN-again; call again to resume.
+
+    Of an audit, targets: what its targets are, by the names that it gives them (texts NAME=SPEC, or specs and objects
+    by name), where a name alone does not tell. generator, population, directions, latents, dataset: files that it does
+    not locate. budget: the most calls to each target that counts them; without, none of them is asked. Of another
+    command, files: where the files lie that it read, by their own names or by the option that they are of (texts
+    NAME=PATH, or paths by name); without, they are looked for here and beside the run. exact: allow no difference.
 
     On the machine and with the versions of the run, every byte is expected to be the same. Elsewhere a pixel may differ
     by 1 of 255, another number by 1e-4 of the larger of the two, or of 1 where both are smaller; answers, reasons and
     counts may not. Returns what differs, by table and column: `numbers.outcome`, `numbers.tables`.
 
-    Raises BadInput, before anything is made, for a folder that holds no finished audit, a model or file that is not
-    there or is another one; UnknownName for a target that the run does not have.
+    Raises BadInput, before anything is made, for a folder that cannot be made again, a model or file that is not there
+    or is another one; UnknownName for a target or file that the run does not have.
 
     ```python
     again = transect.reproduce("runs/smile", targets={"ours": "models/smile.onnx"})
@@ -145,6 +150,15 @@ def reproduce(
         again,
     )
     tolerance = 0.0 if exact else TOLERANCE
+    named = {name: Path(path) for name, path in files.items()} if isinstance(files, Mapping) else files_by_name(files)
+    if ways.keeps_command(folder):
+        return ReproduceResult(calling.remade(folder, again, given, named, tolerance, quiet=quiet))
+    if named:
+        raise BadInput("--file: expected the folder of another command than audit, got an audit's; leave it out")
+    return ReproduceResult(_audit(folder, again, given, tolerance, quiet=quiet))
+
+
+def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
     with ExitStack() as opened:
         rebuilt = []
         for finished, place in _runs(folder, given):
@@ -157,7 +171,8 @@ def reproduce(
     if not left_out:
         reported, notes = _report(folder, again, tolerance, quiet=quiet)
         tables, left_out = [*reported, *tables], notes
-    return ReproduceResult(_numbers(folder, again, tables, rebuilt, left_out, tolerance))
+    changed = dict.fromkeys(change for part in rebuilt for change in part.changed)
+    return compared((folder, again), tables, tuple(changed), left_out, tolerance)
 
 
 def _check_apart(folder: Path, again: Path) -> None:
@@ -174,9 +189,8 @@ def _checked(budget: int | None) -> int | None:
 
 def _runs(folder: Path, given: Given) -> list[tuple[FinishedRun, str]]:
     """Every run of an audit with its place. Raises BadInput where there is none, or one that is no audit's."""
+    ways.check_audit(folder)
     places = [*places_of(folder), *beside(folder)]
-    if not places:
-        raise BadInput(f"{folder} is not a run folder: expected a run.json in it")
     runs = [FinishedRun(place) for place in places]
     check_names(given, [run.spec for run in runs])
     relative = [place.relative_to(folder).as_posix() for place in places]
@@ -227,28 +241,6 @@ def _added(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> list[str]:
     if was.get("projections"):
         lines.append(f"{counted(len(was['projections']), 'projection')} (--shares) not made again")
     return [f"{'; '.join(lines)}: a run does not keep these options of transect report."] if lines else []
-
-
-def _numbers(
-    folder: Path,
-    again: Path,
-    tables: Sequence[TableCompared],
-    rebuilt: Sequence[Rebuilt],
-    left_out: Sequence[str],
-    tolerance: float,
-) -> ReproduceNumbers:
-    pixels = PIXELS if tolerance else 0
-    changed = list(dict.fromkeys(change for part in rebuilt for change in part.changed))
-    versions = tuple(change for change in changed if change.name.startswith("versions."))
-    outcome: Outcome = "within tolerance"
-    if all(table.same_bytes for table in tables):
-        outcome = "same bytes"
-    elif any(column.beyond or (column.differing and not tolerance) for table in tables for column in table.columns):
-        outcome = "differs"
-    settings = tuple(change for change in changed if change not in versions)
-    return ReproduceNumbers(
-        str(folder), str(again), outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out)
-    )
 
 
 def _rows(table: TableCompared) -> list[list[str]]:

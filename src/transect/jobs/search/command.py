@@ -10,6 +10,7 @@ import typer
 
 from transect.console.audit_options import RequireValidation, Threshold
 from transect.console.common_options import Json
+from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.console.target_options import (
     ClassNames,
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
     from transect.jobs.search.comparison import SearchComparison
 
 _WEIGHTS = "0,0.2,0.6,1"
+_FILES = ("target", "generator", "population")
+"""Options that may name files."""
 
 
 def search(
+    context: typer.Context,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The model to search; see: transect targets.")],
     name: Annotated[str | None, typer.Option(help="Your own name of the target, for tables and headings.")] = None,
     budget: Annotated[int, typer.Option(help="Calls in all, confirmation included; 20 or more.")] = 400,
@@ -159,9 +163,11 @@ def search(
         return
     if chosen is not None:
         compared = comparing.compare_searches(target, chosen, **arguments, out=out, quiet=json)
+        keep(context, compared.folder, files=_FILES)
         show(compared, json, compared.headline(), compared.rows(), page=compared.folder / "comparison.html")
         return
     result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
+    keep(context, result.folder, files=_FILES)
     show(result, json, *lines(result.numbers), page=result.folder / "search.html")
 
 

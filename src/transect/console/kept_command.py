@@ -1,0 +1,85 @@
+"""Keeps what the user typed beside what a command wrote, for `transect reproduce`."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from transect.console.common_options import on_command_line
+from transect.runs import command_record
+from transect.runs.command_record import Word
+from transect.runs.file_digests import digest
+
+_ASIDE: Final = ("json", "engine", "workers")
+"""Parameters on which no result depends."""
+_SEPARATORS: Final = ("=", ":", "@")
+"""What a path may stand behind or before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT."""
+
+
+def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
+    """Write command.json into the folder that this command wrote.
+
+    writes: parameters that say where it writes, which the record leaves out. files: parameters that are texts and may
+    name files; those that are paths are known.
+    """
+    given = on_command_line(context, context.params)
+    left_out = (*writes, *_ASIDE)
+    kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
+    kept.sort(key=lambda parameter: parameter.param_type_name == "argument")
+    words = [word for each in kept for word in _words(each, given[str(each.name)], each.name in files)]
+    command_record.write(folder, _name(context), tuple(words))
+
+
+def _name(context: Any) -> str:
+    """The command's name without the program's, as "train gan"."""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, str(context.info_name))
+        context = context.parent
+    return " ".join(names)
+
+
+def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
+    option = "" if parameter.param_type_name == "argument" else parameter.opts[0]
+    if isinstance(value, bool):
+        yield Word(option if value else parameter.secondary_opts[0])
+        return
+    for item in value if isinstance(value, list | tuple) else [value]:
+        yield _with_file(option, str(item)) if names_files or _is_path(parameter) else Word(option, str(item))
+
+
+def _is_path(parameter: Any) -> bool:
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return Path in (annotation, *typing.get_args(annotation))
+
+
+def _with_file(option: str, text: str) -> Word:
+    """The value with the file that it names, or as it is where it names none."""
+    for before, path, after in _splits(text):
+        try:
+            there = bool(path) and Path(path).exists()
+        except (OSError, ValueError):  # too long, or a null character: no path
+            continue
+        if there:
+            name = Path(path).resolve().name
+            return Word(option, name, digest(Path(path), own=False), before, after)
+    return Word(option, text)
+
+
+def _splits(text: str) -> Iterator[tuple[str, str, str]]:
+    """The ways to cut a value into what stands before a path, the path, and what stands behind it.
+
+    >>> list(_splits("latents.npy=2"))
+    [('', 'latents.npy=2', ''), ('latents.npy=', '2', ''), ('', 'latents.npy', '=2')]
+    """
+    yield "", text, ""
+    for separator in _SEPARATORS:
+        first, found, last = text.partition(separator)
+        if found:
+            path, question, options = last.partition("?")
+            yield first + found, path, question + options
+            yield "", first, found + last

@@ -1,0 +1,151 @@
+"""A command that a folder keeps, called again: its files found, its words put together, and the call."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from transect.errors import BadInput, Interrupted, UnknownName
+from transect.jobs.reproduce import folders
+from transect.jobs.reproduce.numbers import VERSIONS, Change, ReproduceNumbers, compared
+from transect.jobs.reproduce.places import Given
+from transect.jobs.reproduce.rerunning import of_versions
+from transect.jobs.reproduce.ways import WAYS, Way
+from transect.runs import command_record
+from transect.runs.command_record import CommandRecord, Word
+from transect.runs.file_digests import digest
+from transect.runs.folder import read_record
+from transect.targets.reopening import HTTP
+
+Files: TypeAlias = Mapping[str, Path]
+"""Where files lie: by their own name, or by the option that they are of, without its dashes."""
+_OPTION: Final = re.compile(r"--[a-z0-9][a-z0-9-]*")
+_PAID: Final = (
+    "asks a model behind a web address, whose calls may cost money; make the same call again into another folder where "
+    "you want that"
+)
+
+
+def files_by_name(texts: Sequence[str]) -> dict[str, Path]:
+    """Files by name, from NAME=PATH texts. Raises BadInput for another text.
+
+    >>> files_by_name(["table=people.csv"])
+    {'table': PosixPath('people.csv')}
+    """
+    named: dict[str, Path] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path) or name in named:
+            raise BadInput(f"--file {text!r}: expected NAME=PATH, each name once")
+        named[name] = Path(path)
+    return named
+
+
+def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
+    """Call a folder's command again, into another one, and compare what both wrote. Raises as `words_of` and `call`."""
+    if given.targets or given.budget is not None:
+        raise BadInput("--target and --budget: expected an audit, got what another command wrote; give files by --file")
+    stated = {"generator": given.generator, "population": given.population, "directions": given.directions}
+    stated |= {"latents": given.latents, "dataset": given.dataset}
+    files = {**{name: Path(path) for name, path in stated.items() if path is not None}, **files}
+    words = words_of(folder, again, files)
+    again.mkdir(parents=True, exist_ok=True)
+    call(words, quiet=quiet)
+    tables, lacking = folders.compared(folder, again, tolerance)
+    if not tables:
+        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; make the run again")
+    was, is_now = (command_record.read(place).versions for place in (folder, again))
+    changed = [Change(f"{VERSIONS}{name}", was.get(name, ""), is_now.get(name, "")) for name in {**was, **is_now}]
+    changed = [change for change in changed if change.was != change.is_now]
+    for place in sorted(path.parent.relative_to(folder) for path in folder.rglob("run.json")):
+        changed += of_versions(folder / place, read_record(folder / place), read_record(again / place))
+    left_out = [f"Not compared: {'; '.join(lacking)}."] if lacking else []
+    return compared((folder, again), tables, tuple(dict.fromkeys(changed)), left_out, tolerance)
+
+
+def words_of(folder: Path, again: Path, files: Files) -> list[str]:
+    """The command line that makes a folder again, in another one.
+
+    Raises BadInput, in one line, where a file is not there or is another one, or where calls may cost money;
+    UnknownName for a job or a file that the folder does not know. The record is a stranger's: it says nowhere where to
+    write.
+    """
+    record = command_record.read(folder)
+    if record.job not in WAYS:
+        raise UnknownName("job to make again", record.job, WAYS)
+    way = WAYS[record.job]
+    _check(record, way, folder)
+    _check_names(record, files)
+    words = [_of_word(word, folder, files) for word in record.words]
+    options = [text for word, text in zip(record.words, words, strict=True) if word.option]
+    arguments = [text for word, text in zip(record.words, words, strict=True) if not word.option]
+    writes = [f"{option}={again / name if name else again}" for option, name in way.writes.items()]
+    return [*record.job.split(), *options, *writes, *(["--", *arguments] if arguments else [])]
+
+
+def _check(record: CommandRecord, way: Way, folder: Path) -> None:
+    for word in record.words:
+        if word.option and (not _OPTION.fullmatch(word.option) or word.option in way.writes):
+            raise BadInput(f"{folder / command_record.FILE}: expected no {word.option!r}, got one; put the file back")
+        if word.option in way.models and word.sha256 and word.text is not None and word.text.endswith(".toml"):
+            raise BadInput(f"{folder}: {_PAID}")
+    for place in folder.rglob("run.json"):
+        if _is_paid(read_record(place.parent)):
+            raise BadInput(f"{folder}: {_PAID}")
+
+
+def _is_paid(record: Mapping[str, Any]) -> bool:
+    facts = record.get("target")
+    return isinstance(facts, Mapping) and facts.get("kind") == HTTP
+
+
+def _check_names(record: CommandRecord, files: Files) -> None:
+    known = [name for word in record.words if word.sha256 for name in (_name(word), str(word.text))]
+    for name in files:
+        if name not in known:
+            raise UnknownName("file of the run", name, dict.fromkeys(known))
+
+
+def _name(word: Word) -> str:
+    """What an option is called in --file; an argument by its file alone."""
+    return word.option.removeprefix("--") or str(word.text)
+
+
+def _of_word(word: Word, folder: Path, files: Files) -> str:
+    value = word.text
+    if word.sha256:
+        value = f"{word.before}{_found(word, folder, files)}{word.after}"
+    if value is None:
+        return word.option
+    return f"{word.option}={value}" if word.option else value
+
+
+def _found(word: Word, folder: Path, files: Files) -> Path:
+    """The file or folder of a word: where the user says, else of that name here, or beside the run's folder."""
+    name = str(word.text)
+    if not name or name in (".", "..") or set(name) & set("/\\\0"):
+        raise BadInput(f"{folder / command_record.FILE}: expected the name of a file, got {name!r}; put the file back")
+    stated = files.get(name, files.get(_name(word)))
+    for path in (Path(name), folder.parent / name) if stated is None else (stated,):
+        if path.exists() and digest(path, own=False) == word.sha256:
+            return path
+        if path.exists() and stated is not None:
+            raise BadInput(f"{path}: expected the {name} of the run, got another one; give it: --file '{name}=PATH'")
+    raise BadInput(f"{folder}: expected its {name}, got none; say where it is: --file '{name}=PATH'")
+
+
+def call(words: Sequence[str], *, quiet: bool) -> None:
+    """Call a command in a process of its own. Raises BadInput with its message where it fails, and Interrupted."""
+    stderr = subprocess.PIPE if quiet else None
+    line = [sys.executable, "-m", "transect", *words]
+    done = subprocess.run(line, stdout=subprocess.DEVNULL, stderr=stderr, text=True, check=False)  # noqa: S603  (ours)
+    if done.returncode == Interrupted.exit_code:
+        raise Interrupted("interrupted; rerun the command to resume")
+    if done.returncode:
+        said = (done.stderr or "").strip().splitlines()
+        reason = said[-1].removeprefix("transect: ") if said else "see the message above"
+        raise BadInput(f"the rerun failed: {reason}")

@@ -1,0 +1,247 @@
+"""What a command wrote is made again by the same command; what cannot be has its reason in one line."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import refused, run_here
+from PIL import Image
+from published import fits
+
+import transect
+from transect.errors import BadInput, UnknownName
+from transect.jobs.reproduce import calling, ways
+from transect.runs import command_record
+from transect.runs.folder import RunFolder
+
+ORIGINAL_CALL = calling.call
+GLASSES = [1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1]
+AGES = [31.5, 30, 44, 45, 60, 61, 22, 23, 70, 69, 35, 38]
+COMMANDS = {
+    "match": ("--treatment", "glasses", "--features", "{data}/places.npy", "--table", "{data}/people.csv",
+              "--out", "{out}/pairs.parquet", "--report", "{out}"),
+    "leakage": ("--labels", "{data}/people.csv", "--protected", "glasses", "--label", "group", "--attacker", "bayes",
+                "--permutations", "3", "--out", "{out}"),
+    "neighbours": ("--features", "{data}/places.npy", "--table", "{data}/people.csv", "--k", "2", "--report", "{out}"),
+    "recognition": ("--table", "{data}/people.csv", "--identity", "who", "--group", "group", "--embeddings",
+                    "{data}/places.npy", "--threshold", "1.5", "--out", "{out}"),
+    "render": ("--data-set", "--subjects", "2", "--size", "32", "--vary", "smile=0,1", "--out", "{out}"),
+    "search": ("audited:brightness", "--truth", "smile>0.5", "--budget", "20", "--goal", "rate", "--size", "32",
+               "--vary", "smile=0:1", "--out", "{out}"),
+    "readings": ("{data}/photographs", "--out", "{out}"),
+    "invert": ("--generator", "reference", "--images", "{data}/photographs", "--fit", "--steps", "2", "--distance",
+               "pixels", "--out", "{out}"),
+}  # fmt: skip
+SLOW = {"invert": pytest.mark.slow}
+"""A small command of each job, but for encode and mitigate, which take longer."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_this_process():
+    """Commands are called in this process, and models are not isolated: a process each takes seconds."""
+
+    def call(words, *, quiet):
+        done = run_here(*words)
+        assert done.returncode == 0, done.stderr
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("transect.targets.resolution.ISOLATE", False)
+        patch.setattr(calling, "call", call)
+        yield
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    rows = [
+        f"{glasses},{age},{'ab'[age % 2 > 0.5]},p{row // 2}"
+        for row, (glasses, age) in enumerate(zip(GLASSES, AGES, strict=True))
+    ]
+    (folder / "people.csv").write_text("\n".join(["glasses,age,group,who", *rows]) + "\n")
+    places = np.array([[age, row % 3, 1.0] for row, age in enumerate(AGES)])
+    np.save(folder / "places.npy", places)
+    (folder / "photographs").mkdir()
+    for shade in (60, 180):
+        Image.new("RGB", (64, 64), (shade, shade // 2, 90)).save(folder / "photographs" / f"{shade}.png")
+    return folder
+
+
+def made(job, data, out):
+    words = [word.format(data=data, out=out) for word in COMMANDS[job]]
+    out.mkdir()
+    done = run_here(job, *words)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def matched(data):
+    return made("match", data, data / "matched")
+
+
+def test_every_job_has_a_way_and_a_command_that_exists():
+    from transect.cli.app import COMMANDS as KNOWN
+
+    assert set(ways.WAYS) <= {command.__name__ for command in KNOWN}
+    assert set(COMMANDS) == set(ways.WAYS) - {"encode", "mitigate"}
+
+
+@pytest.mark.parametrize("job", [pytest.param(job, marks=SLOW.get(job, ())) for job in COMMANDS])
+def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
+    run = made(job, data, tmp_path / "run")
+    record = (run / command_record.FILE).read_text()
+    assert str(data) not in record
+    assert str(tmp_path) not in record
+    named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
+    again = transect.reproduce(run, files=named, quiet=True)
+    assert again.numbers.outcome == "same bytes", again
+    assert again.numbers.tables
+    assert sum(table.rows for table in again.numbers.tables) > 0
+    assert again.numbers.versions == again.numbers.settings == again.numbers.left_out == ()
+    fits(again)
+
+
+def test_the_command_finds_files_beside_the_run(matched, data):
+    done = run_here("reproduce", str(matched), "--out", str(data / "found"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Reproduced: every table and every number is the same, bit for bit.")
+    assert (data / "found" / "reproduce.html").is_file()
+
+
+def changed(matched, tmp_path, file, change):
+    run = shutil.copytree(matched, tmp_path / "run")
+    body = json.loads((run / file).read_text())
+    change(body)
+    (run / file).write_text(json.dumps(body))
+    return run
+
+
+@pytest.mark.parametrize(("factor", "outcome", "code"), [(1 + 1e-7, "within tolerance", 0), (1.01, "differs", 1)])
+def test_another_number_is_named(matched, data, tmp_path, factor, outcome, code):
+    def change(body):
+        body["seconds"], body["peak_mb"] = 1e6, 1e6  # time and memory are not compared
+        body["balance"][0]["before"] *= factor
+
+    run = changed(matched, tmp_path, "match.json", change)
+    words = ("--file", f"people.csv={data}/people.csv", "--file", f"features={data}/places.npy")
+    done = run_here("reproduce", str(run), *words, "--json")
+    assert done.returncode == code, done.stderr
+    found = json.loads(done.stdout)
+    assert found["outcome"] == outcome
+    (table,) = [table for table in found["tables"] if not table["same_bytes"]]
+    assert table["table"] == "match.json"
+    (column,) = table["columns"]
+    assert (column["column"], column["differing"], column["beyond"]) == ("balance", 1, code)
+
+
+def test_what_one_of_both_lacks_is_named(matched, data, tmp_path):
+    run = shutil.copytree(matched, tmp_path / "run")
+    (run / "pairs.parquet").rename(run / "mine.parquet")
+    found = transect.reproduce(run, files={"table": data / "people.csv", "features": data / "places.npy"}, quiet=True)
+    assert found.numbers.outcome == "same bytes"
+    assert found.numbers.left_out == (
+        "Not compared: mine.parquet: only the run has it; pairs.parquet: only the rerun has it.",
+    )
+
+
+def test_a_file_that_is_not_there_or_another_one_is_one_line(matched, data, tmp_path):
+    run = shutil.copytree(matched, tmp_path / "run")
+    assert refused("reproduce", str(run)) == (
+        f"{run}: expected its places.npy, got none; say where it is: --file 'places.npy=PATH'"
+    )
+    other = tmp_path / "other.npy"
+    np.save(other, np.zeros((12, 3)))
+    line = refused("reproduce", str(run), "--file", f"features={other}")
+    assert line == f"{other}: expected the places.npy of the run, got another one; give it: --file 'places.npy=PATH'"
+    assert not (tmp_path / "run-again").exists()
+    with pytest.raises(UnknownName, match="unknown file of the run 'tables': did you mean table"):
+        transect.reproduce(run, files={"tables": other})
+    with pytest.raises(BadInput, match="expected NAME=PATH, each name once"):
+        transect.reproduce(run, files=["people.csv"])
+    with pytest.raises(BadInput, match="expected an audit, got what another command wrote"):
+        transect.reproduce(run, targets=["a=b"])
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("annotation.sqlite", "holds what people answered, which no command makes again"),
+        ("training.json", "is a training, which can take days: train again with transect train into another folder"),
+        ("ledger.json", "is a study, which is a chain of runs: reproduce the folder of a step"),
+        ("match.json", "expected the command that made it, got none (command.json): a call in Python"),
+    ],
+)
+def test_what_cannot_be_made_again_says_why(file, reason, tmp_path):
+    (tmp_path / file).write_text("{}")
+    assert refused("reproduce", str(tmp_path), "--out", "again").startswith(f"{tmp_path}: {reason}")
+
+
+def test_a_call_in_python_keeps_no_command(tmp_path):
+    def bright(pixels):
+        return pixels.mean(axis=(1, 2, 3)) / 255
+
+    options = transect.SearchOptions(image_size=32)
+    transect.search(bright, truth="smile>0.5", budget=20, goal="rate", options=options, out=tmp_path / "s", quiet=True)
+    line = refused("reproduce", str(tmp_path / "s"))
+    assert line.startswith(f"{tmp_path / 's'}: expected the command that made it, got none (command.json)")
+
+
+def test_calls_that_cost_money_are_not_made_again(tmp_path):
+    with RunFolder(tmp_path / "run", {"goal": "rate", "target": {"kind": "HTTP"}}):
+        pass
+    command_record.write(tmp_path / "run", "search", (command_record.Word("", "acme"),))
+    assert "asks a model behind a web address, whose calls may cost money" in refused(
+        "reproduce", str(tmp_path / "run")
+    )
+    (tmp_path / "acme.toml").write_text("")
+    word = command_record.Word("", "acme.toml", "0" * 64)
+    command_record.write(tmp_path, "recognition", (word,))
+    with pytest.raises(BadInput, match="whose calls may cost money"):
+        calling.words_of(tmp_path, tmp_path / "again", {})
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        {"option": "--out", "text": "/etc"},
+        {"option": "--report", "text": "elsewhere"},
+        {"option": "-o", "text": "x"},
+        {"option": "--table", "text": "../../people.csv", "sha256": "0"},
+    ],
+)
+def test_a_strangers_command_says_nowhere_where_to_write(word, tmp_path):
+    command_record.write(tmp_path, "match", (command_record.Word(**word),))
+    with pytest.raises(BadInput, match="put the file back"):
+        calling.words_of(tmp_path, tmp_path / "again", {})
+
+
+def test_a_strangers_value_is_no_option(tmp_path):
+    words = command_record.Word("", "--out=/etc"), command_record.Word("--truth", "--json")
+    command_record.write(tmp_path, "search", words)
+    assert calling.words_of(tmp_path, Path("again"), {}) == [
+        "search", "--truth=--json", "--out=again", "--", "--out=/etc",
+    ]  # fmt: skip
+
+
+def test_an_unknown_job_and_a_later_version_are_one_line(tmp_path):
+    command_record.write(tmp_path, "annotate serve", ())
+    assert refused("reproduce", str(tmp_path)).startswith("unknown job to make again 'annotate serve'")
+    (tmp_path / command_record.FILE).write_text('{"schema_version": 2, "job": "", "words": [], "versions": {}}')
+    assert "expected version 1, got 2; install a newer Transect" in refused("reproduce", str(tmp_path))
+
+
+def test_a_command_is_called_in_a_process_of_its_own(monkeypatch):
+    lines = []
+
+    def run(line, **_):
+        lines.append(line)
+        return subprocess.CompletedProcess(line, 2, None, "some progress\ntransect: --seed: expected a number\n")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(BadInput, match="the rerun failed: --seed: expected a number"):
+        ORIGINAL_CALL(["match", "--seed=x"], quiet=True)
+    assert lines == [[sys.executable, "-m", "transect", "match", "--seed=x"]]
