@@ -25,7 +25,7 @@ from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
 from transect.records import Attribute, Effect, Task
 from transect.reports.records import Section
-from transect.runs import bins, covariates, error_conditions, manifest, margins, mounts
+from transect.runs import bins, covariates, error_conditions, manifest, margins
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import read_spec
@@ -65,8 +65,7 @@ def report(
     """
     with one_algebra_thread():
         result = _report(folder, shares, correction, models, settings or ReportSettings())
-    if mounts.of(folder) is None:  # parts on object storage are not in the folder that stands for an address
-        manifest.write(folder)
+    manifest.write(folder)
     return result
 
 

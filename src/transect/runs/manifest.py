@@ -1,6 +1,7 @@
 """The manifest of a run: the SHA-256 of each file, written when its report is, and signed where you sign it.
 
-It covers what Transect writes for a run, also that of its studies and of the small runs beside them. It leaves out the
+It covers what Transect writes for a run, also that of its studies and of the small runs beside them, and is the same
+on object storage, where the SHA-256 of each part is stored beside it. It leaves out the
 log, which holds times, the lock, checks.json, which later checks write, and other files that lie in the folder. A
 signature is Ed25519 over the bytes of manifest.json, behind a text that keeps it from being taken for a signature of
 anything else.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from transect import __version__
 from transect.errors import BadInput, MissingExtra
+from transect.runs import mounts, stored_parts
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import record_in
 from transect.runs.locks import LOCK
@@ -66,9 +68,10 @@ class ManifestCheck:
 
 def write(folder: Path) -> Path:
     """Write manifest.json of a run, without a signature: an earlier one is of other files. Returns its path."""
-    files = {name: _digest(path) for name, path in sorted(_files(folder)) if not path.is_symlink()}
-    (folder / SIGNATURE).unlink(missing_ok=True)
-    write_json(folder / MANIFEST, Manifest(VERSION, __version__, files))
+    files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
+    files |= {name: sha256 for name, sha256 in stored_parts.stated(folder).items() if _is_own(folder, name)}
+    mounts.discard(folder / SIGNATURE)
+    write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted(files.items()))))
     return folder / MANIFEST
 
 
@@ -79,12 +82,15 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
     that signatures need.
     """
     stated = _read(folder).files
-    found = dict(_files(folder))
-    links = {name for name, path in found.items() if path.is_symlink()}
-    there = [name for name in stated if name in found and name not in links]
-    changed = tuple(name for name in there if _digest(found[name]) != stated[name])
+    files = dict(_files(folder))
+    links = {name for name, path in files.items() if path.is_symlink()}
+    found = {name: _digest(path) for name, path in files.items() if name in stated and name not in links}
+    stored = {name: sha256 for name, sha256 in stored_parts.found(folder).items() if _is_own(folder, name)}
+    found |= {name: sha256 for name, sha256 in stored.items() if name in stated}
+    there = [name for name in stated if name in found]
+    changed = tuple(name for name in there if found[name] != stated[name])
     missing = tuple(name for name in stated if name not in there)
-    added = tuple(sorted(links | (found.keys() - stated.keys())))
+    added = tuple(sorted(links | ((files.keys() | stored.keys()) - stated.keys())))
     signed = None if key is None else _is_signed(folder, _public_key(key))
     return ManifestCheck(len(there) - len(changed), changed, missing, added, signed)
 
@@ -124,6 +130,13 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         for name in OWN_FOLDERS:
             for path in _below(place / name):
                 yield from _named(folder, path)
+
+
+def _is_own(folder: Path, name: str) -> bool:
+    """Whether a part on object storage, or its digest, lies in a folder that a run writes."""
+    places = [place.relative_to(folder).as_posix() for place in (folder, *studies_of(folder))]
+    starts = tuple(f"{own}/" if place == "." else f"{place}/{own}/" for place in places for own in OWN_FOLDERS)
+    return name.startswith(starts)
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from auditing import request
 from commands import refused, run_here
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from object_storage import KEY, SECRET
 
 import transect
@@ -48,10 +50,21 @@ def without_page(monkeypatch):
     monkeypatch.setattr("transect.jobs.audit.run._with_costs", lambda *_: None)
 
 
+@pytest.fixture
+def keys(tmp_path):
+    """The folder of a private key, and of its public half."""
+    key = Ed25519PrivateKey.generate()
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    public = serialization.PublicFormat.SubjectPublicKeyInfo
+    (tmp_path / "auditor").write_bytes(key.private_bytes(serialization.Encoding.PEM, *plain))
+    (tmp_path / "auditor.pub").write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, public))
+    return tmp_path
+
+
 def files(folder):
-    """Every file of a run but its lock, its log of times and its manifest, which only a run on a disk has."""
+    """Every file of a run but its lock and its log of times, of which the manifest says nothing either."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: content for name, content in found.items() if name not in ("run.lock", "log.jsonl", "manifest.json")}
+    return {name: content for name, content in found.items() if name not in ("run.lock", "log.jsonl")}
 
 
 def same_as_local(bucket, tmp_path):
@@ -100,6 +113,37 @@ def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(buck
     for content in (*here, *there, printed):
         for text in (SECRET, KEY, str(folder)):
             assert text.encode() not in content
+
+
+def test_its_manifest_holds_there_and_for_a_copy_and_names_what_changed(bucket, tmp_path, keys):
+    address = bucket.address("a/run")
+    audit(address)
+    local = audit(tmp_path / "local" / "run").folder
+    assert bucket.read("a/run/manifest.json") == (local / "manifest.json").read_bytes()
+    listed = json.loads(bucket.read("a/run/manifest.json"))["files"]
+    assert {name for name in listed if "part-" in name} == {
+        name.removeprefix("a/run/") for name in bucket.names("a/run/") if "part-" in name
+    }
+    bucket.copy("a/run/", tmp_path / "copied")
+    for place in (address, str(tmp_path / "copied")):
+        done = run_here("verify", "run", place)
+        assert (done.returncode, done.stdout.strip()) == (0, f"{len(listed)} files as written."), done.stderr
+
+    signed = run_here("verify", "run", address, "--sign", str(keys / "auditor"), "--key", str(keys / "auditor.pub"))
+    assert signed.stdout.strip().endswith(f"Signed by the key. Signed: {address}/manifest.sig.")
+    assert b"\n" in bucket.read("a/run/manifest.sig")
+
+    part = bytearray(bucket.read("a/run/images/part-00001.parquet"))
+    part[len(part) // 2] ^= 1
+    bucket.write("a/run/images/part-00001.parquet", bytes(part))
+    bucket.write("a/run/images/part-00009.parquet", bytes(part))
+    bucket.write("a/run/mine/part-00000.parquet", b"not of the run")
+    bucket.delete("a/run/.digests/images/part-00000.sha256")
+    found = transect.verify("run", run=address).numbers.run
+    assert (found.folder, found.holds) == (address, False)
+    assert found.files.changed == ("images/part-00001.parquet",)
+    assert found.files.missing == (".digests/images/part-00000.sha256",)
+    assert found.files.added == ("images/part-00009.parquet",)
 
 
 def test_runs_at_two_addresses_are_compared(bucket, without_page):

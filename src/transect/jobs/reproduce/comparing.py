@@ -62,8 +62,8 @@ def arrays(
     for key in dict.fromkeys([*was, *is_now]):
         first, second = was.get(key), is_now.get(key)
         if first is None or second is None or first.shape != second.shape or first.dtype != second.dtype:
-            whole = first if first is not None else second
-            found.add_differences(key, np.full(max(1, np.size(whole)), _NOT_ALIKE), 0.0, number=False)
+            most = max(1, *(array.size for array in (first, second) if array is not None))
+            found.add_differences(key, np.full(most, _NOT_ALIKE), 0.0, number=False)
             continue
         apart, number = _of_arrays(first.ravel(), second.ravel())
         found.add_differences(key, apart, tolerance, number=number)

@@ -156,7 +156,10 @@ def images(
 
 @verify.command(name="run")
 def run_files(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder, or a folder of studies.")],
+    folder: Annotated[
+        str,
+        typer.Argument(metavar="RUN", help="A finished run folder, or a folder of studies; also an address as s3://…."),
+    ],
     key: Annotated[
         Path | None,
         typer.Option(help="An Ed25519 public key, as PEM or OpenSSH's FILE.pub: the run must be signed by its owner."),

@@ -153,7 +153,7 @@ def verify(
     if check == "run":
         if run is None:
             raise BadInput("run: expected the folder of a run, got none; give run=FOLDER")
-        files = run_files.check_files(Path(run), *(None if path is None else Path(path) for path in (key, sign)))
+        files = run_files.check_files(run, *(None if path is None else Path(path) for path in (key, sign)))
         return VerifyResult(VerifyNumbers(check, run=files))
     raise UnknownName("check", check, CHECKS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from transect.runs import manifest
+from transect.runs import manifest, mounts
 from transect.runs.manifest import ManifestCheck
 from transect.runs.wording import counted
 
@@ -47,7 +47,11 @@ class RunFiles:
         return [(name, words) for kind, words in _WORDS.items() for name in getattr(self.files, kind)]
 
 
-def check_files(folder: Path, key: Path | None = None, signing_key: Path | None = None) -> RunFiles:
-    """Compare a run's files with its manifest; signing_key: sign it too. Raises as `manifest.check` and `sign`."""
-    signature = "" if signing_key is None else str(manifest.sign(folder, signing_key))
-    return RunFiles(str(folder), manifest.check(folder, key), signature)
+def check_files(place: str | Path, key: Path | None = None, signing_key: Path | None = None) -> RunFiles:
+    """Compare a run's files with its manifest; signing_key: sign it too. Raises as `manifest.check` and `sign`.
+
+    place: a folder, or an address on object storage, whose parts are all fetched.
+    """
+    folder = mounts.opened(place)
+    signature = "" if signing_key is None else mounts.name_of(manifest.sign(folder, signing_key))
+    return RunFiles(mounts.name_of(folder), manifest.check(folder, key), signature)
