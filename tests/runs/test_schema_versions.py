@@ -86,11 +86,12 @@ def with_todays_model(run):
 
 @pytest.mark.parametrize("folder", sorted(FOLDERS.iterdir()), ids=lambda folder: folder.name)
 def test_a_folder_of_a_version_is_made_again_and_its_files_are_checked(folder, tmp_path):
-    """By this Transect. Where its faces look otherwise than those of then, the renderer's version is named."""
+    """By this Transect: the same subjects at the same levels. What its faces look like may be otherwise than then."""
     run = shutil.copytree(folder, tmp_path / "run")
     with_todays_model(run)
     again = transect.reproduce(run, targets={"brightness": brightness}, quiet=True).numbers
-    assert again.reproduced or "generator.renderer_version" in [change.name for change in again.settings]
+    differing = {column.column for table in again.tables for column in table.columns}
+    assert differing <= {"image", "face_box", "scores"}
     assert [table.name for table in again.tables] == ["images", "predictions/brightness"]
     assert [table.rows for table in again.tables] == [8, 8]
     assert read_record(tmp_path / "run-again").keys() == read_record(run).keys()
