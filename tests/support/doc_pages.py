@@ -58,8 +58,8 @@ PAGES = {
     ),
     "docs/how-to/reproduce-a-run.md": Page(
         {"ssh-keygen": "a program of OpenSSH; the page's keys are made as it makes them"},
-        (files.signing_keys, smile_model),
-        small={"--subjects": 4, "--size": 32},
+        (files.signing_keys, smile_model, files.latents_and_people),
+        small={"--subjects": 4, "--size": 32, "--budget": 20},
     ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),

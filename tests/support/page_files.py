@@ -126,6 +126,14 @@ def attributes_table(images: int = 160) -> None:
     pq.write_table(pa.table(columns), "attributes.parquet")
 
 
+def latents_and_people(images: int = 12) -> None:
+    """data/latents.npy, and data/people.csv with a row per latent."""
+    Path("data").mkdir()
+    ages = np.linspace(20, 60, images)
+    np.save("data/latents.npy", np.stack([ages, np.sin(ages)], axis=1))
+    Path("data/people.csv").write_text("\n".join(["age", *(f"{age:.2f}" for age in ages)]) + "\n")
+
+
 def rated_images(subjects: int = 4) -> None:
     """seen.csv and answers.csv: what was seen of the images of runs/smile, by an attribute model and by two raters."""
     ids = [

@@ -44,3 +44,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def shortened(text: str, most: int = 160) -> str:
+    """The text, or its beginning up to a word's end, with an ellipsis.
+
+    >>> shortened("one two three", 8)
+    'one two …'
+    """
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0]} …"

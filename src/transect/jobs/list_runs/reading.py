@@ -17,7 +17,7 @@ from transect.runs.folder import FinishedRun, slug
 from transect.runs.json_records import read_json
 from transect.runs.places import is_run, places_of
 from transect.runs.spec import RunSpec
-from transect.runs.wording import counted, spaced
+from transect.runs.wording import counted, shortened, spaced
 from transect.texts import one_line, words_of
 
 _OPEN: Final = ("not judged", "cannot tell", "no difference")
@@ -157,15 +157,6 @@ def _page(folder: Path, path: Path) -> RunRow | None:
     page = _FirstScreen()
     page.feed(text)
     return RunRow(mounts.name_of(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
-
-
-def shortened(text: str, most: int = 160) -> str:
-    """The text, or its beginning up to a word's end, with an ellipsis.
-
-    >>> shortened("one two three", 8)
-    'one two …'
-    """
-    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0]} …"
 
 
 def _date(path: Path) -> str:

@@ -58,6 +58,7 @@ def reproduce(
         files=file or (),
     )
     page = result.report(result.numbers.again)
-    show(result, json, result.headline(), result.rows(), page=page)
+    columns = result.columns()
+    show(result, json, result.headline(), result.rows(), *([columns] if columns[1] else []), page=page)
     if not result.numbers.reproduced:
         raise typer.Exit(1)

@@ -14,7 +14,7 @@ from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.jobs.reproduce import calling, comparing, rerunning, ways
 from transect.jobs.reproduce.calling import files_by_name
-from transect.jobs.reproduce.numbers import TOLERANCE, ReproduceNumbers, TableCompared, compared
+from transect.jobs.reproduce.numbers import TOLERANCE, ColumnCompared, ReproduceNumbers, TableCompared, compared
 from transect.jobs.reproduce.places import Given, check_names, targets_by_name
 from transect.jobs.reproduce.rerunning import Rebuilt
 from transect.protocols import TargetLike
@@ -26,17 +26,12 @@ from transect.runs.json_records import read_json
 from transect.runs.places import beside, places_of
 from transect.runs.plain_json import plain
 from transect.runs.progress import announcing_stages
-from transect.runs.wording import counted
+from transect.runs.wording import counted, shortened
 
-_HEADINGS: Final = (
-    "table",
-    "rows",
-    "same bytes",
-    "column",
-    "rows that differ",
-    "beyond tolerance",
-    "largest difference",
-)
+_HEADINGS: Final = ("table", "rows", "what was found")
+_OF_COLUMNS: Final = ("table", "column", "rows that differ", "beyond tolerance", "largest difference")
+_LONGEST: Final = 80
+"""Letters of a setting that the page shows."""
 _RESULTS, _EFFECTS = "results.json", "effects.parquet"
 _NOT_COMPARED: Final = ("transect_version", "world", "sections", "projections")
 """Keys of results.json that follow from versions, or that options of a later report add."""
@@ -66,16 +61,33 @@ class ReproduceResult(ShortPageResult[ReproduceNumbers]):
         return _ANSWERS[self.numbers.outcome]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per table, and one for each further column that differs."""
-        return _HEADINGS, [row for table in self.numbers.tables for row in _rows(table)]
+        """A row per table."""
+        return _HEADINGS, [(table.name, f"{table.rows:,}", _found(table)) for table in self.numbers.tables]
+
+    def columns(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per column whose values differ."""
+        rows = [
+            [table.name, column.column, f"{column.differing:,}", f"{column.beyond:,}", _size(column)]
+            for table in self.numbers.tables
+            for column in table.columns
+        ]
+        return _OF_COLUMNS, rows
+
+    def title(self) -> str:
+        """The run by its folder's name."""
+        return f"{Path(self.numbers.run).absolute().name}, made again"
 
     def tables(self) -> Sequence[TextTable]:
-        """The tables of the run, and what its description has otherwise."""
-        changes = [
-            [change.name, change.was, change.is_now] for change in (*self.numbers.versions, *self.numbers.settings)
+        """The tables of the run, the columns that differ, and what its description has otherwise."""
+        settings = [
+            [change.name, *(shortened(text, _LONGEST) for text in (change.was, change.is_now))]
+            for change in (*self.numbers.versions, *self.numbers.settings)
         ]
-        further = [TextTable("Versions, and what follows from them", ["", "run", "rerun"], changes)] if changes else []
-        return [TextTable(self.TABLE, *self.rows()), *further]
+        further = [
+            TextTable("Columns that differ", *self.columns(), numbers=(2, 3, 4)),
+            TextTable("Versions, and what follows from them", ["", "run", "rerun"], settings),
+        ]
+        return [TextTable(self.TABLE, *self.rows(), numbers=(1,)), *(table for table in further if table.rows)]
 
     def notes(self) -> Sequence[str]:
         """The tolerances, other versions, and what was left out."""
@@ -243,16 +255,18 @@ def _added(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> list[str]:
     return [f"{'; '.join(lines)}: a run does not keep these options of transect report."] if lines else []
 
 
-def _rows(table: TableCompared) -> list[list[str]]:
-    first = [table.name, f"{table.rows:,}", "yes" if table.same_bytes else "no"]
-    columns = [
-        [column.column, f"{column.differing:,}", f"{column.beyond:,}", _size(column.column, column.largest)]
-        for column in table.columns
-    ] or [["", "0", "0", ""]]
-    return [[*(first if number == 0 else [table.name, "", ""]), *column] for number, column in enumerate(columns)]
+def _found(table: TableCompared) -> str:
+    """What was found of a table, in words."""
+    if table.same_bytes:
+        return "the same, bit for bit"
+    beyond = sum(column.beyond > 0 for column in table.columns)
+    if beyond:
+        return f"{counted(beyond, 'column')} beyond tolerance"
+    within = f"{counted(len(table.columns), 'column')} within tolerance"
+    return within if table.columns else "the same values in other bytes"
 
 
-def _size(column: str, largest: float | None) -> str:
-    if largest is None:
+def _size(column: ColumnCompared) -> str:
+    if column.largest is None:
         return ""
-    return f"{largest:g} of 255" if column == "image" else f"{largest:.2g}"
+    return f"{column.largest:g} of 255" if column.column == "image" else f"{column.largest:.2g}"
