@@ -25,13 +25,8 @@ class Doctests(griffe.Extension):
 def fenced(text: str) -> str:
     r"""The text with each example in a block of its own.
 
-    >>> print(fenced("What it does.\n\n>>> 1 + 1\n2"))
-    What it does.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("What it does.\n\n>>> 1 + 1\n2")
+    'What it does.\n\n```pycon\n>>> 1 + 1\n2\n```'
     """
     return _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
 

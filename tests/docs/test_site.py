@@ -1,5 +1,7 @@
 """The documentation site: every page is in its navigation, it builds without a warning, and it asks no other server."""
 
+import doctest
+import importlib.util
 import re
 import subprocess
 import sys
@@ -81,6 +83,15 @@ def test_the_reference_has_every_public_name_with_its_docstring():
     assert {f"transect.effects.{name}" for name in transect.effects.__all__} <= set(names)
     text = site_reference.page("Jobs", found["Jobs and their settings"])
     assert "::: transect.jobs.export.run.export\n    options:\n      heading: transect.export\n" in text
+
+
+def test_docstrings_become_markdown_with_their_examples_and_angle_brackets():
+    pytest.importorskip("griffe", reason="needs the extra docs")
+    place = importlib.util.spec_from_file_location("doctests", ROOT / "docs" / "theme" / "doctests.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    done = doctest.testmod(module)
+    assert (done.failed, done.attempted) == (0, 2)
 
 
 def test_the_gallery_runs_commands_at_small_sizes():
