@@ -59,15 +59,21 @@ def _is_path(parameter: Any) -> bool:
 
 def _with_file(option: str, text: str) -> Word:
     """The value with the file that it names, or as it is where it names none."""
+    if (found := file_in(text)) is None:
+        return Word(option, text)
+    before, path, after = found
+    return Word(option, path.resolve().name, digest(path, own=False), before, after)
+
+
+def file_in(text: str) -> tuple[str, Path, str] | None:
+    """The file or folder that a value names, with what stands before and behind it; None where it names none."""
     for before, path, after in _splits(text):
         try:
-            there = bool(path) and Path(path).exists()
+            if path and Path(path).exists():
+                return before, Path(path), after
         except (OSError, ValueError):  # too long, or a null character: no path
             continue
-        if there:
-            name = Path(path).resolve().name
-            return Word(option, name, digest(Path(path), own=False), before, after)
-    return Word(option, text)
+    return None
 
 
 def _splits(text: str) -> Iterator[tuple[str, str, str]]:

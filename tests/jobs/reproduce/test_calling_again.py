@@ -225,6 +225,8 @@ def test_calls_that_cost_money_are_not_made_again(tmp_path):
         {"option": "--report", "text": "elsewhere"},
         {"option": "-o", "text": "x"},
         {"option": "--table", "text": "../../people.csv", "sha256": "0"},
+        {"option": "--table", "text": "/etc/passwd"},
+        {"option": "", "text": "dlib:face-recognition@/etc"},
     ],
 )
 def test_a_strangers_command_says_nowhere_where_to_write(word, tmp_path):
@@ -234,10 +236,10 @@ def test_a_strangers_command_says_nowhere_where_to_write(word, tmp_path):
 
 
 def test_a_strangers_value_is_no_option(tmp_path):
-    words = command_record.Word("", "--out=/etc"), command_record.Word("--truth", "--json")
+    words = command_record.Word("", "--out=elsewhere"), command_record.Word("--truth", "--json")
     command_record.write(tmp_path, "search", words)
     assert calling.words_of(tmp_path, Path("again"), {}) == [
-        "search", "--truth=--json", "--out=again", "--", "--out=/etc",
+        "search", "--truth=--json", "--out=again", "--", "--out=elsewhere",
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from transect.console.kept_command import file_in
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.jobs.reproduce import folders
 from transect.jobs.reproduce.numbers import VERSIONS, Change, ReproduceNumbers, compared
@@ -117,6 +118,8 @@ def _name(word: Word) -> str:
 
 def _of_word(word: Word, folder: Path, files: Files) -> str:
     value = word.text
+    if not word.sha256 and value is not None and set(value) & set("/\\") and file_in(value) is not None:
+        raise BadInput(f"{folder / command_record.FILE}: expected no path without its digest; put the file back")
     if word.sha256:
         value = f"{word.before}{_found(word, folder, files)}{word.after}"
     if value is None:
