@@ -88,6 +88,19 @@ def test_non_matches_are_an_outcome_whose_effects_are_not_tested(audited):
     assert glasses.estimate == pytest.approx(edit[1])
 
 
+def test_non_matches_beyond_the_margin_are_found_without_a_test(tmp_path):
+    """Below 1e-6 every edit breaks the match; with two subjects no interval says that most would break."""
+    for subjects, verdict in ((12, "found"), (2, "cannot tell")):
+        target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=1e-6)
+        settings = {**DESIGN, "vary": ["glasses=none,thick frame"], "subjects": subjects, "control": False}
+        result = auditing.audit(target, **settings, out=tmp_path / verdict)
+        rows = {row["outcome"]: row for row in result.results["verdicts"]}
+        assert rows["non_match"]["verdict"] == verdict
+        assert rows["distance"]["verdict"] == "cannot tell"
+        effect = result.results["effects"][rows["non_match"]["effect"]]
+        assert (effect["estimate"], effect["p"]) == (1.0, None)
+
+
 def test_a_rebuilt_report_is_the_same_and_needs_no_target(audited):
     _, folder = audited
     before = (folder / "results.json").read_bytes()

@@ -16,6 +16,7 @@ KNOWN = {
     "tone": Attribute("tone", "continuous", "tone", low=0, high=2),
 }
 MEASURE = Measure("t", "miss", "proportion", True)
+NON_MATCH = Measure("t", "non_match", tested=False)
 
 
 def table(rng, subjects, rates):
@@ -48,6 +49,30 @@ def test_where_nothing_differs_a_difference_is_found_in_at_most_five_per_cent(su
     rng = np.random.default_rng([subjects, 7])
     wrong = np.mean([verdict_on_tone(table(rng, subjects, (rate,) * 3)) == "found" for _ in range(TABLES)])
     assert wrong <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / TABLES)
+
+
+def non_matches(rng, subjects):
+    """[n, 2, 2]: the first cell is the reference and matches; either edit adds non-matches of exactly the margin."""
+    prone = rng.random((subjects, 1, 1)) < 0.5
+    rates = np.array([[0.0, MARGIN], [MARGIN, 2 * MARGIN]])
+    return ((rng.random((subjects, 2, 2)) < 2 * rates) & prone).astype(float)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [40, 150])
+def test_non_matches_of_the_margin_are_rarely_called_larger(subjects):
+    """Two effects without a test, of exactly the margin: either is found in at most 5 % of audits."""
+    design = Design({"light": (0.0, 1.0), "hat": (0.0, 1.0)}, subjects=subjects)
+    known = dict.fromkeys(design.levels, KNOWN["light"])
+    rng, found = np.random.default_rng([subjects, 3]), 0
+    for _ in range(1000):
+        y = non_matches(rng, subjects)
+        table = analyse_transects(
+            y, np.full(y.shape, "", object), design, known, NON_MATCH, confidence=1 - 0.05 / 2, max_order=0
+        )
+        assert all(np.isnan(effect.p) for effect in table.effects)
+        found += any(effect.low > MARGIN for effect in table.effects)
+    assert found / 1000 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
 
 
 @pytest.mark.slow

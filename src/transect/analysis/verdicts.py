@@ -12,6 +12,7 @@ import numpy as np
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
 from transect.analysis.trust import not_judged
+from transect.effects.analysis import UNTESTED
 from transect.effects.outcomes import UNTRUE
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -49,8 +50,9 @@ class AttributeVerdict:
     """What the audit concludes about one attribute and one outcome of a target.
 
     effect: index of the effect that the verdict rests on, the largest significant one where a difference was found;
-    None where none is estimable. check: the target is meant to react to the attribute. low, high: the outermost ends of
-    the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
+    None where none is estimable. Outcomes against a reference image, which matches itself, have no test: there a
+    difference is found where it exceeds the margin. check: the target is meant to react to the attribute. low, high:
+    the outermost ends of the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
     stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable, or
     why not judged: what speaks against all answers of the target, unless a difference was found.
     """
@@ -79,6 +81,7 @@ def judge_all(
     level; without it no difference between them is ever shown to be small.
     """
     family = sum(math.isfinite(effect.p) for effect in effects)
+    untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
     verdicts = []
     place = 0
     for study in studies:
@@ -87,7 +90,8 @@ def judge_all(
         spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
         for whose, indices in _by_attribute(study, effects, of_study).items():
             if not _about_truth(study, whose):
-                evidence = _Evidence(study, spread, margin_of(margins, whose[2], _unit(effects[indices[0]])), family)
+                margin = margin_of(margins, whose[2], _unit(effects[indices[0]]))
+                evidence = _Evidence(study, spread, margin, family, untested)
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
     return tuple(verdicts)
 
@@ -113,6 +117,7 @@ class _Evidence:
     spread: Mapping[tuple[str, str, str], PilotContrast]
     margin: float
     family: int
+    untested: int
 
 
 def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_Whose, list[int]]:
@@ -141,14 +146,23 @@ def _judged(
     )  # fmt: skip
     if not known:
         return verdict
-    lead = _lead(effects, known)
     contrasts = [index for index in known if effects[index].kind == "contrast"]
+    beyond = [index for index in contrasts if _beyond(effects[index], evidence, again)]
+    lead = _lead(effects, beyond or known)
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
-    found = judge(effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
+    found = judge(bool(beyond) or effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
     if doubt and found != "found":
         return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
     needed = _needed([effects[index] for index in contrasts], evidence) if found == "cannot tell" else None
     return replace(verdict, verdict=found, effect=lead, low=low, high=high, subjects_needed=needed, reason="")
+
+
+def _beyond(effect: Effect, evidence: _Evidence, again: Again | None) -> bool:
+    """Whether an effect that has no test is larger than the margin, at a level shared by all that have none."""
+    if effect.test_method != UNTESTED or again is None or not min(abs(effect.low), abs(effect.high)) > evidence.margin:
+        return False
+    wider = again(evidence.study.spec.name, effect, 1 - ALPHA / evidence.untested)
+    return wider.low > evidence.margin or wider.high < -evidence.margin
 
 
 def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
