@@ -12,7 +12,8 @@ COPY --from=build /wheels /tmp/wheels
 # PyTorch's own index for CPUs has builds without CUDA, a tenth of the size; pass it with --build-arg TORCH_INDEX=ADDRESS.
 ARG TORCH_INDEX=""
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
-RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir --index-url "$TORCH_INDEX" "torch>=2.6,<2.14"; fi \
+RUN if [ -n "$TORCH_INDEX" ]; then \
+      pip install --no-cache-dir --index-url "$TORCH_INDEX" "$(grep ^torch== /tmp/constraints.txt)"; fi \
     && pip install --no-cache-dir --find-links /tmp/wheels --constraint /tmp/constraints.txt "transect[demo]==0.1.0" \
     && useradd --create-home --uid 10001 auditor \
     && install --directory --owner auditor /runs

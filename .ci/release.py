@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent))
-from constraints import installed, normal
+from constraints import installed
+from dependencies import normal
 
 ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
@@ -40,12 +41,12 @@ def tool(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603  (our own words)
 
 
-def build(folder: Path) -> list[Path]:
-    """The wheel and the sdist."""
-    done = tool(folder, "python", "-m", "build", "--outdir", str(DIST))
+def build(folder: Path, out: Path = DIST) -> list[Path]:
+    """The sdist, and the wheel that is built from it, into the folder `out`."""
+    done = tool(folder, "python", "-m", "build", "--outdir", str(out))
     if done.returncode:
         raise SystemExit(f"build: {done.stderr[-2000:]}")
-    return sorted([*DIST.glob("transect-*.whl"), *DIST.glob("transect-*.tar.gz")])
+    return sorted([*out.glob("transect-*.whl"), *out.glob("transect-*.tar.gz")])
 
 
 def sbom(folder: Path, versions: Mapping[str, str]) -> int:
