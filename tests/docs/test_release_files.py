@@ -11,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from places import ROOT
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which other libraries of the tests bring along")
@@ -79,6 +80,19 @@ def test_the_image_copies_what_there_is():
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.M) for word in line.split()]
     assert len(copied) == 5
     assert all((ROOT / name).exists() and name in let_in for name in copied)
+
+
+def test_versions_are_the_same_everywhere():
+    """The citation states the package's version, and pre-commit runs a Ruff that pyproject.toml allows."""
+    from transect import __version__
+
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    (ruff,) = [each["rev"].removeprefix("v") for each in hooks if each["repo"].endswith("/ruff-pre-commit")]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (allowed,) = [Requirement(line) for line in extras["test"] if line.startswith("ruff>")]
+    assert allowed.specifier.contains(ruff)
 
 
 def test_no_page_names_an_address_of_the_project():
