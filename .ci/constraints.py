@@ -3,46 +3,37 @@
 Run it in the environment in which the whole check has just passed: `.venv/bin/python .ci/constraints.py`.
 """
 
-import importlib.metadata
-import re
-from pathlib import Path
+import sys
+from typing import Final
 
-from packaging.requirements import Requirement
+from dependencies import ROOT, environment, needed, project
 
-FILE = Path(__file__).parents[1] / "constraints.txt"
-HEAD = """\
-# Versions that the whole check has passed with, on Python 3.11: pip install 'transect[http]' -c constraints.txt
-# Written by .ci/constraints.py. Left out, as the check lacks them: faiss-cpu, mlflow-skinny, resvg-py, timm, wandb.
+FILE: Final = ROOT / "constraints.txt"
+UNTESTED: Final = ("faiss-cpu", "timm")
+"""Libraries that the check lacks: one is not installed by any test, the other needs torchvision."""
+HEAD: Final = """\
+# Versions that the whole check has passed with, on Python {python}: pip install 'transect[http]' -c constraints.txt
+# Written by .ci/constraints.py. Left out, as the check lacks them: {untested}.
 """
-UNTESTED = {"faiss-cpu", "timm"}
-
-
-def normal(name: str) -> str:
-    """The name as package indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def installed() -> dict[str, str]:
-    """Versions by name, of Transect's dependencies and of theirs."""
-    extras = importlib.metadata.metadata("transect").get_all("Provides-Extra") or []
-    left = [("transect", extra) for extra in ("", *extras) if extra != "test"]
-    done: set[tuple[str, str]] = set()
-    versions: dict[str, str] = {}
-    while left:
-        name, extra = pair = left.pop()
-        if pair in done or name in UNTESTED:
-            continue
-        done.add(pair)
-        package = importlib.metadata.distribution(name)
-        versions[name] = package.version.partition("+")[0]
-        for line in package.requires or []:
-            requirement = Requirement(line)
-            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                left += [(normal(requirement.name), wanted) for wanted in ("", *requirement.extras)]
-    del versions["transect"]
-    return versions
+    """Versions by name, of Transect's dependencies and of theirs, without those of the tests."""
+    described = project()
+    extras = [lines for name, lines in described["optional-dependencies"].items() if name != "test"]
+    there = {name: each for name, each in environment().items() if name not in UNTESTED}
+    found = needed([line for lines in (described["dependencies"], *extras) for line in lines], described, there)
+    if missing := sorted(found.absent - set(UNTESTED)):
+        raise SystemExit(f"expected every library of pyproject.toml, got none of {', '.join(missing)}; run make test")
+    return {name: found.libraries[name].version.partition("+")[0] for name in sorted(found.libraries)}
+
+
+def text() -> str:
+    """The file's content."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    head = HEAD.format(python=python, untested=", ".join(UNTESTED))
+    return head + "".join(f"{name}=={version}\n" for name, version in installed().items())
 
 
 if __name__ == "__main__":
-    lines = [f"{name}=={version}\n" for name, version in sorted(installed().items())]
-    FILE.write_text(HEAD + "".join(lines), encoding="utf-8")
+    FILE.write_text(text(), encoding="utf-8")

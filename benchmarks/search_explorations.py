@@ -146,6 +146,8 @@ def main():
     parser.add_argument("--designs", type=int, default=6)
     parser.add_argument("--targets", type=int, default=80)
     given = parser.parse_args()
+    if given.designs < 2 * len(DIMENSIONS):
+        parser.error(f"--designs: expected {2 * len(DIMENSIONS)} or more, two of each number of dimensions")
     shares, started = {name: [] for name in DESIGNS}, time.process_time()
     for seed in range(given.designs):
         for name, design in DESIGNS.items():

@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 import typer.main
 import typer.testing
-from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
+from nightly import load_profile, pytest_terminal_summary, try_more  # noqa: F401  (pytest calls the summary)
 
 # Checking every call takes as long as the tests: it is on for the examples of all docstrings and for `make lowest`.
 _hook = install_import_hook("transect", "shape_checker.check") if os.environ.get("CHECK_SHAPES") else None
 
-# Time says what else a machine does, not what the code does: speed is measured in benchmarks/.
-settings.register_profile("transect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("transect")
+load_profile()
 
 # No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
 os.fsync = lambda _handle: None
@@ -31,7 +29,8 @@ collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annota
 
 
 def pytest_collection_modifyitems(items):
-    """The longest first: begun last, one of minutes has a core to itself while the others wait for it."""
+    """More examples where they are asked for, and the longest first: begun last, one of minutes has a core to itself."""
+    try_more(items)
     items.sort(key=lambda item: -_most_seconds(item))
 
 

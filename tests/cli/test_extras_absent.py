@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,15 @@ import tomllib
 
 import pytest
 from commands import refused
+from packaging.requirements import Requirement
 from places import ROOT
 from small_folders import FOLDERS
 
 from transect.errors import MissingExtra
+from transect.runs import manifest
 
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 GROUPS = {
     "demo": "opencv, under the name of what it is for",
     "docs": "the builder of the documentation site, which no command of the product needs",
@@ -95,7 +99,7 @@ import sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
+        if name.partition(".")[0] in {"torch", "safetensors"}:
             raise ModuleNotFoundError("not installed", name="torch")
 
 
@@ -107,7 +111,19 @@ from transect.cli.app import app
 
 draw = np.random.default_rng(0)
 labels = {name: draw.integers(0, 2, 60).tolist() for name in ("glasses", "smile", "yes")}
+images = {"hat": labels["glasses"], "yes": labels["yes"], "age": draw.normal(40, 10, 60), "who": [k // 2 for k in range(60)]}
+matched = {
+    "entropy": transect.match(images, "hat", method="entropy", covariates="age"),
+    "greedy": transect.match(images, "hat", covariates="age", outcomes="yes", identity="who", caliper=20.0),
+}
+for method in ("optimal", "propensity", "mahalanobis", "coarsened", "cardinality"):
+    matched[method] = transect.match(images, "hat", method=method, covariates="age", outcomes="yes")
+with transect.view("run", quiet=True) as page:
+    viewed = page.headline()
 done = {
+    "match": sorted(method for method, found in matched.items() if found.report(f"matched/{method}").is_file()),
+    "compare": transect.compare(["run", "run"]).headline(),
+    "view": viewed,
     "leakage": transect.leakage(labels, "glasses", ["smile", "yes"], quiet=True).headline(),
     "report": transect.report("run", quiet=True).headline(),
     "open_run": len(transect.open_run("run").images),
@@ -115,10 +131,18 @@ done = {
     "check": transect.check("run", [transect.Requirement(attribute="light_level", outcome="score", margin=0.5)]).headline(),
     "list_runs": len(transect.list_runs(".").numbers.runs),
 }
-for words in (["annotate", "invite", "run", "--raters", "1", "--questions", "questions.toml"], ["annotate", "export", "run"]):
-    ended = CliRunner().invoke(app, words)
+for words in (
+    "annotate invite run --raters 1 --questions questions.toml",
+    "annotate export run",
+    "verify run whole",
+    "match --features rows.csv --columns age --treatment hat --out pairs.parquet",
+    "runs .",
+    "report run",
+    "export run --to csv --out again",
+):
+    ended = CliRunner().invoke(app, words.split())
     assert ended.exit_code == 0, (words, ended.output, ended.exception)
-assert "torch" not in sys.modules
+assert not {"torch", "safetensors"} & set(sys.modules)
 print(json.dumps(done))
 """
 QUESTIONS = """
@@ -131,8 +155,11 @@ levels = ["no", "yes"]
 """
 
 
-def test_leakage_report_and_annotate_need_no_torch(tmp_path):
-    shutil.copytree(FOLDERS / "version-1", tmp_path / "run")
+def test_jobs_that_make_no_images_need_no_torch(tmp_path):
+    for name in ("run", "whole"):
+        shutil.copytree(FOLDERS / "version-1", tmp_path / name)
+    manifest.write(tmp_path / "whole")
+    (tmp_path / "rows.csv").write_text("hat,age\n1,30\n1,50\n0,31\n0,70\n")
     (tmp_path / "questions.toml").write_text(QUESTIONS)
     ended = subprocess.run(
         [sys.executable, "-c", TORCH_FREE], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300
@@ -140,7 +167,17 @@ def test_leakage_report_and_annotate_need_no_torch(tmp_path):
     assert ended.returncode == 0, ended.stderr
     done = json.loads(ended.stdout)
     assert done["open_run"] == 8
-    assert done["list_runs"] == 1
+    assert done["list_runs"] == 2 + len(done["match"])
+    assert done["match"] == ["cardinality", "coarsened", "entropy", "greedy", "mahalanobis", "optimal", "propensity"]
+    assert "8 images" in done["view"]
+
+
+def test_the_guide_names_what_these_jobs_need():
+    """All dependencies but PyTorch, safetensors, and what Pydantic brings along."""
+    guide = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    (listed,) = re.findall(r"^pip install (filelock .*)$", guide, re.M)
+    base = {Requirement(line).name for line in PROJECT["dependencies"]}
+    assert set(listed.split()) == base - {"torch", "safetensors", "typing-extensions"}
 
 
 def test_without_torch_a_command_that_needs_it_is_one_line():

@@ -1,6 +1,9 @@
 """The files of a release say what is done: workflows run what anybody runs, and the image has a user without rights."""
 
+import importlib
+import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -8,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from places import ROOT
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which other libraries of the tests bring along")
@@ -16,16 +20,21 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 def steps_of(path):
-    (job,) = yaml.safe_load(path.read_text())["jobs"].values()
-    return job["steps"]
+    return [step for job in yaml.safe_load(path.read_text())["jobs"].values() for step in job["steps"]]
+
+
+def commands_of(name):
+    return [step["run"] for step in steps_of(ROOT / ".github" / "workflows" / name) if "run" in step]
 
 
 def test_the_workflow_runs_exactly_the_check():
-    commands = [step["run"] for step in steps_of(ROOT / ".github/workflows/check.yml") if "run" in step]
-    assert commands == ["bash .ci/run"]
-    assert [step["run"] for step in steps_of(ROOT / ".github/workflows/nightly.yml") if "run" in step] == ["make fuzz"]
-    size = re.search(r"^fuzz:.*\n\tFUZZ_INPUTS=\$\$\{FUZZ_INPUTS:-(\d+)\}", (ROOT / "Makefile").read_text(), re.M)
+    assert commands_of("check.yml") == ["bash .ci/run"]
+    assert commands_of("nightly.yml") == ["make fuzz", "make release-check"]
+    makefile = (ROOT / "Makefile").read_text()
+    size = re.search(r"^fuzz: export FUZZ_INPUTS := \$\(or \$\(FUZZ_INPUTS\),(\d+)\)$", makefile, re.M)
     assert int(size[1]) >= 1_000_000
+    for name in re.findall(r"^make ([\w-]+)$", (ROOT / ".ci" / "run").read_text(), re.M):
+        assert re.search(rf"^{name}:", makefile, re.M), name
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -35,9 +44,8 @@ def test_a_workflow_may_only_read_and_names_versions(path):
     uses = [step["uses"] for step in steps_of(path) if "uses" in step]
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", each) for each in uses)
     lowest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
-    assert [step["with"]["python-version"] for step in steps_of(path) if "setup-python" in step.get("uses", "")] == [
-        lowest.removeprefix(">=")
-    ]
+    pythons = [step["with"]["python-version"] for step in steps_of(path) if "setup-python" in step.get("uses", "")]
+    assert pythons == [lowest.removeprefix(">=")] * len(yaml.safe_load(path.read_text())["jobs"])
 
 
 def test_the_forms_of_issues_ask_for_what_they_need():
@@ -74,47 +82,85 @@ def test_the_image_copies_what_there_is():
     assert all((ROOT / name).exists() and name in let_in for name in copied)
 
 
+def test_versions_are_the_same_everywhere():
+    """The citation states the package's version, and pre-commit runs a Ruff that pyproject.toml allows."""
+    from transect import __version__
+
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    (ruff,) = [each["rev"].removeprefix("v") for each in hooks if each["repo"].endswith("/ruff-pre-commit")]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (allowed,) = [Requirement(line) for line in extras["test"] if line.startswith("ruff>")]
+    assert allowed.specifier.contains(ruff)
+
+
 def test_no_page_names_an_address_of_the_project():
     for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md"):
         assert not re.search(r"https?://|[\w.]+@[\w.]+\.\w+", (ROOT / name).read_text()), name
 
 
-@pytest.mark.slow
-def test_the_wheel_has_what_the_first_commands_need(tmp_path):
-    """Built, installed into a new environment and run from there: `transect demo` is what `make demo` runs.
+@pytest.fixture(scope="module")
+def release():
+    """The program of `make release-check`, as a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / ".ci")
+        yield importlib.import_module("release")
 
-    The environment gets the wheel alone; its libraries are those of the tests, by a path file that leaves out the
-    source tree, since PyTorch again would be 750 MB.
+
+def test_a_licence_that_nobody_has_read_or_that_is_not_listed_is_named(release, monkeypatch, tmp_path):
+    named = {"psycopg": "LGPL-3.0-only", "b": "UNKNOWN", "A.Lib": "MIT", "d": "GNU GPL v3"}
+    rows = json.dumps([{"Name": name, "License": licence} for name, licence in named.items()])
+    monkeypatch.setattr(release, "DIST", tmp_path)
+    monkeypatch.setattr(release, "tool", lambda folder, *words: subprocess.CompletedProcess(words, 0, rows, ""))
+    count, questions = release.licences(tmp_path, dict.fromkeys(["psycopg", "b", "a-lib", "d", "gone"], "1"))
+    assert count == 4
+    assert questions == ["licence of b: UNKNOWN", "licence of d: GNU GPL v3", "licence of gone: not listed"]
+    assert json.loads((tmp_path / "licences.json").read_text()) == json.loads(rows)
+
+
+@pytest.fixture(scope="module")
+def transect_of_the_wheel(release, tmp_path_factory):
+    """Runs a program of a new environment that has the wheel, which was built from the sdist.
+
+    The environment's libraries are those of the tests, by a path file that leaves out the source tree, since PyTorch
+    again would be 750 MB.
     """
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(ROOT)], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("transect-*.whl")
-    venv.create(tmp_path / "clean", with_pip=False)
-    python = tmp_path / "clean" / "bin" / "python"
+    folder = tmp_path_factory.mktemp("release")
+    wheel, sdist = release.build(Path(sys.executable).parent, folder)
+    assert (sdist.suffix, wheel.suffix) == (".gz", ".whl")
+    venv.create(folder / "clean", with_pip=False)
+    python = folder / "clean" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", str(wheel)], check=True, capture_output=True)
     asked = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
     purelib = subprocess.run([str(python), "-c", asked], check=True, capture_output=True, text=True).stdout.strip()
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", purelib, str(wheel)], check=True
-    )
     libraries = next(path for path in sys.path if path.endswith("site-packages"))
     # A path in a .pth file is added as it is: the .pth files in that folder, one of them the source tree's, are not read.
     (Path(purelib) / "libraries.pth").write_text(f"{libraries}\n")
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
 
-    def run(*words):
-        return subprocess.run(
-            [str(python), *words], capture_output=True, text=True, check=False, cwd=tmp_path, env=clean, timeout=900
-        )
+    def run(program, *words):
+        line = [str(python.parent / program), *words]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder, env=clean, timeout=900)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
-    where = run("-c", "import transect; print(transect.__file__)").stdout
-    assert where.startswith(purelib)
-    audit = ("audit", "opencv:haarcascade_frontalface_default", "--vary", "glasses=none,dark", "--truth", "face")
-    done = run("-m", "transect", *audit, "--subjects", "4", "--size", "48", "--out", "run")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
-    assert run("-m", "transect", "verify", "run", "run").returncode == 0
+    assert run("python", "-c", "import transect; print(transect.__file__)").startswith(purelib)
+    return folder, run
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_from_the_wheel(transect_of_the_wheel):
+    """`transect demo`, which is what `make demo` runs, and the first audit, both with few subjects; and the program."""
+    folder, run = transect_of_the_wheel
     readme = (ROOT / "README.md").read_text()
+    assert "then `transect demo`" in readme
+    run("transect", "demo", "--subjects", "5", "--out", "demo")
+    assert (folder / "demo" / "report.html").stat().st_size > 10_000
+    first = re.search(r"^transect (audit opencv:.*) --subjects \d+$", readme, re.M)[1]
+    run("transect", *shlex.split(first), "--subjects", "4", "--size", "48", "--out", "run")
+    assert (folder / "run" / "report.html").stat().st_size > 10_000
+    assert "as written" in run("transect", "verify", "run", "run")
     program = re.search(r"```python\n(import transect.*?)```", readme, re.S)[1]
-    done = run("-c", program)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) >= 2
+    assert len(run("python", "-c", program).splitlines()) >= 2

@@ -1,18 +1,14 @@
-"""Inputs made of good ones by damage, and the promise that each of them is read or refused in one line.
+"""Inputs made of good ones by damage, and the promise that each of them is read or refused in one line."""
 
-FUZZ_INPUTS is the number of inputs in all (4,000 by default; `make fuzz` asks for 1,200,000), FUZZ_SEED the seed.
-"""
-
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass
 
+from nightly import INPUTS, SEED
+
 from transect.errors import TransectError
 from transect.texts import UNSEEN
 
-INPUTS = int(os.environ.get("FUZZ_INPUTS", "4000"))
-SEED = int(os.environ.get("FUZZ_SEED", "0"))
 LONGEST = 2000
 TOKENS = (
     *(b"", b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\\ud800", b"\x1b[2J", "\u202e".encode(), b"\r", b"\n", b'"', b"'"),

@@ -103,9 +103,9 @@ class ApproximateSearch(Search):
         index = self.faiss.IndexIVFFlat(self.faiss.IndexFlatL2(width), width, cells)
         index.cp.niter, index.cp.seed = _TRAINING_ROUNDS, 1
         spaced = np.linspace(0, len(inside) - 1, min(len(inside), cells * _TRAINING_PER_CELL)).astype(np.int64)
-        index.train(self.space.block(inside[spaced]).numpy())
+        index.train(self.space.block(inside[spaced]))
         for part in in_blocks(len(inside), self.block_columns):
-            index.add_with_ids(self.space.block(inside[part]).numpy(), inside[part])
+            index.add_with_ids(self.space.block(inside[part]), inside[part])
         return index
 
     def _fill_from_index(
@@ -121,7 +121,7 @@ class ApproximateSearch(Search):
         index.nprobe, fetch = min(self.probes, index.nlist), _OVERFETCH * k + 1
         open_ = np.arange(len(rows))
         while True:
-            positions = index.search(self.space.block(rows[open_]).numpy(), fetch)[1]
+            positions = index.search(self.space.block(rows[open_]), fetch)[1]
             permitted = self._take(candidates, places[open_], rows[open_], inside, positions)
             open_ = open_[permitted <= k]  # without a column beyond the list, its end would pass for the end of all
             if not len(open_) or (index.nprobe == index.nlist and fetch >= min(_MOST_FETCHED, len(inside))):

@@ -7,7 +7,7 @@ answer does not depend on blocks, threads or the products' precision. Constraint
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -15,9 +15,6 @@ from jaxtyping import Bool, Float, Int
 from transect.designs.matching import sample as sampling
 from transect.designs.matching.sample import Sample, in_blocks
 from transect.designs.matching.space import Space
-
-if TYPE_CHECKING:
-    import torch
 
 CONSTRAINTS: Final = (
     sampling.NO_STRATUM,
@@ -33,7 +30,7 @@ LIST_LENGTH: Final = 64
 
 _DOUBLE_OPERATIONS = 2e11  # up to this many, blocks are multiplied in float64
 _BLOCK_ELEMENTS = 1 << 25  # of features at a time: 128 MB in float32
-_BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 4096
+_BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 2048
 
 
 @final
@@ -190,51 +187,50 @@ class Search:
         self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The k lowest bounds of each row with their positions, the counts by constraint, and the nearest of all."""
-        import torch
-
-        best = torch.full((len(rows), k), torch.inf, dtype=torch.float64)
-        position = torch.zeros((len(rows), k), dtype=torch.int64)
-        near, nearest = torch.full((len(rows),), -1), torch.full((len(rows),), torch.inf)
+        best, position = np.full((len(rows), k), np.inf), np.zeros((len(rows), k), dtype=np.int64)
+        near, nearest = np.full(len(rows), -1), np.full(len(rows), np.inf)
         remaining = np.zeros((len(rows), len(CONSTRAINTS)), dtype=np.int64)
         block = self.space.block(rows)
         for part in in_blocks(len(inside), self.block_columns):
             bounds = self.space.lower_bounds(block, self.space.block(inside[part]))
-            lowest, where = self._of_the_other_side(bounds, rows, inside[part]).min(dim=1)
-            near = torch.where(lowest < nearest, where + part.start, near)
-            nearest = torch.minimum(lowest.to(nearest.dtype), nearest)
+            others = self._of_the_other_side(bounds, rows, inside[part])
+            where = others.argmin(axis=1)
+            lowest = others[np.arange(len(rows)), where]
+            near = np.where(lowest < nearest, where + part.start, near)
+            nearest = np.minimum(lowest, nearest)
             remaining += self._forbid(bounds, rows, inside[part])
             if prices is not None:
-                bounds = bounds.double() + torch.from_numpy(prices[inside[part]])
-            few = torch.topk(bounds, min(k, bounds.shape[1]), dim=1, largest=False)
-            values = torch.cat([best, few.values.double()], dim=1)
-            places = torch.cat([position, few.indices + part.start], dim=1)
-            best, chosen = torch.topk(values, k, dim=1, largest=False, sorted=True)
-            position = places.gather(1, chosen)
-        return best.numpy(), position.numpy(), remaining, near.numpy()
+                bounds = bounds + prices[inside[part]]
+            few = _lowest_in(bounds, k)
+            values = np.concatenate([best, np.take_along_axis(bounds, few, axis=1)], axis=1)
+            places = np.concatenate([position, few + part.start], axis=1)
+            chosen = np.argsort(values, axis=1, kind="stable")[:, :k]
+            best, position = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(places, chosen, axis=1)
+        return best, position, remaining, near
 
     def _of_the_other_side(
-        self, bounds: torch.Tensor, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
-    ) -> torch.Tensor:
+        self, bounds: Float[np.ndarray, "m b"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
+    ) -> Float[np.ndarray, "m b"]:
         """Bounds of the images that a row could be compared with: with a dose those that are lower by the gap."""
         if not self.sample.dose_gap:
             return bounds
-        return bounds.masked_fill(self._too_close_in_dose(rows, columns), float("inf"))
+        return np.where(self._too_close_in_dose(rows, columns), np.inf, bounds)
 
-    def _too_close_in_dose(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> torch.Tensor:
+    def _too_close_in_dose(
+        self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
+    ) -> Bool[np.ndarray, "m b"]:
         """Pairs whose doses do not differ by the gap."""
-        sample = self.sample
-        return _apart(sample.treatment[rows], sample.treatment[columns]) < sample.dose_gap
+        dose = self.sample.treatment
+        return np.asarray(dose[rows][:, None] - dose[columns] < self.sample.dose_gap)
 
     def _forbid(
-        self, bounds: torch.Tensor, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
+        self, bounds: Float[np.ndarray, "m b"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
     ) -> Int[np.ndarray, "m c"]:
         """Sets what breaks a constraint to inf; counts what is left after each of CONSTRAINTS."""
-        import torch
-
         sample, left = self.sample, np.full((len(rows), len(CONSTRAINTS)), len(columns))
-        masks: dict[str, torch.Tensor] = {}
+        masks: dict[str, np.ndarray] = {}
         if self.people_recur or np.isin(rows, columns).any():
-            masks[sampling.SAME_IDENTITY] = _apart(sample.identity[rows], sample.identity[columns]) == 0
+            masks[sampling.SAME_IDENTITY] = sample.identity[rows][:, None] == sample.identity[columns]
         if sample.dose_gap:
             masks[sampling.DOSE] = self._too_close_in_dose(rows, columns)
         if self.second is not None:
@@ -244,13 +240,13 @@ class Search:
             masks[sampling.CALIPER] = bounds > self.caliper
         for index, name in enumerate(CONSTRAINTS):
             if name in masks:
-                bounds.masked_fill_(masks[name], torch.inf)
-                left[:, index:] = torch.isfinite(bounds).sum(dim=1).numpy()[:, None]
+                bounds[masks[name]] = np.inf
+                left[:, index:] = np.isfinite(bounds).sum(axis=1)[:, None]
         return left
 
 
-def _apart(rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
-    """Differences of every pair."""
-    import torch
-
-    return torch.from_numpy(rows)[:, None] - torch.from_numpy(columns)[None, :]
+def _lowest_in(bounds: Float[np.ndarray, "m b"], k: int) -> Int[np.ndarray, "m j"]:
+    """Positions of the k lowest of each row in any order, or of all where there are no more."""
+    if bounds.shape[1] <= k:
+        return np.broadcast_to(np.arange(bounds.shape[1]), bounds.shape)
+    return np.argpartition(bounds, k - 1, axis=1)[:, :k]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.matching.sample import in_blocks
-
-if TYPE_CHECKING:
-    import torch
 
 _SAFETY: Final = 16.0
 """Standard errors of a rounded sum allowed for: roundings add up like a random walk (Higham and Mary 2019)."""
@@ -31,24 +28,28 @@ class Space:
         self.unit = float(np.finfo(np.float64 if double else np.float32).eps)
         self.margin = self.unit * (2 * _SAFETY * np.sqrt(features.shape[1]) + 8)
 
-    def block(self, rows: Int[np.ndarray, " m"]) -> torch.Tensor:
+    def block(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
         """Centred and scaled features of some images."""
-        import torch
+        kind = np.float64 if self.double else np.float32
+        values: np.ndarray = np.array(self.features[rows], dtype=kind)
+        values -= self.center.astype(kind)
+        values *= values.dtype.type(1 / self.scale)
+        return values
 
-        kind = torch.float64 if self.double else torch.float32
-        values = torch.from_numpy(np.array(self.features[rows])).to(kind)
-        return values.sub_(torch.from_numpy(self.center).to(kind)).mul_(1 / self.scale)
-
-    def lower_bounds(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    def lower_bounds(
+        self, rows: Float[np.ndarray, "m d"], columns: Float[np.ndarray, "b d"]
+    ) -> Float[np.ndarray, "m b"]:
         """At most the distance of every row of `rows` to every row of `columns`, in the features' unit.
 
         The squared distance |x|² + |y|² - 2 x·y of vectors of norm 1 at most has lost at most `margin`; rounding on
         entry moved each vector by at most rows unit.
         """
-        import torch
-
-        squares = torch.addmm((columns * columns).sum(dim=1)[None, :], rows, columns.T, beta=1, alpha=-2)
-        squares += (rows * rows).sum(dim=1)[:, None] - self.margin
-        bounds = squares.clamp_(min=0).sqrt_()
+        bounds: np.ndarray = rows @ columns.T
+        bounds *= -2
+        bounds += (columns * columns).sum(axis=1)[None, :]
+        bounds += ((rows * rows).sum(axis=1) - bounds.dtype.type(self.margin))[:, None]
+        np.sqrt(np.maximum(bounds, 0, out=bounds), out=bounds)
         bounds -= 4 * self.unit
-        return bounds.clamp_(min=0).mul_(self.scale * (1 - 4 * self.unit))
+        np.maximum(bounds, 0, out=bounds)
+        bounds *= bounds.dtype.type(self.scale * (1 - 4 * self.unit))
+        return bounds

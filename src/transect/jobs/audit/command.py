@@ -51,6 +51,7 @@ _experiment, _observation, _outcomes, _limits = map(option_of, ("Experiment", "O
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder of the report and its studies.")] = Path("runs/demo"),
+    subjects: Annotated[int, typer.Option(help="Subjects of each study; fewer take less time and show less.")] = 150,
     seed: Seed = 0,
     device: Device = "cpu",
     json: Json = False,
@@ -58,7 +59,7 @@ def demo(
     """Audit OpenCV's stock face and smile detectors on rendered faces, in about a minute."""
     from transect.jobs.audit import run
 
-    result = run.demo(out, seed=seed, device=device)
+    result = run.demo(out, subjects=subjects, seed=seed, device=device)
     show(result, json, *result.blocks(), page=result.page)
 
 

@@ -218,11 +218,11 @@ def _close(asked: Sequence[TargetLike], targets: Sequence[Target]) -> None:
     costs.close([target for target, source in zip(targets, asked, strict=True) if target is not source])
 
 
-def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> AuditResult:
+def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", quiet: bool = False) -> AuditResult:
     """The main job: OpenCV's face cascade over skin tone, light and glasses; its smile cascade over smile and beard."""
     from transect.targets import resolve
 
-    shared = AuditRequest(subjects=150, seed=seed, run=RunSettings(out=out))
+    shared = AuditRequest(subjects=subjects, seed=seed, run=RunSettings(out=out))
     shared = with_settings(shared, {"image_size": 96, "device": device})
     face = resolve("opencv:haarcascade_frontalface_default")
     smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)

@@ -75,10 +75,10 @@ def distance_name(source: files.FeaturesLike | None) -> str | None:
     >>> distance_name("pixels"), distance_name("pixels.npy"), distance_name("./pixels")
     ('pixels', None, None)
     """
-    from transect.perceptual.distance import DISTANCES
-
     if not isinstance(source, str) or Path(source).name != source or Path(source).suffix:
         return None
+    from transect.perceptual.distance import DISTANCES
+
     if source not in DISTANCES and not Path(source).exists():
         raise UnknownName("distance", source, DISTANCES, "--difficulty takes one, or a file of features")
     return source if source in DISTANCES else None

@@ -15,16 +15,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.generators.faceworld.attributes import HAIR_STYLES
-from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.attribute_labels import codings
 from transect.jobs.verify.facial_measures import MEASURES, face_measures, pose_proxies
+
+if TYPE_CHECKING:
+    from transect.generators.faceworld.world import FaceWorld
 
 IMAGE_SIZE: Final = 256
 """Pixels at which the photographs were measured."""

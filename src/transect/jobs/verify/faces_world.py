@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.planted import PlantedWorld, answers
 
 NAME: Final = "faces of a confounded population"
@@ -42,6 +41,8 @@ def rates(columns: Mapping[str, Float[np.ndarray, " n"]], on: float) -> Float[np
 @functools.cache
 def _people() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Columns of the pool as it comes, and the same people with short and long hair, [n, 2]."""
+    from transect.generators.faceworld.world import FaceWorld
+
     world = FaceWorld(image_size=64, population="celebrity-like")
     subjects = world.sample(_SEED + np.arange(_POOL))
     names = (*COVARIATES, "hair_length")

@@ -7,14 +7,16 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.facial_measures import sharpness, sharpness_averaged
+
+if TYPE_CHECKING:
+    from transect.generators.faceworld.world import FaceWorld
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 SIZES: Final = ("256", "256 averaged to 128", "128")
@@ -57,6 +59,8 @@ class SharpnessRow:
 
 def worlds(population: str) -> tuple[FaceWorld, FaceWorld]:
     """A population at the sizes that are drawn: 256 and 128 pixels."""
+    from transect.generators.faceworld.world import FaceWorld
+
     return FaceWorld(256, population), FaceWorld(128, population)
 
 

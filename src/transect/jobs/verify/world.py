@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 from transect.generators.faceworld.validity import photometry_passes
-from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.photometry import FIFTH_EDGES, STATISTICS, face_photometry, photograph_quantiles
 from transect.records import Latents
 from transect.runs.plain_json import plain
 from transect.runs.schema import Number
+
+if TYPE_CHECKING:
+    from transect.generators.faceworld.world import FaceWorld
 
 FIRST_SEED = 1_000_000
 """Seeds of the check begin here, apart from those that a study or a fit uses."""

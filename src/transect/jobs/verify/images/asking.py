@@ -9,17 +9,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.cache import Cache
 from transect.jobs.verify.images.sizes import AUDITED, SMILING
 from transect.records import Latents
 from transect.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from transect.generators.faceworld.world import FaceWorld
 
 PER_PART: Final = 500
 _SEEDS_AT_ONCE: Final = 4096
@@ -37,6 +39,7 @@ class Model:
 def not_smiling(world: FaceWorld, first_seed: int, count: int) -> Int[np.ndarray, " n"]:
     """The seeds of the first `count` subjects from first_seed on who do not smile, int64.
 
+    >>> from transect.generators.faceworld.world import FaceWorld
     >>> world = FaceWorld(image_size=32)
     >>> bool((world.read(world.sample(not_smiling(world, 7, 5)))["smile"].to_numpy() <= SMILING).all())
     True
