@@ -78,7 +78,7 @@ def test_a_worker_that_opens_another_generator_stops(folder):
 
 
 def test_pictures_are_carried_with_their_bytes(folder, tmp_path):
-    """Also one that cannot be read any more: it is refused in its turn, in the words of one that is read here."""
+    """No file is needed after that; one that is gone before is refused in its turn, in the words of one read here."""
     pictures = Pictures.open(folder / "images", 8)
     carried = pictures.carried([1, 3])
     assert carried.ids == (pictures.ids[1], pictures.ids[3])
@@ -86,7 +86,9 @@ def test_pictures_are_carried_with_their_bytes(folder, tmp_path):
     assert (carried.pixels([0, 1]) == pictures.pixels([1, 3])).all()
     (tmp_path / "a.png").write_bytes(pictures.stored(0).read_bytes())
     lost = Pictures.open(tmp_path, 8)
+    before = lost.carried([0])
     (tmp_path / "a.png").unlink()
+    assert (before.pixels([0]) == pictures.pixels([0])).all()
     assert lost.carried([0]).readable([0])[1] == lost.readable([0])[1] != ("",)
     with pytest.raises(BadInput, match=r"a\.png: expected an image"):
         lost.carried([0]).pixels([0])
