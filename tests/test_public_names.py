@@ -67,8 +67,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import transect
 from transect import (
-    AuditRequest, ClassifierOptions, DirectionsOptions, GanOptions, InvertOptions, LeakageOptions, Limits, MatchOptions,
-    ModelSettings, RatingSettings, SearchOptions, WorldSettings,
+    AuditRequest, ClassifierOptions, DirectionsOptions, EncodeOptions, EngineSettings, GanOptions, InvertOptions,
+    LeakageOptions, Limits, MatchOptions, ModelSettings, RatingSettings, SearchOptions, WorldSettings,
 )
 
 
@@ -118,6 +118,8 @@ mitigated = transect.mitigate({"mitigations": []}, "runs/m", quiet=True)
 kind: str = mitigated.numbers.mitigations[0].kind
 inverted = transect.invert(pixels, "reference", "runs/i", steps=4, options=InvertOptions(batch=2))
 failed: int = inverted.numbers.failed
+encoded = transect.encode(pixels, "reference", "runs/e", options=EncodeOptions(engine=EngineSettings("local", 2)))
+space: str = encoded.numbers.space
 swept = transect.invert_sweep(pixels, "reference", "runs/s", [0.0, 0.1], quiet=True)
 likeness: float = swept.numbers.rows[0].perceptual.mean
 directions = transect.fit_directions("faceworld", people, ["age"], options=DirectionsOptions(labelled_by="people"))

@@ -22,6 +22,7 @@ from .jobs.check.run import check as check
 from .jobs.compare.run import compare as compare
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
+from .jobs.encode.run import EncodeOptions as EncodeOptions
 from .jobs.encode.run import encode as encode
 from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions

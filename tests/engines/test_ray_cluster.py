@@ -8,13 +8,17 @@ from pathlib import Path
 import hostile_server
 import pytest
 from engine_work import Habit, noted
+from job_parts import embedded, encoding, inversion, made, parts_in, portraits
 from places import SUPPORT
-from worker_runs import FACE, content, studies_of
+from worker_runs import FACE, Lent, content, studies_of
 
 from transect.engines.on_ray import OnRay
+from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, UnknownName, WorkerLost
 from transect.experiment import study
+from transect.jobs.encode import run as encode
+from transect.jobs.invert import run as invert
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
 
@@ -31,11 +35,11 @@ def cluster():
     os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
     common = {"object_store_memory": MEMORY, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **common})
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **common})
     for _ in range(2):
-        made.add_node(num_cpus=1, object_store_memory=MEMORY)
-    yield made
-    made.shutdown()
+        nodes.add_node(num_cpus=1, object_store_memory=MEMORY)
+    yield nodes
+    nodes.shutdown()
     os.environ.clear()
     os.environ |= before
 
@@ -79,6 +83,20 @@ def test_the_folder_is_that_of_one_process(images_per_part, engine, tmp_path, mo
     study.run(one, tmp_path / "apart", quiet=True, engine=engine)
     assert not Path("armed").exists()
     assert content("apart") == content("here")
+
+
+def test_other_jobs_write_on_the_cluster_what_one_process_writes(engine, tmp_path, monkeypatch):
+    """An inversion with an encoder that is fitted here, an encoding by a trained one, and embeddings of pictures."""
+    jobs = portraits(tmp_path)
+    for name, made_by in (("here", HERE), ("apart", engine)):
+        invert.run(inversion(jobs, "encoder"), tmp_path / name / "inverted", quiet=True, engine=made_by)
+        encode.run(encoding(jobs, jobs / "images", True), tmp_path / name / "encoded", quiet=True, engine=made_by)
+    monkeypatch.setattr("transect.targets.resolution.ISOLATE", True)  # as in a worker
+    monkeypatch.setattr("transect.engines.on_ray.OnRay", lambda *_: Lent(engine))
+    for name, settings in (("here", EngineSettings()), ("apart", EngineSettings("ray"))):
+        embedded(jobs, tmp_path / name / "embedded", settings)
+    assert made(tmp_path / "apart") == made(tmp_path / "here")
+    assert parts_in(tmp_path / "apart") == 3 + 1 + 1
 
 
 def test_a_budget_holds_on_a_cluster(engine, tmp_path, monkeypatch):

@@ -9,10 +9,10 @@ import audited
 import hostile_server
 import numpy as np
 import pytest
-from worker_runs import FACE, content, studies_of
+from worker_runs import FACE, Lent, content, studies_of
 
 import transect
-from transect.engines.protocol import HERE, Ready
+from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, TargetChanged, TooManyFailures
 from transect.experiment import study
@@ -178,19 +178,3 @@ def test_a_data_set_is_the_same_from_workers(processes, tmp_path, monkeypatch):
     transect.render(tmp_path / "apart", engine=EngineSettings("local", 2), **common)
     assert content(tmp_path / "apart") == content(tmp_path / "here")
     assert len(list((tmp_path / "apart/images").glob("*.parquet"))) == 3
-
-
-class Lent:
-    """The workers of this file, which the command does not end."""
-
-    apart = True
-
-    def __init__(self, engine):
-        self.engine, self.workers, self.cores = engine, engine.workers, engine.cores
-
-    def map(self, work, tasks):
-        assert not isinstance(work, Ready)
-        return self.engine.map(work, tasks)
-
-    def close(self):
-        pass

@@ -12,8 +12,9 @@ from small_run import make_run
 import transect
 from transect.errors import BadInput, CorruptedPart, RunFolderError
 from transect.runs import bins, boundary, error_conditions, tables
-from transect.runs.folder import read_part, read_record
+from transect.runs.folder import read_record
 from transect.runs.json_records import read_json
+from transect.runs.part_files import read_part
 from transect.runs.picture_files import pixels_of_png
 
 

@@ -101,7 +101,7 @@ def test_what_pillow_raises_on_damaged_tags_is_a_refusal(monkeypatch, error):
     def fail(image):
         raise error("damaged")
 
-    monkeypatch.setattr("PIL.ImageOps.exif_transpose", fail)
+    monkeypatch.setattr("PIL.Image.Image.getexif", fail)
     with pytest.raises(BadInput, match="x: expected an image, got"):
         open_rgb(encoded(np.zeros((4, 6, 3), np.uint8), "PNG"), "x")
 

@@ -46,6 +46,16 @@ def test_detections_and_failures_come_back():
         np.testing.assert_array_equal(one, other)
 
 
+def test_answers_of_several_parts_come_back_in_order():
+    """Lists of rows that lie in several pieces, with a failed row between them and two boxes in the second."""
+    first = Predictions(Task.DETECTION, np.array([[np.nan], [1.0]]), ("hung", ""), (np.zeros((0, 5)), np.ones((1, 5))))
+    second = Predictions(Task.DETECTION, np.array([[2.0]]), ("",), (np.full((2, 5), 2.0),))
+    tables = [predictions_table(["a", "b"], first), predictions_table(["c"], second)]
+    back = predictions_of(pa.concat_tables(tables).slice(1), Task.DETECTION)
+    assert back.scores.tolist() == [[1.0], [2.0]]
+    assert [boxes.tolist() for boxes in back.boxes] == [[[1.0] * 5], [[2.0] * 5] * 2]
+
+
 def test_class_scores_come_back():
     given = Predictions(Task.MULTICLASS, np.array([[0.2, 0.8], [np.nan, np.nan]]), ("", "raised"), None, ("no", "yes"))
     back = predictions_of(predictions_table(["a", "b"], given), Task.MULTICLASS)

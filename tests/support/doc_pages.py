@@ -10,6 +10,7 @@ GPU = "needs a GPU"
 NODE = "needs Node.js; tests/docs/test_face_api_example.py starts the example"
 SPEED = "measures speed"
 CLUSTER = "starts Ray, which takes half a minute; tests/engines/test_ray_cluster.py compares the run folders"
+ON_WORKERS = "needs photographs or a minute; tests/engines/test_jobs_on_workers.py compares the folders"
 CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
@@ -44,6 +45,9 @@ PAGES = {
     "docs/how-to/run-on-a-cluster.md": Page(
         {
             "transect audit resnet:model": CLUSTER,
+            "transect invert --generator reference": ON_WORKERS,
+            "transect encode --generator reference": ON_WORKERS,
+            "transect recognition thumbnail:embed": ON_WORKERS,
             "transect audit opencv:haarcascade_frontalface_default --vary glasses --truth face --subjects 400 --size 64 --engine ray": CLUSTER,
         },
         small={"--subjects": 4, "--size": 32},

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import auditing
 
+from transect.engines.protocol import Ready
 from transect.experiment import study
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
@@ -26,3 +27,19 @@ def content(folder):
     """Every file of a run but the log, which holds times."""
     files = [path for path in sorted(Path(folder).rglob("*")) if path.is_file() and path.name != "log.jsonl"]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+class Lent:
+    """The workers of a test file, in place of those that a command would start and end."""
+
+    apart = True
+
+    def __init__(self, engine):
+        self.engine, self.workers, self.cores = engine, engine.workers, engine.cores
+
+    def map(self, work, tasks):
+        assert not isinstance(work, Ready)
+        return self.engine.map(work, tasks)
+
+    def close(self):
+        pass

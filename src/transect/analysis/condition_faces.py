@@ -11,7 +11,6 @@ from transect.analysis import mean_faces
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.interrogation import face_groups
-from transect.reports import selection
 from transect.reports.records import MeanFace
 from transect.runs.picture_files import pixels_of_png
 
@@ -28,8 +27,9 @@ def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
         wanted = np.flatnonzero(chosen.any(axis=0))
         for part in range(run.parts):
             rows = wanted[wanted // rows_per_part == part].tolist()
-            stored = selection.stored_images(lambda k: run.folder.read_part("images", k), rows_per_part, rows)
-            yield from ((row, pixels_of_png(png)) for row, png in stored.items())
+            if rows:
+                stored = run.folder.read_part("images", part, only=("image",))["image"]
+                yield from ((row, pixels_of_png(stored[row - part * rows_per_part].as_py())) for row in rows)
 
     pictures_by_group = mean_faces.means(chosen, pictures())
     return tuple(

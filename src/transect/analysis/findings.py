@@ -87,8 +87,10 @@ def analyse(
     by: Sequence[str] = (),
     bins: Bins | None = None,
     covariates: Sequence[str] = (),
+    *,
+    pictured: bool = True,
 ) -> Findings:
-    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`.
+    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery.
 
     Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
 
@@ -117,7 +119,8 @@ def analyse(
         entries.append(_target_entry(run, target, outcomes.predictions))
         one = replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges)
         answers.append(replace(one, covariates=tuple(covariates)))
-        galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
+        if pictured:
+            galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,

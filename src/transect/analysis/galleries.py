@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.outcomes import offered
@@ -45,8 +46,11 @@ def gallery_of(answered: TargetOutcomes) -> Gallery:
     )
     rows_per_part = run.spec.rows_per_part
 
+    def pictures(part: int) -> pa.Table:
+        return run.folder.read_part("images", part, only=("image",))
+
     def png_of(rows: Sequence[int]) -> dict[int, bytes]:
-        return selection.stored_images(lambda part: run.folder.read_part("images", part), rows_per_part, rows)
+        return selection.stored_images(pictures, rows_per_part, rows)
 
     return selection.choose(shown, png_of)
 

@@ -11,7 +11,7 @@ from transect.runs.places import CONTROL
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:
-    """The findings of a run's negative control, and a note where it is unfinished.
+    """The findings of a run's negative control, which shows no pictures, and a note where it is unfinished.
 
     No findings where there is none, or it was not finished. Raises CorruptedPart where a part is not as it was written.
     """
@@ -19,6 +19,6 @@ def read(run: Path) -> tuple[Findings | None, list[str]]:
     if not (folder / "run.json").exists():
         return None, []
     try:
-        return analyse(finished_run.read(folder)), []
+        return analyse(finished_run.read(folder), pictured=False), []
     except BadInput:
         return None, [f"The negative control in {run.name}/{CONTROL} was not finished."]

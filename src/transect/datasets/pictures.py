@@ -139,7 +139,7 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
             return image.size[::-1] if turned else image.size
     except picture_files.faults() as error:
-        raise BadInput(f"{name}: expected an image, got {picture_files.reason(error)}; fix it or drop it") from None
+        raise picture_files.refused(name, error) from None
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:

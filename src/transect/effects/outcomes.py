@@ -177,7 +177,10 @@ def _detections(
         raise BadInput("expected boxes from a detection target, got none; give one array [m, 5] per image")
     counting = matching_boxes(boxes, expected_boxes, iou)
     answers = np.array([len(counted) > 0 for counted in counting], dtype=bool)
-    best = np.array([counted[:, 4].max() if len(counted) else 0.0 for counted in counting], dtype=np.float64)
+    best = np.zeros(len(counting))
+    if answers.any():
+        starts = np.cumsum([0, *(len(counted) for counted in counting)])[:-1][answers]
+        best[answers] = np.maximum.reduceat(np.concatenate([counted[:, 4] for counted in counting]), starts)
     return answers, best
 
 

@@ -21,7 +21,10 @@ def intersection_over_union(
     >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(3)
     array([[0.333]])
     """
-    a, b = boxes[:, None, :], other[None, :, :]
+    return _overlap(boxes[:, None, :], other[None, :, :])
+
+
+def _overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
     sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
     intersection = np.prod(np.clip(sides, 0, None), axis=-1)
     union = _area(a) + _area(b) - intersection
@@ -41,10 +44,13 @@ def matching_boxes(
         raise BadInput(
             f"expected one face box per image, got {len(expected)} for {len(boxes)} images; pass one row for each image"
         )
-    return [
-        detected[intersection_over_union(detected[:, :4], face[None])[:, 0] >= iou] if len(detected) else detected
-        for detected, face in zip(boxes, expected, strict=True)
-    ]
+    lengths = [len(detected) for detected in boxes]
+    if not sum(lengths):
+        return list(boxes)
+    each = np.concatenate([detected[:, :4] for detected in boxes])
+    counts = _overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
+    ends = np.cumsum(lengths).tolist()
+    return [detected[counts[start:end]] for detected, start, end in zip(boxes, [0, *ends[:-1]], ends, strict=True)]
 
 
 def detected(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar, final
 
@@ -45,16 +45,16 @@ class Work(Protocol[_Task_contra, _Result_co]):
 
 @final
 class Ready(Generic[Task, Result]):
-    """Work of this process that is open already."""
+    """Work of this process, from objects that it has. opened: called when the first part is made."""
 
     gpus = 0
 
-    def __init__(self, opened: Opened[Task, Result]) -> None:
-        self._open = opened
+    def __init__(self, opened: Callable[[], Opened[Task, Result]]) -> None:
+        self._opened = opened
 
     def open(self) -> Opened[Task, Result]:
-        """What is open."""
-        return self._open
+        """What `opened` gives."""
+        return self._opened()
 
 
 class Engine(Protocol):
@@ -113,22 +113,24 @@ HERE: Engine = Here()
 class Ahead(Generic[Task, Result]):
     """Parts that an engine makes ahead, to be taken in order; a context manager, which ends what is not taken.
 
-    tasks: by the number of the part, in order.
+    parts: their numbers, in order. task: of a part, asked for when there is room for it.
 
     >>> class Doubling:
     ...     gpus = 0
     ...     def open(self): return self
     ...     def make(self, task): return 2 * task
     ...     def close(self): pass
-    >>> with Ahead(HERE, Doubling(), {3: 30, 5: 50}) as ahead:
+    >>> with Ahead(HERE, Doubling(), [3, 5], lambda part: 10 * part) as ahead:
     ...     3 in ahead, 4 in ahead, ahead(3), ahead(5)
     (True, False, 60, 100)
     """
 
-    def __init__(self, engine: Engine, work: Work[Task, Result], tasks: Mapping[int, Task]) -> None:
-        self._tasks = tasks
-        self._next = iter(tasks)
-        self._results = engine.map(work, tasks.values())
+    def __init__(
+        self, engine: Engine, work: Work[Task, Result], parts: Iterable[int], task: Callable[[int], Task]
+    ) -> None:
+        self._parts = dict.fromkeys(parts)
+        self._next = iter(self._parts)
+        self._results = engine.map(work, map(task, self._parts))
 
     def __enter__(self) -> Ahead[Task, Result]:
         return self
@@ -141,7 +143,7 @@ class Ahead(Generic[Task, Result]):
             close()
 
     def __contains__(self, part: object) -> bool:
-        return part in self._tasks
+        return part in self._parts
 
     def __call__(self, part: int) -> Result:
         """The part's result. Raises what making it raised, and BadInput for another part than the next."""

@@ -210,11 +210,15 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
         say(f"{study.name}: this process asks {', '.join(here)}, and workers render", error=True)
     tables = ["images", *(f"predictions/{slug(target.name)}" for target in study.targets)]
     missing = [part for part in range(study.n_parts) if not any(folder.has_part(table, part) for table in tables)]
-    spans = {part: study.subjects_of(part) for part in missing}
-    tasks = {part: PartTask(span.start, span.stop, part == 0) for part, span in spans.items()}
     asked = [target if known else None for target, known in zip(study.targets, recipe.targets, strict=True)]
     facts = facts_of(study.world, asked, study.edits)
-    return Ahead(engine, StudyWork(recipe, study.design, study.limits, study.edits is not None, facts), tasks)
+
+    def task(part: int) -> PartTask:
+        span = study.subjects_of(part)
+        return PartTask(span.start, span.stop, part == 0)
+
+    work = StudyWork(recipe, study.design, study.limits, study.edits is not None, facts)
+    return Ahead(engine, work, missing, task)
 
 
 def _make_parts(study: Study, folder: RunFolder, quiet: bool, ahead: Ahead[PartTask, MadePart] | None) -> None:
@@ -302,7 +306,7 @@ def _prediction_part(
 
     table = f"predictions/{slug(target.name)}"
     if folder.has_part(table, part):
-        budget.add(folder.read_part(table, part)["reason"].to_pylist())
+        budget.add(folder.read_part(table, part, only=("reason",))["reason"].to_pylist())
         return
     limits = study.limits
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)

@@ -7,13 +7,14 @@ without workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import pyarrow as pa
 
-from transect.errors import TargetChanged, TooManyFailures
+from transect.engines.facts import check_same, on_gpu
+from transect.errors import TooManyFailures
 from transect.experiment import costs, edits
 from transect.experiment.edits import EditCheck
 from transect.experiment.recipes import StudyRecipe
@@ -23,7 +24,7 @@ from transect.records import Design, Images
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import canonical_json
-from transect.runs.plain_json import loads, plain
+from transect.runs.plain_json import plain
 from transect.runs.provenance import versions
 from transect.targets.limits import Limits
 from transect.targets.tally import Counted, Tally
@@ -128,6 +129,13 @@ class OpenedStudy:
         costs.close([target for target in self.targets if target is not None])
 
 
+def facts_of_targets(targets: Sequence[Target]) -> str:
+    """What targets say of themselves, and the libraries, as canonical JSON."""
+    from transect.targets import describe
+
+    return canonical_json({"the libraries": versions(), **{target.name: describe(target) for target in targets}})
+
+
 def facts_of(world: World, targets: Sequence[Target | None], check: EditCheck | None) -> str:
     """What the world, the targets and the check of a study say of themselves, and the libraries, as canonical JSON."""
     from transect.targets import describe
@@ -140,42 +148,3 @@ def facts_of(world: World, targets: Sequence[Target | None], check: EditCheck | 
             **{target.name: describe(target) for target in targets if target is not None},
         }
     )
-
-
-def check_same(expected: str, found: str) -> None:
-    """Raises TargetChanged, naming what differs, where a worker's `facts_of` are not those of the run.
-
-    >>> check_same('{"net": 1}', '{"net": 2}')
-    Traceback (most recent call last):
-    transect.errors.TargetChanged: a worker opened something else than the run (net): expected the same files and ...
-    """
-    changed = _changes(expected, found)
-    if changed:
-        raise TargetChanged(
-            f"a worker opened something else than the run ({', '.join(changed)}): expected the same files and "
-            "libraries on every machine"
-        )
-
-
-def on_gpu(*devices: object) -> int:
-    """GPUs that a worker needs which computes on these devices: one, or none.
-
-    >>> on_gpu("cpu", None), on_gpu("cpu", "cuda")
-    (0, 1)
-    """
-    return int(any(str(device).startswith("cuda") for device in devices))
-
-
-def _changes(expected: str, found: str) -> list[str]:
-    """The facts that differ.
-
-    >>> _changes('{"a":1,"b":2}', '{"a":1,"b":3}')
-    ['b']
-    """
-    before, now = _facts(expected), _facts(found)
-    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-
-
-def _facts(text: str) -> Mapping[str, object]:
-    facts: Mapping[str, object] = loads(text)
-    return facts

@@ -7,6 +7,7 @@ so); linear in the features, so that a few thousand images suffice. It starts a 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -34,19 +35,35 @@ _COMPONENTS = 512
 
 
 @final
-class RidgeEncoder:
-    """Images [b, 3, h, w] in 0..1 ► codes [b, ...]: mean + features B. quality: R² on held-out images."""
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedRidge:
+    """A regression as numbers, which a worker gets. layers: that get the same code, as in w+; None for one code.
 
-    def __init__(
-        self,
-        network: FeatureNetwork,
-        center: Tensor,
-        weights: Tensor,
-        mean: Tensor,
-        quality: float,
-    ) -> None:
-        self._network, self._center, self._weights, self._mean = network, center, weights, mean
-        self.quality = quality
+    center: mean of the features. weights: from features to code. mean: of the codes. quality: R² on held-out images.
+    """
+
+    center: Float[np.ndarray, " d"]
+    weights: Float[np.ndarray, "d k"]
+    mean: Float[np.ndarray, " k"]
+    quality: float
+    layers: int | None = None
+
+
+@final
+class RidgeEncoder:
+    """Images [b, 3, h, w] in 0..1 ► codes [b, ...]: mean + features B."""
+
+    def __init__(self, network: FeatureNetwork, fitted: FittedRidge) -> None:
+        self._network, self.fitted = network, fitted
+        center, weights, mean = (torch.from_numpy(a).float() for a in (fitted.center, fitted.weights, fitted.mean))
+        if fitted.layers is not None:
+            weights, mean = weights.repeat(1, fitted.layers), mean.expand(fitted.layers, -1).clone()
+        self._center, self._weights, self._mean = center, weights, mean
+
+    @property
+    def quality(self) -> float:
+        """R² on held-out images."""
+        return self.fitted.quality
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:
         """The codes, without gradients."""
@@ -140,19 +157,9 @@ def fit_encoder(
     stage("ridge regression of the encoder")
     held = samples // 5
     center, weights, mean, quality = _ridge(np.concatenate(rows), codes.double().numpy(), held)
-    mean_code = torch.from_numpy(mean).float()
-    if space == "w+":
-        layers = generator.codes(space).mean.shape[0]
-        return RidgeEncoder(
-            network,
-            torch.from_numpy(center).float(),
-            torch.from_numpy(weights).float().repeat(1, layers),
-            mean_code.expand(layers, -1).clone(),
-            quality,
-        )
-    return RidgeEncoder(
-        network, torch.from_numpy(center).float(), torch.from_numpy(weights).float(), mean_code, quality
-    )
+    layers = int(generator.codes(space).mean.shape[0]) if space == "w+" else None
+    center, weights, mean = (each.astype(np.float32) for each in (center, weights, mean))
+    return RidgeEncoder(network, FittedRidge(center, weights, mean, quality, layers))
 
 
 def _ridge(

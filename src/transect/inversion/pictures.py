@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -29,6 +29,14 @@ ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for an image that could not be read where it is stored. reason: what is said of it."""
+
+    reason: str
+
+
+@final
 @dataclass(frozen=True)
 class Pictures:
     """Images by id, in order. sha256: of all ids and files together; fit: cut to a square and resized to `size`.
@@ -40,7 +48,7 @@ class Pictures:
     sha256: str
     size: int
     fit: bool
-    _sources: Sequence[Path | bytes | np.ndarray] = ()
+    _sources: Sequence[Path | bytes | np.ndarray | Unreadable] = ()
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -82,8 +90,29 @@ class Pictures:
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset), tuple(dataset.notes()))
 
     def stored(self, row: int) -> Path | bytes | np.ndarray:
-        """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels."""
-        return self._sources[row]
+        """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels.
+
+        Raises BadInput for one that could not be read.
+        """
+        source = self._sources[row]
+        if isinstance(source, Unreadable):
+            raise BadInput(source.reason)
+        return source
+
+    def carried(self, rows: Sequence[int]) -> Pictures:
+        """Those rows alone, with the bytes of their files, so that any worker can open them; sha256 is that of all."""
+        ids = tuple(self.ids[row] for row in rows)
+        return replace(self, ids=ids, _sources=tuple(self._carried(row) for row in rows), notes=())
+
+    def _carried(self, row: int) -> bytes | np.ndarray | Unreadable:
+        """A picture that cannot be read is refused where it is opened, in its turn."""
+        try:
+            source = self.stored(row)
+            return source.read_bytes() if isinstance(source, Path) else source
+        except BadInput as error:
+            return Unreadable(str(error))
+        except OSError as error:
+            return Unreadable(str(picture_files.refused(self.ids[row], error)))
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
         """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
@@ -127,7 +156,7 @@ class Pictures:
     def _open_image(self, row: int) -> PillowImage:
         from PIL import Image
 
-        source = self._sources[row]
+        source = self.stored(row)
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)
         return picture_files.open_rgb(source, self.ids[row])

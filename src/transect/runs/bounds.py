@@ -11,7 +11,7 @@ import math
 import os
 import pickletools
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -148,10 +148,13 @@ def parquet_table(
     size: int,
     *,
     columns: Sequence[str] | None = None,
+    wanted: Callable[[str], bool] | None = None,
     groups: Sequence[int] | None = None,
     checksums: bool = False,
 ) -> pa.Table:
     """The rows of a Parquet file, or of some row groups, within the bound.
+
+    columns: those that are read, or wanted: whether a column of that name is; by default all are.
 
     Values of fixed width are counted in the metadata. Texts and bytes may stand once in a dictionary and be repeated by
     every row: where they could exceed the bound, they are first read as numbers of their dictionary, which has no more
@@ -162,6 +165,8 @@ def parquet_table(
     """
     with _opened(source, checksums=checksums) as file:
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
+        if wanted is not None:
+            columns = [name for name in file.schema_arrow.names if wanted(name)]
         fixed, varying, longest = _worst(file.metadata, chosen, columns)
         check_rows(name, size, sum(file.metadata.row_group(group).num_rows for group in chosen))
         check(name, size, fixed + longest)
@@ -259,6 +264,8 @@ def _unpacked_size(table: pa.Table, name: str) -> int:
 def _unpacked(array: Any, name: str) -> int:
     """Bytes of an array's values where each row has its own."""
     kind = array.type
+    if pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):  # most are
+        return int(array.nbytes)
     if isinstance(array, pa.ExtensionArray):
         return _unpacked(array.storage, name)
     if any(check_kind(kind) for check_kind in _REPEATING):

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -225,9 +225,12 @@ class RunFolder:
         content = sink.getvalue().to_pybytes()
         _write_part(self.path, table, index, content)
 
-    def read_part(self, table: str, index: int) -> pa.Table:
-        """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-        return part_files.read_part(self.path, table, index)
+    def read_part(self, table: str, index: int, only: Collection[str] = ()) -> pa.Table:
+        """Rows of a finished part, of the columns `only` where some are named.
+
+        Raises CorruptedPart, naming it, if its bytes are not those written.
+        """
+        return part_files.read_part(self.path, table, index, only=only)
 
     def log(self, event: str, **fields: object) -> None:
         """Append one line to log.jsonl: the only file that holds times. It is stored when the folder is left."""
@@ -249,6 +252,7 @@ class FinishedRun:
         self.path = path
         self.record = read_record(path)
         self._memory = memory
+        self._full = not memory
         self._parts: dict[tuple[str, int], pa.Table] = {}
 
     @functools.cached_property
@@ -261,15 +265,25 @@ class FinishedRun:
         """SHA-256 of the spec."""
         return spec_hash(self.record)
 
-    def read_part(self, table: str, index: int) -> pa.Table:
-        """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-        if (table, index) in self._parts:
-            return self._parts[table, index]
-        rows = part_files.read_part(self.path, table, index)
-        if rows.nbytes <= self._memory:
+    def read_part(
+        self, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
+    ) -> pa.Table:
+        """Rows of one part: of the columns `only`, or of all but those `without`.
+
+        A part that will not be kept is not unpacked further. Raises CorruptedPart, naming it, if its bytes are not
+        those written.
+        """
+        if (table, index) not in self._parts:
+            if self._full:
+                return part_files.read_part(self.path, table, index, only=only, without=without)
+            rows = part_files.read_part(self.path, table, index)
+            self._full = rows.nbytes > self._memory
+            if self._full:
+                return rows.select(list(only)) if only else rows.drop_columns(list(without))
             self._memory -= rows.nbytes
             self._parts[table, index] = rows
-        return rows
+        rows = self._parts[table, index]
+        return rows.select(list(only)) if only else rows.drop_columns(list(without))
 
     def digest(self, table: str, index: int) -> str:
         """SHA-256 of one part, as it was written; "" where there is none."""
@@ -302,7 +316,7 @@ class FinishedRun:
             raise BadInput(message)
 
         def rows(index: int) -> pa.Table:
-            return self.read_part(table, index).drop_columns(list(without))
+            return self.read_part(table, index, without=without)
 
         return pa.concat_tables(mounts.mapped(self.path, rows, range(parts)))
 

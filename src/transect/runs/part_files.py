@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,15 +39,25 @@ def digest(folder: Path, table: str, index: int) -> str:
     return _content(path).decode("utf-8", errors="replace") if there else ""
 
 
-def read_part(folder: Path, table: str, index: int) -> pa.Table:
-    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
+def read_part(
+    folder: Path, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
+) -> pa.Table:
+    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written.
+
+    only: the columns that are unpacked, or without: those that are not; by default all are.
+    """
+
+    def wanted(name: str) -> bool:
+        return name in only if only else name not in without
+
     path = part_of(folder, table, index)
     try:
         content = _content(path)
         if hashlib.sha256(content).hexdigest() != _content(digest_of(folder, table, index)).decode(errors="replace"):
             raise CorruptedPart("its SHA-256 differs")
-        rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content))
-        check_part(table, rows)
+        chosen = wanted if only or without else None
+        rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content), wanted=chosen)
+        check_part(table, rows, wanted)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
         raise _corrupted(path) from error
@@ -62,7 +72,7 @@ def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
         rows = bounds.read_parquet(path, columns=names, checksums=True)
-        check_part(table, rows, without)
+        check_part(table, rows, lambda name: name not in without)
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
         raise _corrupted(path) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -33,10 +33,10 @@ _NUMBERS: Final = ("intended.", "true.")
 _COMPLETE: Final = ("id", "subject", "cell", "image", "failed", "reason")
 
 
-def check_part(table: str, rows: pa.Table, without: Collection[str] = ()) -> None:
+def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambda _: True) -> None:
     """Raises CorruptedPart, with what is wrong, for rows of `images` or `predictions/<target>` of another schema.
 
-    without: columns that were not read.
+    wanted: whether the column of that name was read.
 
     >>> check_part("images", pa.table({"id": ["a"]}))
     Traceback (most recent call last):
@@ -44,7 +44,7 @@ def check_part(table: str, rows: pa.Table, without: Collection[str] = ()) -> Non
     """
     checks = _IMAGES if table == "images" else _PREDICTIONS if table.startswith("predictions/") else {}
     for name, check in checks.items():
-        if name in without:
+        if not wanted(name):
             continue
         if rows.column_names.count(name) != 1:
             raise CorruptedPart(f"no column {name}")

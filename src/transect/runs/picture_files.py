@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 PNG: Final = ("PNG",)
 """The format of a run's own pictures."""
+_ORIENTATION: Final = 0x0112  # of EXIF; 1 is upright
 _BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # tags of TIFF 6.0, section 8
 _ADVICE: Final = "save it with 8 or 16 bits per channel, or drop it"
 
@@ -46,9 +47,17 @@ def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS
 
     try:
         with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats) as opened:
-            return _eight_bits(ImageOps.exif_transpose(opened), opened, name).convert("RGB")
+            opened.load()
+            # Pillow copies what it does not turn.
+            turned = ImageOps.exif_transpose(opened) if opened.getexif().get(_ORIENTATION, 1) != 1 else opened
+            return _eight_bits(turned, opened, name).convert("RGB")
     except faults() as error:
-        raise BadInput(f"{name}: expected an image, got {reason(error)}; fix it or drop it") from None
+        raise refused(name, error) from None
+
+
+def refused(name: str, error: Exception) -> BadInput:
+    """What is said of a picture that cannot be read. error: one of `faults`."""
+    return BadInput(f"{name}: expected an image, got {reason(error)}; fix it or drop it")
 
 
 def pixels_of_png(png: object, name: str = "a picture of the run") -> np.ndarray:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
@@ -117,7 +118,7 @@ def images_of(table: pa.Table) -> Images:
 def face_boxes_of(table: pa.Table) -> Float[np.ndarray, "n 4"] | None:
     """Face boxes x0, y0, x1, y1 in pixels; None when the world does not know them."""
     column = table["face_box"]
-    return None if column.null_count else np.array(column.to_pylist(), dtype=np.float64).reshape(-1, 4)
+    return None if column.null_count else _numbers(pc.list_flatten(column)).reshape(-1, 4)
 
 
 def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
@@ -147,17 +148,32 @@ def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
 def predictions_of(table: pa.Table, task: Task) -> Predictions:
     """The predictions that a table holds, row by row."""
     labels = loads((table.schema.metadata or {}).get(b"labels", b"[]"))
-    rows = table["scores"].to_pylist()
-    width = max((len(row) for row in rows if row is not None), default=1)
-    scores = np.array([[np.nan] * width if row is None else row for row in rows], dtype=np.float64).reshape(-1, width)
-    boxes = None
-    if task is Task.DETECTION:
-        boxes = tuple(_box_array(row) for row in table["boxes"].to_pylist())
+    widths, values = _lengths(table["scores"]), _numbers(pc.list_flatten(table["scores"]))
+    known = table["scores"].is_valid().to_numpy()
+    width = int(widths[known].max(initial=0)) if known.any() else 1
+    if (widths[known] != width).any():
+        raise ValueError(f"expected {width} scores in every row, got fewer in some")
+    scores = np.full((len(known), width), np.nan)
+    scores[known] = values.reshape(-1, width)
+    boxes = _boxes_of(table["boxes"]) if task is Task.DETECTION else None
     return Predictions(task, scores, tuple(table["reason"].to_pylist()), boxes, tuple(labels))
 
 
-def _box_array(rows: list[dict[str, float]] | None) -> Float[np.ndarray, "m 5"]:
-    return np.array([list(row.values()) for row in rows or []], dtype=np.float64).reshape(-1, 5)
+def _boxes_of(column: pa.ChunkedArray) -> tuple[Float[np.ndarray, "_ 5"], ...]:
+    """The boxes of each image; none where the target failed."""
+    flat = pc.list_flatten(column)
+    every = np.stack([_numbers(pc.struct_field(flat, name)) for name in BOX.names], axis=1)
+    ends = np.cumsum(_lengths(column)).tolist()
+    return tuple(every[start:end] for start, end in zip([0, *ends], ends, strict=False))
+
+
+def _lengths(column: pa.ChunkedArray) -> Int[np.ndarray, " n"]:
+    """How many values each row's list has; 0 where there is none."""
+    return np.asarray(pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64))
+
+
+def _numbers(column: pa.ChunkedArray) -> Float[np.ndarray, " n"]:
+    return np.asarray(column.to_numpy().astype(np.float64))
 
 
 def columns_of(table: pa.Table, prefix: str) -> dict[str, Float[np.ndarray, " n"]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Device, Json
+from transect.console.common_options import Device, Engine, Json, Workers
 from transect.console.kept_command import keep
 from transect.console.results import show
 
@@ -38,6 +38,8 @@ def encode(
     ] = None,
     heads: Annotated[Path | None, typer.Option(help="LPIPS's linear heads for VGG16.")] = None,
     device: Device = "cpu",
+    engine: Engine = "local",
+    workers: Workers = None,
     json: Json = False,
 ) -> None:
     """Find the latents of photographs by an encoder of the generator, without a search.
@@ -46,12 +48,14 @@ def encode(
     per image with the distance that was reached, a sheet, a page. Rerun the command to resume; the output is
     byte-identical.
     """
+    from transect.engines.settings import EngineSettings
+    from transect.jobs.encode.run import EncodeOptions
     from transect.jobs.encode.run import encode as run
 
+    options = EncodeOptions(encoder_samples, distance, weights, heads, EngineSettings(engine, workers))
     result = run(
-        images, generator, out, encoder=encoder, space=space, fit=fit, encoder_samples=encoder_samples,
-        distance=distance, weights=weights, heads=heads, device=device, quiet=json,
-    )  # fmt: skip
+        images, generator, out, encoder=encoder, space=space, fit=fit, device=device, quiet=json, options=options
+    )
     page = result.report(out)
     keep(context, out, files=("generator", "images"))
     show(result, json, result.headline(), result.rows(), *result.lines(), page=page)

@@ -6,8 +6,7 @@ summary.json and sheet.png. What reads an inversion reads it too.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -16,18 +15,22 @@ import numpy as np
 import pyarrow as pa
 
 from transect.datasets.latents_file import LATENTS
+from transect.engines import settings as engines
+from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
+from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.inversion.pictures import Pictures
-from transect.inversion.rows import PART, TABLE, failed_ids, identity_distances
+from transect.inversion.recipes import Tools, ToolsRecipe, elsewhere, facts_of
+from transect.inversion.rows import PART, TABLE, failed_ids
+from transect.jobs.encode.parts import EncodingParts, EncodingWork
 from transect.jobs.encode.result import EncodedMedians, EncodeNumbers, EncodeResult
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, encoder_r2, write_codes
+from transect.reports.codes import SHEET, SHOWN, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.parts import fill_table
-from transect.runs.png import png
+from transect.runs.parts import fill_table, resumable
 from transect.runs.progress import announcing_stages, stage
 from transect.runs.provenance import versions
 
@@ -38,11 +41,33 @@ if TYPE_CHECKING:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class EncodeOptions:
+    """Settings that few encodings change.
+
+    encoder_samples: images of the generator that an encoder is fitted on where no file of one is given. distance,
+    weights, heads: the perceptual distance that is reported, as of `transect.InvertOptions`. engine: where parts are
+    made; no result depends on it.
+    """
+
+    encoder_samples: int = 2_000
+    distance: str = "features"
+    weights: Path | None = None
+    heads: Path | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+
+@final
 @dataclass(frozen=True)
 class Encoding:
-    """What is encoded, and by what. files: of the distance. encoder_samples: that a fitted encoder is fitted on."""
+    """What is encoded, and by what.
+
+    named: how a worker opens the generator; "" for an object, which stays here. files: of the distance.
+    encoder_samples: that a fitted encoder is fitted on.
+    """
 
     generator: Generator
+    named: str
     network: Invertible
     pictures: Pictures
     space: str
@@ -71,6 +96,19 @@ class Encoding:
         features = load(device=self.device).network
         return fit_encoder(self.network, self.space, features, samples=self.encoder_samples)
 
+    @property
+    def tools(self) -> Tools:
+        """What the codes are found with, in this process."""
+        return Tools(self.network, self.encoder, self.appearance)
+
+    def recipe(self) -> ToolsRecipe:
+        """The same for a worker, with the encoder that was fitted here."""
+        from transect.inversion.encoder import RidgeEncoder
+
+        encoder = self.encoder.fitted if isinstance(self.encoder, RidgeEncoder) else self.encoder_file
+        facts = facts_of(self.generator, (self.encoder_file, *self.files))
+        return ToolsRecipe(self.named, self.space, encoder, self.distance, self.files, self.device, facts)
+
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
         digests = {
@@ -97,35 +135,31 @@ def encode(
     encoder: str | Path | None = None,
     space: str | None = None,
     fit: bool = False,
-    encoder_samples: int = 2_000,
-    distance: str = "features",
-    weights: str | Path | None = None,
-    heads: str | Path | None = None,
     device: str = "cpu",
     quiet: bool = False,
+    options: EncodeOptions | None = None,
 ) -> EncodeResult:
     """The latents of images by an encoder of the generator, without a search: seconds in place of hours.
 
     images: a folder of image files, a run folder, a data set as READER:PATH, or pixels uint8 [n, h, w, 3]. generator:
     reference, a safetensors file of a StyleGAN2 or progressive GAN, or an object as `transect.invert` takes it. out:
     the run folder, of the form that an inversion has; call again to resume, with byte-identical output. encoder: a file
-    of `transect train encoder`; without one, a regression is fitted on `encoder_samples` images of the generator.
-    space: z, w or w+ (default: the encoder's own; of a fitted one w where the generator has it). fit: cut and resize
-    images of another size. distance, weights, heads: the perceptual distance that is reported, as of
-    `transect.InvertOptions`.
+    of `transect train encoder`; without one, a regression is fitted on images of the generator. space: z, w or w+
+    (default: the encoder's own; of a fitted one w where the generator has it). fit: cut and resize images of another
+    size.
 
     An image that cannot be read, or whose code is not finite, has NaN latents and a reason, and is counted. Raises
     BadInput and UnknownName for what does not fit, FolderOfAnotherSpec for a folder of something else, and Interrupted.
 
     Source: Denton et al. 2019, arXiv:1906.06439, equation 2.
     """
-    chosen = None if encoder is None else Path(encoder)
-    files = (None if weights is None else Path(weights), None if heads is None else Path(heads))
+    chosen, given = None if encoder is None else Path(encoder), options or EncodeOptions()
     encoding = plan(
-        images, generator, encoder=chosen, space=space, fit=fit, encoder_samples=encoder_samples,
-        distance=distance, files=files, device=device,
+        images, generator, encoder=chosen, space=space, fit=fit, encoder_samples=given.encoder_samples,
+        distance=given.distance, files=(given.weights, given.heads), device=device,
     )  # fmt: skip
-    return run(encoding, Path(out), quiet=quiet)
+    with engines.opened(given.engine) as engine:
+        return run(encoding, Path(out), quiet=quiet, engine=engine)
 
 
 def plan(
@@ -155,7 +189,8 @@ def plan(
             f"encoder_samples: expected 20 or more images to fit the encoder on, got {encoder_samples}; give more"
         )
     pictures = Pictures.open(images, model.image_size, fit=fit)
-    encoding = Encoding(model, network, pictures, where, encoder, encoder_samples, distance, files, device)
+    named = str(generator) if isinstance(generator, str | Path) else ""
+    encoding = Encoding(model, named, network, pictures, where, encoder, encoder_samples, distance, files, device)
     encoding.appearance  # noqa: B018  (refuses files that do not fit)
     return encoding
 
@@ -168,41 +203,24 @@ def _own_space(network: Invertible, encoder: Path | None) -> str:
     return "w" if "w" in network.spaces else network.spaces[0]
 
 
-def run(encoding: Encoding, out: Path, *, quiet: bool = False) -> EncodeResult:
-    """Encode the parts that the folder lacks. Raises as `encode`."""
+def run(encoding: Encoding, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> EncodeResult:
+    """Encode the parts that the folder lacks; the engine makes them. Raises as `encode`."""
     count = len(encoding.pictures)
     parts = [range(start, min(start + PART, count)) for start in range(0, count, PART)]
+    made_by = elsewhere(engine, encoding.named, "encoding", quiet=quiet)
     with RunFolder(out, encoding.spec()) as folder, announcing_stages(quiet=quiet):
-        sizes = [len(rows) for rows in parts]
-        fill_table(folder, TABLE, sizes, lambda part: _part(encoding, parts[part]), title="encoding", quiet=quiet)
+        missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
+        with resumable(out):
+            work = _work(encoding, made_by if missing else HERE)
+        with Ahead(made_by, work, missing, lambda part: encoding.pictures.carried(parts[part])) as make:
+            fill_table(folder, TABLE, [len(rows) for rows in parts], make, title="encoding", quiet=quiet)
         return EncodeResult(_finish(encoding, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
-def _part(encoding: Encoding, rows: range) -> pa.Table:
-    from transect.inversion import encoding as encodings
-    from transect.inversion.encoder import RidgeEncoder
-
-    pixels, failures = encoding.pictures.readable(rows)
-    encoded = encodings.encode(
-        encoding.network, encoding.space, encoding.encoder, encoding.appearance, pixels, failures, encoding.device
-    )
-    # Row by row: the last bit of a distance would depend on the images beside it.
-    each = [slice(row, row + 1) for row in range(len(rows))]
-    measured = [identity_distances(pixels[at], encoded.reconstructions[at], encoded.failures[at]) for at in each]
-    table = pa.table(
-        {
-            "id": pa.array([encoding.pictures.ids[row] for row in rows]),
-            "failure": pa.array(encoded.failures),
-            "perceptual": pa.array(encoded.perceptual),
-            "pixels": pa.array(encoded.pixels),
-            "identity_distance": pa.array(np.concatenate(measured)),
-            "codes": pa.array(list(encoded.codes.reshape(len(rows), -1)), pa.list_(pa.float32())),
-            "image": pa.array([png(image) for image in encoded.reconstructions], pa.binary()),
-        }
-    )
-    # Kept with the part: a finished run fits no encoder again.
-    quality = encoding.encoder.quality if isinstance(encoding.encoder, RidgeEncoder) else None
-    return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+def _work(encoding: Encoding, engine: Engine) -> Work[Pictures, pa.Table]:
+    if engine.apart:
+        return EncodingWork(encoding.recipe())
+    return Ready(lambda: EncodingParts(encoding.tools, encoding.space, encoding.device))
 
 
 def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:

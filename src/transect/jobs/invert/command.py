@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Device, Json
+from transect.console.common_options import Device, Engine, Json, Workers
 from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.errors import BadInput
@@ -85,6 +85,8 @@ def invert(
     ] = False,
     batch: Annotated[int, typer.Option(help="Images at a time; more is faster and takes more memory.")] = 16,
     device: Device = "cpu",
+    engine: Engine = "local",
+    workers: Workers = None,
     json: Json = False,
 ) -> None:
     """Find the latents of a generator whose images look like these, by optimisation.
@@ -92,6 +94,7 @@ def invert(
     Writes latents.safetensors, inversions/*.parquet (a row per image), a sheet, a page. Rerun the command to resume;
     the output is byte-identical.
     """
+    from transect.engines.settings import EngineSettings
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
     from transect.jobs.invert.sweep import invert_sweep
@@ -99,7 +102,7 @@ def invert(
 
     options = InvertOptions(
         distance=distance, weights=weights, heads=heads, pixel_weight=pixel_weight, encoder_samples=encoder_samples,
-        precision=precision, batch=batch, plateau=plateau,
+        precision=precision, batch=batch, plateau=plateau, engine=EngineSettings(engine, workers),
     )  # fmt: skip
     values = parse_numbers(penalty, "--penalty", "0,0.1,1")
     if len(values) > 1:

@@ -6,28 +6,31 @@ the end latents.safetensors (all codes), summary.json and sheet.png (images abov
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
 
+from transect.engines import settings as engines
+from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
+from transect.engines.settings import EngineSettings
 from transect.errors import BadInput, UnknownName
 from transect.inversion.pictures import Pictures
-from transect.inversion.rows import TABLE, identity_distances
+from transect.inversion.recipes import Tools, ToolsRecipe, elsewhere, facts_of
+from transect.inversion.rows import TABLE
+from transect.jobs.invert.parts import InversionParts, InversionWork
 from transect.jobs.invert.result import InversionNumbers, InvertResult, numbers_of
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import ENCODER_R2, SHOWN, write_codes
+from transect.reports.codes import SHOWN, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_json
 from transect.runs.parts import fill_table, resumable
-from transect.runs.png import png
 from transect.runs.progress import Progress, announcing_stages, stage
 from transect.runs.provenance import versions
 from transect.runs.wording import counted
@@ -62,7 +65,8 @@ class InvertOptions:
     distance: features (shipped), vgg16 (with `weights`, and `heads` for LPIPS) or pixels. pixel_weight: of the mean
     squared difference of pixels next to the distance. encoder_samples: images on which the regression is fitted.
     precision: full, or mixed (first half of the steps in bfloat16). batch: images at a time. plateau: an image stops
-    where its objective fell by less than this share in 20 steps of the second half; 0 takes all steps.
+    where its objective fell by less than this share in 20 steps of the second half; 0 takes all steps. engine: where
+    parts are made; no result depends on it.
     """
 
     distance: str = "features"
@@ -73,6 +77,7 @@ class InvertOptions:
     precision: str = "full"
     batch: int = 16
     plateau: float = PLATEAU
+    engine: EngineSettings = field(default_factory=EngineSettings)
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
@@ -84,9 +89,10 @@ class InvertOptions:
 @final
 @dataclass(frozen=True)
 class Inversion:
-    """What is inverted, and how."""
+    """What is inverted, and how. named: how a worker opens the generator; "" for an object, which stays here."""
 
     generator: Generator
+    named: str
     pictures: Pictures
     search: Search
     start: str
@@ -121,6 +127,20 @@ class Inversion:
         features = load(device=self.device).network
         stage(f"fitting the encoder on {self.options.encoder_samples:,} images of {self.network.name}")
         return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
+
+    @property
+    def tools(self) -> Tools:
+        """What the codes are found with, in this process."""
+        return Tools(self.network, self.encoder, self.appearance)
+
+    def recipe(self) -> ToolsRecipe:
+        """The same for a worker, with the encoder that was fitted here."""
+        from transect.inversion.encoder import RidgeEncoder
+
+        start = self.encoder.fitted if isinstance(self.encoder, RidgeEncoder) else self.encoder_file
+        distance, files = self.options.distance, (self.options.weights, self.options.heads)
+        facts = facts_of(self.generator, (self.encoder_file, *files))
+        return ToolsRecipe(self.named, self.search.space, start, distance, files, self.device, facts)
 
     def with_penalty(self, penalty: float) -> Inversion:
         """The same with another λ; network, distance and encoder are shared. Raises BadInput for no λ."""
@@ -189,7 +209,8 @@ def invert(
         images, generator, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
         device=device, options=options,
     )  # fmt: skip
-    return run(inversion, Path(out), quiet=quiet)
+    with engines.opened(inversion.options.engine) as engine:
+        return run(inversion, Path(out), quiet=quiet, engine=engine)
 
 
 def plan(
@@ -226,56 +247,46 @@ def plan(
     mixed, most = options.precision == "mixed", STEPS[start] if steps is None else steps
     search = Search(space, weight, most, options.pixel_weight, mixed=mixed, plateau=options.plateau)
     pictures = Pictures.open(images, model.image_size, fit=fit)
-    inversion = Inversion(model, pictures, search, start, encoder_file, device, options)
+    named = str(generator) if isinstance(generator, str | Path) else ""
+    inversion = Inversion(model, named, pictures, search, start, encoder_file, device, options)
     inversion.appearance  # noqa: B018  (refuses files that do not fit)
     return inversion
 
 
-def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult:
-    """Invert the parts that the folder lacks. Raises as `invert`."""
+def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> InvertResult:
+    """Invert the parts that the folder lacks; the engine makes them. Raises as `invert`."""
     count, parts = len(inversion.pictures), inversion.parts()
+    made_by = elsewhere(engine, inversion.named, "inversion", quiet=quiet)
     with RunFolder(out, inversion.spec()) as folder:
-        steps = [inversion.search.steps] * len(parts)
         title = f"inversion of {counted(count, 'image')}, steps"
         with announcing_stages(quiet=quiet):
-            if not all(folder.has_part(TABLE, part) for part in range(len(parts))):
+            missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
+            if missing:
                 with resumable(out):
                     inversion.encoder  # noqa: B018  (before the clock of the steps starts)
-            progress = Progress(title, sum(steps), quiet=quiet, quote=_QUOTED)
-            make = partial(_part, inversion, parts, progress.advance)
-            fill_table(folder, TABLE, steps, make, title=title, progress=progress)
+            progress = Progress(title, inversion.search.steps * len(parts), quiet=quiet, quote=_QUOTED)
+            _fill(inversion, folder, missing, progress, made_by)
             stage(f"latents and sheet of {counted(count, 'image')}")
             return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, len(parts))))
 
 
-def _part(inversion: Inversion, parts: Sequence[range], advance: Callable[[int], None], part: int) -> pa.Table:
-    from transect.inversion import optimisation
-    from transect.inversion.encoder import RidgeEncoder
-
-    rows = parts[part]
-    pixels, encoder = inversion.pictures.pixels(rows), inversion.encoder
-    inverted = optimisation.invert(
-        inversion.network, pixels, inversion.search, inversion.appearance, encoder=encoder,
-        batch=inversion.options.batch, device=inversion.device, advance=advance,
-    )  # fmt: skip
-    apart = identity_distances(pixels, inverted.reconstructions, inverted.failures)
-    table = pa.table(
-        {
-            "id": pa.array([inversion.pictures.ids[row] for row in rows]),
-            "failure": pa.array(inverted.failures),
-            "perceptual": pa.array(inverted.perceptual.astype(np.float64)),
-            "pixels": pa.array(inverted.pixels.astype(np.float64)),
-            "restriction": pa.array(inverted.restriction.astype(np.float64)),
-            "identity_distance": pa.array(apart),
-            "steps": pa.array(inverted.steps),
-            "objective": pa.array(list(inverted.history.astype(np.float64)), pa.list_(pa.float64())),
-            "codes": pa.array(list(inverted.codes.reshape(len(inverted), -1)), pa.list_(pa.float32())),
-            "image": pa.array([png(image) for image in inverted.reconstructions], pa.binary()),
-        }
+def _fill(inversion: Inversion, folder: RunFolder, missing: Sequence[int], progress: Progress, engine: Engine) -> None:
+    parts, search, batch = inversion.parts(), inversion.search, inversion.options.batch
+    work: Work[Pictures, pa.Table] = Ready(
+        lambda: InversionParts(inversion.tools, search, batch, inversion.device, progress.advance)
     )
-    # Kept with the part: a finished run fits no encoder again.
-    quality = encoder.quality if isinstance(encoder, RidgeEncoder) else None
-    return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+    if engine.apart and missing:
+        work = InversionWork(inversion.recipe(), search, batch)
+    with Ahead(engine, work, missing, lambda part: inversion.pictures.carried(parts[part])) as ahead:
+
+        def make(part: int) -> pa.Table:
+            rows = ahead(part)
+            if engine.apart:  # a worker's steps are counted when its part is here
+                progress.advance(search.steps)
+            return rows
+
+        steps = [search.steps] * len(parts)
+        fill_table(folder, TABLE, steps, make, title=progress.label, progress=progress)
 
 
 def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumbers:

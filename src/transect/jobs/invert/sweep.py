@@ -16,6 +16,8 @@ from jaxtyping import Float
 from markupsafe import Markup, escape
 
 from transect.effects.intervals import mean_interval
+from transect.engines import settings as engines
+from transect.engines.protocol import Engine
 from transect.errors import BadInput
 from transect.experiment import costs
 from transect.jobs.invert.face_distances import FaceNetwork
@@ -166,11 +168,12 @@ def invert_sweep(
     network = None if face is None else FaceNetwork.of(face)
     rows = []
     try:
-        for place, value in enumerate(chosen, 1):
-            if not quiet:
-                say(f"λ = {value:g} ({place} of {len(chosen)})", error=True)
-            inversion = inversion.with_penalty(value)  # of the last one, which has the encoder fitted
-            rows.append(_row(inversion, network, Path(out), quiet))
+        with engines.opened(inversion.options.engine) as engine:
+            for place, value in enumerate(chosen, 1):
+                if not quiet:
+                    say(f"λ = {value:g} ({place} of {len(chosen)})", error=True)
+                inversion = inversion.with_penalty(value)  # of the last one, which has the encoder fitted
+                rows.append(_row(inversion, network, Path(out), quiet, engine))
     finally:
         if network is not None and isinstance(face, str):
             costs.close([network.target])
@@ -181,9 +184,9 @@ def invert_sweep(
     return SweepResult(numbers)
 
 
-def _row(inversion: Inversion, network: FaceNetwork | None, out: Path, quiet: bool) -> SweepRow:
+def _row(inversion: Inversion, network: FaceNetwork | None, out: Path, quiet: bool, engine: Engine) -> SweepRow:
     penalty = inversion.search.penalty
-    table = run(inversion, out / f"penalty-{penalty:g}", quiet=quiet).table
+    table = run(inversion, out / f"penalty-{penalty:g}", quiet=quiet, engine=engine).table
     names = ("perceptual", "pixels", "restriction", "identity_distance")
     means = {name: SweepMean.of(table[name].to_numpy()) for name in names}
     faces = None if network is None else network.distances(inversion, table, out, quiet=quiet)

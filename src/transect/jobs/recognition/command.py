@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.common_options import Json
+from transect.console.common_options import Engine, Json, Workers
 from transect.console.kept_command import keep
 from transect.console.results import Block, show
 from transect.console.target_options import (
@@ -64,12 +64,15 @@ def recognition(
     timeout: Timeout = 10.0,
     batch: Batch = 16,
     max_failures: MaxFailures = 0.05,
+    engine: Engine = "local",
+    workers: Workers = None,
     out: Annotated[Path, typer.Option(help="Folder for the report, its numbers and the embeddings.")] = Path(
         "recognition"
     ),
     json: Json = False,
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
+    from transect.engines.settings import EngineSettings
     from transect.experiment.target_names import check_names
     from transect.jobs.recognition import run
     from transect.jobs.recognition.several import compare_recognizers, measure
@@ -78,6 +81,7 @@ def recognition(
 
     sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets or ()]
     sources += [(None, file) for file in embeddings or ()]
+    made_by = EngineSettings(engine, workers)
     own = check_names(name or (), max(1, len(sources)))
 
     def measured(target: str | None, file: Path | None, folder: Path, own: str | None) -> RecognitionResult:
@@ -99,6 +103,7 @@ def recognition(
                 limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
                 answers=folder / "answers",
                 name=own,
+                engine=made_by,
             ),
         )
 

@@ -7,26 +7,33 @@ does not ask for them again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from transect.datasets import features
 from transect.datasets.parquet import encoded_of
-from transect.datasets.pictures import Encoded, check_size, pixels_of
+from transect.datasets.pictures import Encoded, check_size
+from transect.engines import settings as engines
+from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
+from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
-from transect.protocols import Target
-from transect.records import Images, Task
+from transect.experiment.embedding import EmbeddingRecipe, embedding_target, recipe_of_embedding
+from transect.experiment.study_work import facts_of_targets
+from transect.jobs.recognition.parts import Embedded, EmbeddingParts, EmbeddingWork, Shown
+from transect.protocols import Target, TargetLike
+from transect.records import Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
 from transect.targets.limits import Limits
-from transect.texts import words_of
+from transect.texts import say, words_of
 
 if TYPE_CHECKING:
     from transect.targets.guard import FailureBudget
@@ -34,6 +41,22 @@ if TYPE_CHECKING:
 NO_PICTURE: Final = "no picture"
 ROWS_OF_A_PART: Final = 64
 TABLE: Final = "embeddings"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A target; how a worker opens it, None where this process must ask it; and where it is to be asked."""
+
+    target: Target
+    recipe: EmbeddingRecipe | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+    @classmethod
+    def of(cls, given: TargetLike, preprocess: Any, engine: EngineSettings) -> Asked:
+        """The target of a spec or object. Raises as `embedding_target`."""
+        target = embedding_target(given, preprocess)
+        return cls(target, recipe_of_embedding(given, target, preprocess), engine)
 
 
 @final
@@ -55,27 +78,38 @@ class Asking:
         target = describe(self.target)
         return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
 
+    def parts(self) -> list[list[int]]:
+        """The rows of each part, of those that have a picture."""
+        rows = [row for row, picture in enumerate(self.stored) if picture is not None]
+        return [rows[start : start + ROWS_OF_A_PART] for start in range(0, len(rows), ROWS_OF_A_PART)]
+
+    def shown(self, rows: Sequence[int], *, first: bool) -> Shown:
+        """The pictures of these rows, files as their bytes, so that any worker can open them."""
+        pictures = [(row, self.stored[row]) for row in rows]
+        return Shown({row: _content(row, picture) for row, picture in pictures if picture is not None}, first)
+
 
 def embed(
     table: pa.Table,
     column: str,
     root: Path,
-    target: Target,
+    asked: Asked,
     limits: Limits,
     size: int | None = None,
     *,
-    folder: Path,
+    folder: Path | None,
     quiet: bool,
 ) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
     """The embedding of each row's picture, NaN where there is none, and the reasons ("" where there is one).
 
     column: pictures as bytes, as Hugging Face's struct {bytes, path}, or paths below `root`. size: pixels that each is
-    fitted into, None as they are. folder: where answers are kept, and read from where they exist.
+    fitted into, None as they are. folder: where answers are kept, and read from where they exist; None to keep none.
 
     Raises BadInput for a target of another task, no picture at all, or one that is damaged; TooManyFailures where the
     target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises for a folder with
     answers about other pictures, or of another target.
     """
+    target = asked.target
     if Task(target.task) is not Task.EMBEDDING:
         raise BadInput(f"{target.name}: expected a target with embeddings, got {target.task}; give --task embedding")
     check_size(size)
@@ -86,63 +120,64 @@ def embed(
             f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; name another "
             "column with --pictures"
         )
-    return _side_by_side(_answers(Asking(stored, column, target, limits, size), folder, quiet), len(stored))
+    asking = Asking(stored, column, target, limits, size)
+    with ExitStack() as stack:
+        out = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="transect-"))) / "answers"
+        return _side_by_side(_answers(asking, asked, out, quiet), len(stored))
 
 
-def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
+def _answers(asking: Asking, asked: Asked, out: Path, quiet: bool) -> pa.Table:
     """The rows that have a picture, each with its embedding and reason."""
     from transect.targets.guard import FailureBudget
 
-    rows = [row for row, picture in enumerate(asking.stored) if picture is not None]
-    parts = [rows[start : start + ROWS_OF_A_PART] for start in range(0, len(rows), ROWS_OF_A_PART)]
+    parts = asking.parts()
     budget = FailureBudget(asking.target.name, len(asking.stored), limit_share=asking.limits.max_failures)
-    with RunFolder(out, asking.spec()) as folder:
-        fill_table(
-            folder, TABLE, [len(part) for part in parts], lambda part: _part(asking, parts[part], budget),
-            title=asking.target.name, quiet=quiet, stored=lambda part: budget.add(part["reason"].to_pylist()),
-        )  # fmt: skip
+    with engines.opened(asked.engine) as engine, RunFolder(out, asking.spec()) as folder:
+        missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
+        made_by, work = _work(asking, asked, engine, budget, quiet)
+        with Ahead(made_by, work, missing, lambda part: asking.shown(parts[part], first=part == 0)) as ahead:
+
+            def make(part: int) -> pa.Table:
+                embedded = ahead(part)
+                for counted in embedded.counted:
+                    counted.replay(budget)
+                return embedded.rows
+
+            fill_table(
+                folder, TABLE, [len(part) for part in parts], make, title=asking.target.name, quiet=quiet,
+                stored=lambda part: budget.add(part["reason"].to_pylist()),
+            )  # fmt: skip
         return pa.concat_tables([folder.read_part(TABLE, part) for part in range(len(parts))])
 
 
-def _part(asking: Asking, rows: Sequence[int], budget: FailureBudget) -> pa.Table:
-    from transect.targets.guard import guarded
-
-    answers: dict[int, tuple[Float[np.ndarray, " d"], str]] = {}
-    limits = asking.limits
-    for numbers, images in _batches(asking, rows):
-        predictions = guarded(asking.target, images, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        answers |= dict(zip(numbers, zip(predictions.scores, predictions.failures, strict=True), strict=True))
-    scores = [answers[row][0].tolist() for row in rows]
-    columns = [pa.array(rows, pa.int64()), pa.array([answers[row][1] for row in rows])]
-    return pa.table([*columns, pa.array(scores, pa.list_(pa.float64()))], names=["row", "reason", "embedding"])
-
-
-def _batches(asking: Asking, rows: Sequence[int]) -> Iterator[tuple[list[int], Images]]:
-    """Runs of rows whose pictures are of one size, no more than a batch at a time."""
-    for start in range(0, len(rows), asking.limits.batch):
-        read: list[tuple[int, UInt8[np.ndarray, "h w 3"]]] = []
-        for row in rows[start : start + asking.limits.batch]:
-            picture = asking.stored[row]
-            if picture is not None:
-                read.append((row, pixels_of(picture, f"picture of row {row}", asking.size)))
-        for _, run in groupby(read, key=lambda pair: pair[1].shape):
-            numbers, pixels = zip(*run, strict=True)
-            yield list(numbers), Images(np.stack(pixels))
+def _work(
+    asking: Asking, asked: Asked, engine: Engine, budget: FailureBudget, quiet: bool
+) -> tuple[Engine, Work[Shown, Embedded]]:
+    """The engine that asks, and what: this process where a worker cannot open the target, and a line says so."""
+    target, limits, size, planned = asking.target, asking.limits, asking.size, len(asking.stored)
+    if engine.apart and asked.recipe is not None:
+        return engine, EmbeddingWork(asked.recipe, limits, size, planned, facts_of_targets([target]))
+    if engine.apart and not quiet:
+        say(f"this process asks {target.name}, since workers cannot open it", error=True)
+    return HERE, Ready(lambda: EmbeddingParts(target, limits, size, planned, budget))
 
 
 def _digest(stored: Sequence[Encoded | None]) -> str:
     """SHA-256 of the pictures in their order. Raises BadInput for a file that cannot be read."""
     whole = hashlib.sha256()
     for row, picture in enumerate(stored):
-        try:
-            content = picture.read_bytes() if isinstance(picture, Path) else picture
-        except OSError as error:
-            message = (
-                f"picture of row {row}: expected a file that can be read, got {words_of(error)}; fix it or drop its row"
-            )
-            raise BadInput(message) from None
-        whole.update(b"-" if content is None else hashlib.sha256(content).digest())
+        whole.update(b"-" if picture is None else hashlib.sha256(_content(row, picture)).digest())
     return whole.hexdigest()
+
+
+def _content(row: int, picture: Encoded) -> bytes:
+    try:
+        return picture.read_bytes() if isinstance(picture, Path) else picture
+    except OSError as error:
+        message = (
+            f"picture of row {row}: expected a file that can be read, got {words_of(error)}; fix it or drop its row"
+        )
+        raise BadInput(message) from None
 
 
 def _side_by_side(answers: pa.Table, n: int) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,12 +22,12 @@ from transect.effects.gap_changes import gap_changes
 from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
 from transect.effects.rate_gaps import rate_gaps
 from transect.effects.recognition import SOURCES, GroupErrors, comparable, differentials, verification
+from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
-from transect.experiment.embedding import embedding_target
 from transect.experiment.target_names import check_names
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
 from transect.jobs.recognition.common import Benchmark, differences_of
-from transect.jobs.recognition.embeddings import embed
+from transect.jobs.recognition.embeddings import Asked, embed
 from transect.jobs.recognition.numbers import (
     DifferentialNumbers,
     GroupNumbers,
@@ -37,7 +36,7 @@ from transect.jobs.recognition.numbers import (
     SampleNumbers,
     Threshold,
 )
-from transect.protocols import Target, TargetLike
+from transect.protocols import TargetLike
 from transect.runs.folder import write_table
 from transect.runs.inputs import TableLike, as_numbers, as_table, choice
 from transect.runs.result import JobResult
@@ -59,7 +58,7 @@ class RecognitionOptions:
     `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a
     folder that keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder
     where paths of pictures begin, by default the table's. name: your own name of the embedding, for tables and the
-    page; by default the target's or the file's.
+    page; by default the target's or the file's. engine: where it is asked; no result depends on it.
     """
 
     image_size: int | None = None
@@ -68,6 +67,7 @@ class RecognitionOptions:
     answers: str | Path | None = None
     root: str | Path | None = None
     name: str | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
 
 
 @final
@@ -79,7 +79,7 @@ class Request:
     identity: str
     group: str
     embeddings: FeaturesLike | None = field(repr=False)
-    target: Target | None
+    asked: Asked | None
     pictures: str | None
     thresholds: tuple[float, ...]
     rates: tuple[float, ...]
@@ -208,7 +208,7 @@ def recognition(
         identity=identity,
         group=group,
         embeddings=embeddings,
-        target=None if target is None else embedding_target(target, settings.preprocess),
+        asked=None if target is None else Asked.of(target, settings.preprocess, settings.engine),
         pictures=pictures,
         thresholds=values,
         rates=rates or (() if values else (RATE,)),
@@ -252,7 +252,7 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
         seconds=round(time.perf_counter() - started, 3),
     )
     benchmark = Benchmark(embeddings, people, groups, usable, samples, metric)
-    if request.target is None:
+    if request.asked is None:
         return RecognitionResult(numbers, errors, benchmark)
     ids = files.ids_of(table)
     return RecognitionResult(numbers, errors, benchmark, embeddings, None if ids is None else tuple(map(str, ids)))
@@ -261,8 +261,8 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
 def _name(request: Request) -> str:
     if request.options.name is not None:
         return request.options.name
-    if request.target is not None:
-        return request.target.name
+    if request.asked is not None:
+        return request.asked.target.name
     return Path(request.embeddings).name if isinstance(request.embeddings, str | Path) else "embeddings"
 
 
@@ -287,8 +287,13 @@ def _named(group: NDArray[np.object_], column: str) -> NDArray[np.object_]:
 
 def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
     """An embedding for each row, and why there is none ("" where there is one)."""
-    if request.target is not None:
-        return _embedded(request, request.target)
+    options = request.options
+    if request.asked is not None:
+        folder = None if options.answers is None else Path(options.answers)
+        return embed(
+            request.table, request.pictures or "", Path(options.root or ""), request.asked, options.limits,
+            options.image_size, folder=folder, quiet=request.quiet,
+        )  # fmt: skip
     table = request.table
     values, _, note = files.read_features(request.embeddings, (), files.ids_of(table), role="embeddings")
     if note and not request.quiet:
@@ -297,21 +302,6 @@ def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, 
         raise BadInput(f"expected as many embeddings as rows of the table ({table.num_rows}), got {len(values)}")
     flat = values.reshape(len(values), -1)
     return flat, tuple("" if known else "missing values" for known in np.isfinite(flat).all(axis=1))
-
-
-def _embedded(request: Request, target: Target) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
-    options, column = request.options, request.pictures or ""
-    root = Path(options.root or "")
-
-    def answers(folder: Path) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
-        return embed(
-            request.table, column, root, target, options.limits, options.image_size, folder=folder, quiet=request.quiet
-        )
-
-    if options.answers is not None:
-        return answers(Path(options.answers))
-    with tempfile.TemporaryDirectory(prefix="transect-") as folder:
-        return answers(Path(folder) / "answers")
 
 
 def _matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]:

@@ -9,11 +9,12 @@ from typing import cast, final
 import pyarrow as pa
 
 from transect.designs import transect_latents
+from transect.engines.facts import check_same, on_gpu
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.experiment import worlds
 from transect.experiment.recipes import is_plain
 from transect.experiment.study import Study
-from transect.experiment.study_work import check_same, facts_of, on_gpu
+from transect.experiment.study_work import facts_of
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, World
 from transect.records import Design, Latents
@@ -70,15 +71,15 @@ def write_data_set(
     """Write the parts that the folder lacks; all rows. settings: by which workers open the world."""
     study = Study("data set", world, design, ())
     spans = [study.subjects_of(part) for part in range(study.n_parts)]
-    work: Work[range, pa.Table] = Ready(DataSetParts(world, design))
+    work: Work[range, pa.Table] = Ready(lambda: DataSetParts(world, design))
     if engine.apart and is_plain(settings.generator):
         work = DataSetWork(settings, design, facts_of(world, (), None))
     else:
         engine = HERE
     with RunFolder(out, study.spec().to_json()) as folder:
-        missing = {part: span for part, span in enumerate(spans) if not folder.has_part("images", part)}
+        missing = [part for part in range(len(spans)) if not folder.has_part("images", part)]
         sizes = [len(span) * design.n_cells for span in spans]
-        with Ahead(engine, work, missing) as make:
+        with Ahead(engine, work, missing, spans.__getitem__) as make:
             fill_table(folder, "images", sizes, make, title="data set", quiet=quiet)
         return pa.concat_tables([folder.read_part("images", part) for part in range(study.n_parts)])
 

@@ -1,0 +1,137 @@
+"""Invert, encode and embed: the folder is the same, byte for byte, whoever made its parts."""
+
+import pyarrow.parquet as pq
+import pytest
+from job_parts import embedded, encoding, inversion, made, parts_in, portraits
+from people_tables import PLACES, embedder
+from worker_runs import Lent, content
+
+from transect.engines.protocol import HERE
+from transect.engines.settings import EngineSettings, opened
+from transect.errors import BadInput, TargetChanged, TooManyFailures
+from transect.inversion.pictures import Pictures
+from transect.inversion.recipes import ToolsRecipe, elsewhere
+from transect.jobs.encode import run as encode
+from transect.jobs.invert import run as invert
+from transect.jobs.recognition import embeddings
+from transect.targets.limits import Limits
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Two workers for all tests of this file, which import PyTorch once."""
+    with opened(EngineSettings("local", 2)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A generator, its encoder, five of its images, and a table of seven pictures of people."""
+    return portraits(tmp_path_factory.mktemp("jobs"))
+
+
+@pytest.mark.parametrize("start", ["mean", "encoder"])
+def test_an_inversion_is_the_same_from_workers(start, processes, folder, tmp_path, capsys):
+    """Five images in parts of two; with an encoder that is fitted once, here, and sent as numbers."""
+    invert.run(inversion(folder, start), tmp_path / "here", quiet=True)
+    invert.run(inversion(folder, start), tmp_path / "apart", engine=processes)
+    assert made(tmp_path / "apart") == made(tmp_path / "here")
+    assert parts_in(tmp_path / "apart") == 3
+    assert "inversion of 5 images, steps: 12 of 12" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_an_encoding_is_the_same_from_workers_and_so_is_what_it_could_not_read(trained, processes, folder, tmp_path):
+    """The third file is no image: an outcome with the same reason, whoever opens it."""
+    (tmp_path / "images").mkdir()
+    for number, path in enumerate(sorted((folder / "images").iterdir())):
+        (tmp_path / "images" / path.name).write_bytes(b"no image" if number == 2 else path.read_bytes())
+    for name, engine in (("here", HERE), ("apart", processes)):
+        result = encode.run(encoding(folder, tmp_path / "images", trained), tmp_path / name, quiet=True, engine=engine)
+        assert result.numbers.failed == 1
+    assert made(tmp_path / "apart") == made(tmp_path / "here")
+
+
+def test_an_inversion_resumes_with_workers(processes, folder, tmp_path):
+    invert.run(inversion(folder), tmp_path / "apart", quiet=True)
+    before = content(tmp_path / "apart")
+    (tmp_path / "apart/inversions/part-00001.parquet").unlink()
+    kept = (tmp_path / "apart/inversions/part-00000.parquet").stat().st_mtime_ns
+    invert.run(inversion(folder), tmp_path / "apart", quiet=True, engine=processes)
+    assert content(tmp_path / "apart") == before
+    assert (tmp_path / "apart/inversions/part-00000.parquet").stat().st_mtime_ns == kept
+
+
+def test_a_generator_that_is_an_object_stays_here_and_a_line_says_so(processes, capsys):
+    assert elsewhere(processes, "", "inversion", quiet=False) is HERE
+    assert "inversion: this process makes all parts, since the generator is an object" in capsys.readouterr().err
+    assert elsewhere(processes, "reference", "inversion", quiet=True) is processes
+
+
+def test_a_worker_that_opens_another_generator_stops(folder):
+    recipe = inversion(folder).recipe()
+    recipe.open()
+    facts = recipe.facts.replace('"the libraries":{', '"the libraries":{"else":"1",')
+    other = ToolsRecipe(recipe.generator, recipe.space, None, recipe.distance, recipe.files, recipe.device, facts)
+    with pytest.raises(TargetChanged, match=r"something else than the run \(the libraries\)"):
+        other.open()
+
+
+def test_pictures_are_carried_with_their_bytes(folder, tmp_path):
+    """No file is needed after that; one that is gone before is refused in its turn, in the words of one read here."""
+    pictures = Pictures.open(folder / "images", 8)
+    carried = pictures.carried([1, 3])
+    assert carried.ids == (pictures.ids[1], pictures.ids[3])
+    assert carried.sha256 == pictures.sha256
+    assert (carried.pixels([0, 1]) == pictures.pixels([1, 3])).all()
+    (tmp_path / "a.png").write_bytes(pictures.stored(0).read_bytes())
+    lost = Pictures.open(tmp_path, 8)
+    before = lost.carried([0])
+    (tmp_path / "a.png").unlink()
+    assert (before.pixels([0]) == pictures.pixels([0])).all()
+    assert lost.carried([0]).readable([0])[1] == lost.readable([0])[1] != ("",)
+    with pytest.raises(BadInput, match=r"a\.png: expected an image"):
+        lost.carried([0]).pixels([0])
+
+
+@pytest.fixture
+def lent(processes, monkeypatch):
+    """Settings that name the workers of this file."""
+    monkeypatch.setattr("transect.engines.processes.Processes", lambda _: Lent(processes))
+    monkeypatch.setattr("transect.jobs.recognition.embeddings.ROWS_OF_A_PART", 2)
+    return EngineSettings("local", 2)
+
+
+@pytest.mark.isolated
+def test_embeddings_are_the_same_from_workers(lent, folder, tmp_path):
+    """Seven pictures in parts of two; a folder of answers that lacks a part gets it from a worker too."""
+    expected = embedded(folder, tmp_path / "here", EngineSettings())
+    assert embedded(folder, tmp_path / "apart", lent) == expected
+    assert content(tmp_path / "apart") == content(tmp_path / "here")
+    assert parts_in(tmp_path / "apart") == 4
+    (tmp_path / "apart/embeddings/part-00002.parquet").unlink()
+    assert embedded(folder, tmp_path / "apart", lent) == expected
+    assert content(tmp_path / "apart") == content(tmp_path / "here")
+
+
+@pytest.mark.isolated
+def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, tmp_path):
+    """Workers are ahead, but failures are counted in the order of the parts: 40, of the second, is one too many."""
+    said = []
+    for name, engine in (("here", EngineSettings()), ("apart", lent)):
+        with pytest.raises(TooManyFailures) as caught:
+            embedded(folder, tmp_path / name, engine, spec="people_tables:embedder_of_some")
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert content(tmp_path / "apart") == content(tmp_path / "here")
+    assert parts_in(tmp_path / "apart") == 1
+
+
+def test_a_function_is_asked_here_and_a_line_says_so(lent, folder, tmp_path, capsys):
+    """Nothing of a user's program is sent."""
+    asked = embeddings.Asked.of(embedder, None, lent)
+    assert asked.recipe is None
+    table = pq.read_table(folder / "t.parquet")
+    values, _ = embeddings.embed(table, "face", folder, asked, Limits(), folder=tmp_path / "here", quiet=False)
+    assert values.tolist() == PLACES.tolist()
+    assert "this process asks embedder, since workers cannot open it" in capsys.readouterr().err
