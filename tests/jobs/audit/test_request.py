@@ -27,7 +27,7 @@ VALUES = {
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
     "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "bins": ["age=30,50"],
     "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "overwrite": True,
-    "out": "runs/x", "dry_run": True, "json": True,
+    "out": "runs/x", "engine": "ray", "workers": 2, "dry_run": True, "json": True,
 }  # fmt: skip
 """A value of each setting that is not its default, as TOML has it."""
 
