@@ -1,9 +1,11 @@
 """A whole search: nothing is asked twice, a killed one goes on, and what is said rests on fresh images."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import typer
 from commands import run_here
 from panes import Counting, Panes
 from published import fits
@@ -235,7 +237,9 @@ def test_the_command_closes_its_target_on_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(searching, "run", fails)
     monkeypatch.setattr(costs, "close", closed.extend)
     with pytest.raises(TooManyFailures):
-        command.search("opencv:haarcascade_smile", truth="smile>0.5", budget=20, out=tmp_path, json=True)
+        command.search(
+            Mock(spec=typer.Context), "opencv:haarcascade_smile", truth="smile>0.5", budget=20, out=tmp_path, json=True
+        )
     assert [target.name for target in closed] == ["opencv:haarcascade_smile"]
 
 
