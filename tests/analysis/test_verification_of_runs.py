@@ -97,6 +97,7 @@ def test_non_matches_beyond_the_margin_are_found_without_a_test(tmp_path):
         rows = {row["outcome"]: row for row in result.results["verdicts"]}
         assert rows["non_match"]["verdict"] == verdict
         assert rows["distance"]["verdict"] == "cannot tell"
+        assert ("for this run's threshold of a match" in rows["non_match"]["text"]) == (verdict == "found")
         effect = result.results["effects"][rows["non_match"]["effect"]]
         assert (effect["estimate"], effect["p"]) == (1.0, None)
 

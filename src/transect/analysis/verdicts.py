@@ -78,7 +78,7 @@ def judge_all(
 
     effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
-    level; without it no difference between them is ever shown to be small.
+    level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
     """
     family = sum(math.isfinite(effect.p) for effect in effects)
     untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)

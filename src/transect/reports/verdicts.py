@@ -128,12 +128,19 @@ def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
         words = measured(document, _study(document, entry), entry.outcome, "", pointer("verdicts", index))
         return text.format(spaced(entry.attribute), words, document.text(pointer("verdicts", index, "reason")))
     if entry.verdict == "found":
-        return finding(document, entry.effect) + _within(document, index)
+        return finding(document, entry.effect) + _at_threshold(document, entry.effect) + _within(document, index)
     if entry.verdict == "not judged":
         return _doubted(document, escape(spaced(entry.attribute)), index)
     if entry.verdict == "no difference":
         return _none(document, index, entry.effect, alone)
     return _unclear(document, index, entry.effect, alone)
+
+
+def _at_threshold(document: Document, effect: int) -> Markup:
+    """Of an outcome without a test, which is a non-match: that the interval says nothing of other thresholds."""
+    if document.results.effects[effect].p is not None:
+        return Markup()
+    return Markup(" The interval is for this run's threshold of a match, and not for another.")
 
 
 def _within(document: Document, index: int) -> Markup:

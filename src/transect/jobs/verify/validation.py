@@ -102,6 +102,8 @@ class _Check:
         key = {"world": self.world.describe(), "subjects": self.settings.subjects, **self.settings.of(*names)}
         if part in ("attributes", "identity", "groups"):
             key["network"] = DESCRIPTION
+        if part in ("attributes", "identity"):
+            key["importance"] = dict(reading.IMPORTANCE)
         if part == "targets":
             key["installed"] = [name for name in ("cv2", "dlib") if _installed(name)]
         if part == "identity" and self.settings.recognition_model is not None:
