@@ -152,7 +152,7 @@ def predictor(tmp_path_factory):
         for box, places in zip(boxes, points, strict=True)
     ]
     options = dlib.shape_predictor_training_options()
-    options.cascade_depth, options.tree_depth, options.num_trees_per_cascade_level = 6, 3, 30
+    options.cascade_depth, options.tree_depth, options.num_trees_per_cascade_level = 8, 3, 60
     options.oversampling_amount, options.num_test_splits, options.feature_pool_size = 10, 15, 150
     file = tmp_path_factory.mktemp("points") / "points.dat"
     dlib.train_shape_predictor(list(pictures.pixels), taught, options).save(str(file))
