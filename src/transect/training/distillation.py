@@ -22,7 +22,7 @@ from transect.errors import BadInput
 from transect.records import Latents
 from transect.training.pictures import Pictures
 
-TAUGHT_MAPPING: Final = 10.0
+TAUGHT_MAPPING: Final = 300.0
 """How many times faster than in a GAN the mapping network learns, which has to read the teacher's latents."""
 
 
