@@ -16,8 +16,10 @@ from transect.runs.file_digests import digest
 
 _ASIDE: Final = ("json", "engine", "workers")
 """Parameters on which no result depends."""
-_SEPARATORS: Final = ("=", ":", "@")
-"""What a path may stand behind or before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT."""
+LEFT_OUT: Final = tuple(f"--{name}" for name in _ASIDE)
+"""The options of these, which no record has."""
+_BEFORE, _AFTER = "=:@", "=:@?"
+"""What a path may stand behind and before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT, PATH?OPTIONS."""
 
 
 def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
@@ -79,13 +81,13 @@ def file_in(text: str) -> tuple[str, Path, str] | None:
 def _splits(text: str) -> Iterator[tuple[str, str, str]]:
     """The ways to cut a value into what stands before a path, the path, and what stands behind it.
 
-    >>> list(_splits("latents.npy=2"))
-    [('', 'latents.npy=2', ''), ('latents.npy=', '2', ''), ('', 'latents.npy', '=2')]
+    The longest path comes first.
+
+    >>> list(_splits("a.npy=2"))
+    [('', 'a.npy=2', ''), ('', 'a.npy', '=2'), ('a.npy=', '2', '')]
     """
-    yield "", text, ""
-    for separator in _SEPARATORS:
-        first, found, last = text.partition(separator)
-        if found:
-            path, question, options = last.partition("?")
-            yield first + found, path, question + options
-            yield "", first, found + last
+    starts = [0, *(place + 1 for place, letter in enumerate(text) if letter in _BEFORE)]
+    ends = [*(place for place, letter in enumerate(text) if letter in _AFTER), len(text)]
+    spans = [(start, end) for start in starts for end in ends if start < end]
+    for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
+        yield text[:start], text[start:end], text[end:]

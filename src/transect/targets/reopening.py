@@ -11,7 +11,7 @@ from transect.errors import BadInput, TransectError
 from transect.protocols import Target
 from transect.targets.description import describe
 from transect.targets.preprocess import Preprocess
-from transect.targets.resolution import resolve
+from transect.targets.resolution import resolve, runs_named_code
 
 Facts = Mapping[str, Any]
 
@@ -47,12 +47,14 @@ def reopen(stored: Facts, spec: str = "") -> Target:
     """The target of a stored description, from a spec, or from its name where that is one.
 
     Only settings in which it differs from the usual are set. Raises BadInput, in one line, where the model is not there
-    or is another one.
+    or is another one, and where its code would run that only the description names.
     """
     name = str(stored["name"])
     errors: list[TransectError] = []
     for tried in [spec] if spec else _specs(stored):
         try:
+            if not spec:
+                check_code(name, tried)
             target = _as_it_was(stored, tried)
         except TransectError as error:
             errors.append(error)
@@ -66,6 +68,18 @@ def reopen(stored: Facts, spec: str = "") -> Target:
             target.name = name  # type: ignore[misc]
         return target
     raise BadInput(f"target {name}: {errors[0] if errors else 'no spec'}; say where it is: --target '{name}=SPEC'")
+
+
+def check_code(name: str, spec: str) -> None:
+    """Raises BadInput for a spec whose code would run although no user named it, but a folder that may be a stranger's.
+
+    >>> check_code("ours", "onnx:smile.onnx")
+    """
+    if runs_named_code(spec):
+        raise BadInput(
+            f"target {name}: its code ({spec}) would run with your rights; if you trust it, say so: "
+            f"--target '{name}={spec}'"
+        )
 
 
 def _specs(stored: Facts) -> Iterable[str]:

@@ -118,6 +118,18 @@ def _runs_code_of_others(spec: str) -> bool:
     return not ours and ":" in spec
 
 
+def runs_named_code(spec: str) -> bool:
+    """Whether opening a target runs code that the spec names, with the user's rights: a Python module or TorchScript.
+
+    Plug-ins are code that the user installed, and an ONNX file is no code.
+
+    >>> [runs_named_code(spec) for spec in ("models:smile", "torch:smile.pt", "onnx:smile.onnx", "dlib:hog-face")]
+    [True, True, False, False]
+    """
+    scheme = spec.partition(":")[0]
+    return _runs_code_of_others(spec) and scheme != "onnx" and scheme not in entry_points()
+
+
 def _with_prefix(spec: str) -> str:
     """The spec of a bare path with the prefix of its kind: an .onnx file, or a folder that holds a model.
 

@@ -15,7 +15,7 @@ from transect.generators.progressive.network import Shape
 from transect.generators.stylegan2.network import Configuration
 from transect.training import progressive, stylegan2
 from transect.training.conditions import Balanced, Condition, levels_of, parse
-from transect.training.distillation import Distillation, Likeness, Pairs, teacher_of
+from transect.training.distillation import TAUGHT_MAPPING, Distillation, Likeness, Pairs, teacher_of
 from transect.training.growth import Growth, even
 from transect.training.loop import Data, Run, check_folder, claim, train
 from transect.training.options import GanOptions
@@ -149,7 +149,7 @@ def _spec(plan: Plan, data: Pictures, likeness: Likeness | None) -> dict[str, ob
     if plan.conditions:
         settings["objective"] = OBJECTIVE
     if plan.distil is not None and likeness is not None:
-        settings["likeness"] = likeness.name
+        settings |= {"likeness": likeness.name, "mapping_rate": TAUGHT_MAPPING}
     return {"plan": settings, "data": data.settings, "pictures": len(data)}
 
 

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,8 @@ from transect.runs import command_record
 from transect.runs.folder import RunFolder
 
 ORIGINAL_CALL = calling.call
+CODE = {"search": {"audited:brightness": "audited:brightness"}}
+"""Python modules that a command ran, which nothing but the user may run again."""
 GLASSES = [1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1]
 AGES = [31.5, 30, 44, 45, 60, 61, 22, 23, 70, 69, 35, 38]
 COMMANDS = {
@@ -111,7 +111,10 @@ def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     assert str(data) not in record
     assert str(tmp_path) not in record
     named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
-    again = transect.reproduce(run, files=named, quiet=True)
+    if job in CODE:
+        with pytest.raises(BadInput, match="its code .* would run with your rights; if you trust it, say so: --target"):
+            transect.reproduce(run, files=named, quiet=True)
+    again = transect.reproduce(run, files=named, targets=CODE.get(job, ()), quiet=True)
     assert again.numbers.outcome == "same bytes", again
     assert again.numbers.tables
     assert sum(table.rows for table in again.numbers.tables) > 0
@@ -176,8 +179,10 @@ def test_a_file_that_is_not_there_or_another_one_is_one_line(matched, data, tmp_
         transect.reproduce(run, files={"tables": other})
     with pytest.raises(BadInput, match="expected NAME=PATH, each name once"):
         transect.reproduce(run, files=["people.csv"])
-    with pytest.raises(BadInput, match="expected an audit, got what another command wrote"):
+    with pytest.raises(UnknownName, match="unknown target of the run 'a'"):
         transect.reproduce(run, targets=["a=b"])
+    with pytest.raises(BadInput, match="--budget: expected an audit, got what another command wrote"):
+        transect.reproduce(run, budget=5)
 
 
 @pytest.mark.parametrize(
@@ -250,14 +255,34 @@ def test_an_unknown_job_and_a_later_version_are_one_line(tmp_path):
     assert "expected version 1, got 2; install a newer Transect" in refused("reproduce", str(tmp_path))
 
 
-def test_a_command_is_called_in_a_process_of_its_own(monkeypatch):
-    lines = []
+def test_a_strangers_command_chooses_no_engine_address_or_code(tmp_path, monkeypatch):
+    def refusal(job, **word):
+        command_record.write(tmp_path, job, (command_record.Word(**word),))
+        with pytest.raises(BadInput) as raised:
+            calling.words_of(tmp_path, tmp_path / "again", {})
+        return str(raised.value)
 
-    def run(line, **_):
-        lines.append(line)
-        return subprocess.CompletedProcess(line, 2, None, "some progress\ntransect: --seed: expected a number\n")
+    assert "expected no '--engine'" in refusal("encode", option="--engine", text="ray://192.0.2.1:6379")
+    assert "expected no '--workers'" in refusal("encode", option="--workers", text="9")
+    assert "which no rerun reads on a record's word" in refusal("encode", option="--images", text="s3://bucket/images")
+    assert "its code (payload:f) would run with your rights" in refusal("search", option="", text="payload:f")
+    assert "its code (callable:os:abort)" in refusal("search", option="", text="callable:os:abort")
+    scripted = {"option": "", "text": "model.pt", "sha256": "0", "before": "torch:"}
+    assert "its code (torch:model.pt)" in refusal("search", **scripted)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "api.toml").write_text("")
+    assert "whose calls may cost money" in refusal("search", option="", text="api.toml")
+    assert "which was no file and names one here" in refusal("mitigate", option="", text="api.toml")
 
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(BadInput, match="the rerun failed: --seed: expected a number"):
+
+def test_a_command_runs_in_a_process_of_its_own_and_no_file_here_shadows_a_library(matched, tmp_path, monkeypatch):
+    for name in ("typer.py", "numpy.py", "transect.py"):
+        (tmp_path / name).write_text("raise SystemExit('the file that lies here ran')\n")
+    monkeypatch.chdir(tmp_path)
+    words = calling.words_of(matched, tmp_path / "again", {"table": matched.parent / "people.csv",
+                                                           "features": matched.parent / "places.npy"})  # fmt: skip
+    (tmp_path / "again").mkdir()
+    ORIGINAL_CALL(words, quiet=True)
+    assert (tmp_path / "again" / "match.json").is_file()
+    with pytest.raises(BadInput, match=r"the rerun failed: .*--seed"):
         ORIGINAL_CALL(["match", "--seed=x"], quiet=True)
-    assert lines == [[sys.executable, "-m", "transect", "match", "--seed=x"]]

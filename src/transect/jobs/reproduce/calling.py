@@ -9,18 +9,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from transect.console.kept_command import file_in
+from transect.console.kept_command import LEFT_OUT, file_in
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.jobs.reproduce import folders
 from transect.jobs.reproduce.numbers import VERSIONS, Change, ReproduceNumbers, compared
 from transect.jobs.reproduce.places import Given
 from transect.jobs.reproduce.rerunning import of_versions
 from transect.jobs.reproduce.ways import WAYS, Way
+from transect.protocols import TargetLike
 from transect.runs import command_record
+from transect.runs.addresses import is_address
 from transect.runs.command_record import CommandRecord, Word
 from transect.runs.file_digests import digest
 from transect.runs.folder import read_record
-from transect.targets.reopening import HTTP
+from transect.targets.reopening import HTTP, check_code
+from transect.targets.resolution import runs_named_code
 
 Files: TypeAlias = Mapping[str, Path]
 """Where files lie: by their own name, or by the option that they are of, without its dashes."""
@@ -48,12 +51,12 @@ def files_by_name(texts: Sequence[str]) -> dict[str, Path]:
 
 def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
     """Call a folder's command again, into another one, and compare what both wrote. Raises as `words_of` and `call`."""
-    if given.targets or given.budget is not None:
-        raise BadInput("--target and --budget: expected an audit, got what another command wrote; give files by --file")
+    if given.budget is not None:
+        raise BadInput("--budget: expected an audit, got what another command wrote; leave it out")
     stated = {"generator": given.generator, "population": given.population, "directions": given.directions}
     stated |= {"latents": given.latents, "dataset": given.dataset}
     files = {**{name: Path(path) for name, path in stated.items() if path is not None}, **files}
-    words = words_of(folder, again, files)
+    words = words_of(folder, again, files, given.targets)
     again.mkdir(parents=True, exist_ok=True)
     call(words, quiet=quiet)
     tables, lacking = folders.compared(folder, again, tolerance)
@@ -68,12 +71,12 @@ def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: flo
     return compared((folder, again), tables, tuple(dict.fromkeys(changed)), left_out, tolerance)
 
 
-def words_of(folder: Path, again: Path, files: Files) -> list[str]:
-    """The command line that makes a folder again, in another one.
+def words_of(folder: Path, again: Path, files: Files, trusted: Mapping[str, TargetLike] | None = None) -> list[str]:
+    """The command line that makes a folder again, in another one. trusted: specs of code that may run, by the run's.
 
-    Raises BadInput, in one line, where a file is not there or is another one, or where calls may cost money;
-    UnknownName for a job or a file that the folder does not know. The record is a stranger's: it says nowhere where to
-    write.
+    Raises BadInput, in one line, where a file is not there or is another one, where calls may cost money, and where
+    code would run that only the record names; UnknownName for a job, file or target that the folder does not know. The
+    record is a stranger's: it says neither where to write nor which address to ask or to read.
     """
     record = command_record.read(folder)
     if record.job not in WAYS:
@@ -81,7 +84,8 @@ def words_of(folder: Path, again: Path, files: Files) -> list[str]:
     way = WAYS[record.job]
     _check(record, way, folder)
     _check_names(record, files)
-    words = [_of_word(word, folder, files) for word in record.words]
+    code = _code(record, way, trusted or {})
+    words = [code[word] if word in code else _of_word(word, folder, files) for word in record.words]
     options = [text for word, text in zip(record.words, words, strict=True) if word.option]
     arguments = [text for word, text in zip(record.words, words, strict=True) if not word.option]
     writes = [f"{option}={again / name if name else again}" for option, name in way.writes.items()]
@@ -90,13 +94,33 @@ def words_of(folder: Path, again: Path, files: Files) -> list[str]:
 
 def _check(record: CommandRecord, way: Way, folder: Path) -> None:
     for word in record.words:
-        if word.option and (not _OPTION.fullmatch(word.option) or word.option in way.writes):
+        if word.option and (not _OPTION.fullmatch(word.option) or word.option in (*way.writes, *LEFT_OUT)):
             raise BadInput(f"{folder / command_record.FILE}: expected no {word.option!r}, got one; put the file back")
-        if word.option in way.models and word.sha256 and word.text is not None and word.text.endswith(".toml"):
+        if word.option in way.models and f"{word.text}{word.after}".lower().endswith(".toml"):
             raise BadInput(f"{folder}: {_PAID}")
+        if is_address(word.before + str(word.text)):
+            raise BadInput(
+                f"{folder}: its command reads {word.before}{word.text}, which no rerun reads on a record's word; call "
+                "the command yourself, with another folder"
+            )
     for place in folder.rglob("run.json"):
         if _is_paid(read_record(place.parent)):
             raise BadInput(f"{folder}: {_PAID}")
+
+
+def _code(record: CommandRecord, way: Way, trusted: Mapping[str, TargetLike]) -> dict[Word, str]:
+    """The arguments and options that name code, as the user confirms them."""
+    named = {word: f"{word.before}{word.text}{word.after}" for word in record.words if word.option in way.models}
+    named = {word: spec for word, spec in named.items() if runs_named_code(spec)}
+    for name in trusted:
+        if name not in named.values():
+            raise UnknownName("target of the run", name, dict.fromkeys(named.values()))
+    for spec in named.values():
+        if spec not in trusted:
+            check_code(spec, spec)
+        elif not isinstance(trusted[spec], str):
+            raise BadInput(f"target {spec}: expected its spec as text, got an object; a command takes none")
+    return {word: _option(word, str(trusted[spec])) for word, spec in named.items()}
 
 
 def _is_paid(record: Mapping[str, Any]) -> bool:
@@ -118,12 +142,18 @@ def _name(word: Word) -> str:
 
 def _of_word(word: Word, folder: Path, files: Files) -> str:
     value = word.text
-    if not word.sha256 and value is not None and set(value) & set("/\\") and file_in(value) is not None:
-        raise BadInput(f"{folder / command_record.FILE}: expected no path without its digest; put the file back")
+    if not word.sha256 and value is not None and file_in(value) is not None:
+        if set(value) & set("/\\"):
+            raise BadInput(f"{folder / command_record.FILE}: expected no path without its digest; put the file back")
+        raise BadInput(
+            f"{folder}: its command has {value!r}, which was no file and names one here; rerun from another folder"
+        )
     if word.sha256:
         value = f"{word.before}{_found(word, folder, files)}{word.after}"
-    if value is None:
-        return word.option
+    return word.option if value is None else _option(word, value)
+
+
+def _option(word: Word, value: str) -> str:
     return f"{word.option}={value}" if word.option else value
 
 
@@ -144,7 +174,7 @@ def _found(word: Word, folder: Path, files: Files) -> Path:
 def call(words: Sequence[str], *, quiet: bool) -> None:
     """Call a command in a process of its own. Raises BadInput with its message where it fails, and Interrupted."""
     stderr = subprocess.PIPE if quiet else None
-    line = [sys.executable, "-m", "transect", *words]
+    line = [sys.executable, "-P", "-m", "transect", *words]  # -P: this folder's files shadow no library
     done = subprocess.run(line, stdout=subprocess.DEVNULL, stderr=stderr, text=True, check=False)  # noqa: S603  (ours)
     if done.returncode == Interrupted.exit_code:
         raise Interrupted("interrupted; rerun the command to resume")

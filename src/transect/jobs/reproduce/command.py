@@ -16,7 +16,10 @@ def reproduce(
     out: Annotated[Path | None, typer.Option(help="Folder of the rerun; default: RUN-again.")] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=SPEC: where the model is that the run calls NAME; repeat it. See: transect targets."),
+        typer.Option(
+            help="NAME=SPEC: where the model is that the run calls NAME; repeat it. Code (a Python module, TorchScript) runs "
+            "only where it is given here. See: transect targets."
+        ),
     ] = None,
     generator: Annotated[str | None, typer.Option(help="The network's file that the images came from.")] = None,
     population: Annotated[str | None, typer.Option(help="The TOML file of the population.")] = None,
