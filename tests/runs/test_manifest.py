@@ -1,9 +1,12 @@
 """A manifest names what changed in a run, what is missing and what was added; a signature is of its bytes."""
 
+import hashlib
 import json
 import shutil
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from commands import run_here as command
 from cryptography.hazmat.primitives import serialization
@@ -152,9 +155,47 @@ def test_without_the_library_the_extra_is_named(run, keys, monkeypatch):
         manifest.sign(run, keys / "auditor")
 
 
-def test_a_folder_without_a_manifest_is_one_line(tmp_path):
-    with pytest.raises(BadInput, match=r"expected the folder of a finished audit with manifest\.json, got none"):
+def test_a_folder_without_a_manifest_is_one_line(run, tmp_path):
+    with pytest.raises(BadInput, match=r"expected manifest\.json, got none; the folders of audits have one, those of"):
         manifest.check(tmp_path)
+    with pytest.raises(BadInput, match="there is no such folder; check the path"):
+        manifest.check(tmp_path / "nowhere")
+    (run / manifest.MANIFEST).unlink()
+    with pytest.raises(BadInput, match="finish the audit, or write it: transect report"):
+        manifest.check(run)
+
+
+def test_a_report_does_not_make_changed_answers_those_of_the_run(run, capsys):
+    """Who changes answers, their digests, the description of the run or adds a part, and reports again, is found."""
+    answers = next((run / "predictions").rglob("part-00000.parquet"))
+    digest = run / ".digests" / answers.relative_to(run).with_suffix(".sha256")
+    table = pq.read_table(answers)
+    flipped = pa.array([not failed for failed in table["failed"].to_pylist()])
+    changed = table.set_column(table.column_names.index("failed"), "failed", flipped)
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), answers)
+    digest.write_text(hashlib.sha256(answers.read_bytes()).hexdigest())
+    (run / "predictions" / "evil.parquet").write_bytes(b"planted")
+    transect.report(run, quiet=True)
+    said = capsys.readouterr().err
+    assert f"transect verify run {run}" in said
+    assert "SHA-256 was kept" in said
+    found = manifest.check(run)
+    assert set(found.changed) == {path.relative_to(run).as_posix() for path in (answers, digest)}
+    assert found.added == ("predictions/evil.parquet",)
+
+
+def test_a_report_of_an_unchanged_run_says_nothing_of_files(run, capsys):
+    before = json.loads((run / manifest.MANIFEST).read_text())["files"]
+    transect.report(run, correction="benjamini-hochberg", quiet=True)
+    assert "SHA-256" not in capsys.readouterr().err
+    after = json.loads((run / manifest.MANIFEST).read_text())["files"]
+    assert before.keys() == after.keys()
+    assert {name for name in before if before[name] != after[name]} <= {
+        "results.json",
+        "effects.parquet",
+        "report.html",
+    }
+    assert manifest.check(run).holds
 
 
 def test_a_damaged_or_later_manifest_is_one_line(run):

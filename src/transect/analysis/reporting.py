@@ -65,7 +65,13 @@ def report(
     """
     with one_algebra_thread():
         result = _report(folder, shares, correction, models, settings or ReportSettings())
-    manifest.write(folder)
+    if differing := manifest.write(folder):
+        more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+        say(
+            f"{folder}: {differing[0]}{more}: not as manifest.json has it, whose SHA-256 was kept; see: transect "
+            f"verify run {folder}",
+            error=True,
+        )
     return result
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,18 @@ from transect.runs import mounts, stored_parts
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import record_in
 from transect.runs.locks import LOCK
-from transect.runs.places import MANIFEST, OF_PEOPLE, OWN_FILES, OWN_FOLDERS, SIGNATURE, is_run, studies_of
+from transect.runs.places import (
+    CONTROL,
+    INTERPOLATION,
+    MANIFEST,
+    OF_PEOPLE,
+    OWN_FILES,
+    OWN_FOLDERS,
+    SIGNATURE,
+    STUDIES,
+    is_run,
+    studies_of,
+)
 from transect.texts import words_of
 
 if TYPE_CHECKING:
@@ -31,8 +43,9 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 _PURPOSE: Final = b"transect run manifest 1\n"
 _NOT_COVERED: Final = (LOCK, "log.jsonl", "checks.json", MANIFEST, SIGNATURE)
+_WRITTEN: Final = re.compile(rf"(^|/)(part-\d{{5,}}\.(parquet|sha256)|{'|'.join(map(re.escape, OWN_FILES))})$")
+"""The names of files that a run writes, in any of its folders."""
 _CHUNK: Final = 1 << 20
-_ADVICE: Final = "write it again: transect report"
 
 
 @final
@@ -66,13 +79,36 @@ class ManifestCheck:
         return not (self.changed or self.missing or self.added) and self.signed is not False
 
 
-def write(folder: Path) -> Path:
-    """Write manifest.json of a run, without a signature: an earlier one is of other files. Returns its path."""
+def write(folder: Path) -> tuple[str, ...]:
+    """Write manifest.json of a run, without a signature: an earlier one is of other files.
+
+    A report writes no images and no answers: what an earlier manifest says of these is kept, and files among them that
+    no run writes are not taken in, so that `check` names them. Returns the names of what is not as it was.
+    """
     files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
     files |= {name: sha256 for name, sha256 in stored_parts.stated(folder).items() if _is_own(folder, name)}
+    files = {name: sha256 for name, sha256 in files.items() if not _is_made(name) or _WRITTEN.search(name)}
+    made = {name: sha256 for name, sha256 in _earlier(folder).items() if _is_made(name)}
+    differing = tuple(name for name, sha256 in made.items() if files.get(name) != sha256)
     mounts.discard(folder / SIGNATURE)
-    write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted(files.items()))))
-    return folder / MANIFEST
+    write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted((files | made).items()))))
+    return differing
+
+
+def _earlier(folder: Path) -> Mapping[str, str]:
+    """What an earlier manifest states; nothing where there is none that reads."""
+    try:
+        return _read(folder).files
+    except BadInput:
+        return {}
+
+
+def _is_made(name: str) -> bool:
+    """Whether an audit wrote a file, and no report: the description of a run, and all in the folders of its tables."""
+    within = name.split("/")[2:] if name.startswith(f"{STUDIES}/") else name.split("/")
+    if within[0] in (CONTROL, INTERPOLATION):
+        within = within[1:]
+    return within[0] == "run.json" or within[0] in OWN_FOLDERS
 
 
 def check(folder: Path, key: Path | None = None) -> ManifestCheck:
@@ -104,7 +140,7 @@ def sign(folder: Path, key: Path) -> Path:
     found = check(folder)
     if not found.holds:
         first = (*found.changed, *found.missing, *found.added)[0]
-        raise BadInput(f"{folder}: expected the files of its manifest, got another {first}; {_ADVICE} {folder}")
+        raise BadInput(f"{folder}: expected the files of its manifest, got another {first}; put it back or rerun")
     signature = private.sign(_PURPOSE + (folder / MANIFEST).read_bytes())
     write_atomically(folder / SIGNATURE, signature.hex() + "\n")
     return folder / SIGNATURE
@@ -113,12 +149,19 @@ def sign(folder: Path, key: Path) -> Path:
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file() or path.is_symlink():
-        kind = "a run" if is_run(folder) else "the folder of a finished audit"
-        raise BadInput(f"{folder}: expected {kind} with {MANIFEST}, got none; {_ADVICE} {folder}")
+        raise BadInput(f"{folder}: expected {MANIFEST}, got none{_why_none(folder)}")
     manifest = record_in(path, Manifest)
     if manifest.schema_version != VERSION:
         raise BadInput(f"{path}: expected version {VERSION}, got {manifest.schema_version}; install a newer Transect")
     return manifest
+
+
+def _why_none(folder: Path) -> str:
+    if not folder.is_dir():
+        return ": there is no such folder; check the path"
+    if is_run(folder):
+        return f"; finish the audit, or write it: transect report {folder}"
+    return "; the folders of audits have one, those of other commands do not"
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:

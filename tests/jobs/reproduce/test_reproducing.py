@@ -14,7 +14,7 @@ from small_folders import FOLDERS
 
 import transect
 from transect.errors import BadInput, UnknownName
-from transect.jobs.reproduce import rerunning
+from transect.jobs.reproduce import begun, rerunning
 from transect.jobs.reproduce.places import Given, open_world_of
 from transect.records import Design
 from transect.runs.folder import RunFolder, read_record, spec_hash
@@ -51,6 +51,39 @@ def audited(tmp_path_factory):
 def again(audited):
     out = audited.parent / "again"
     return transect.reproduce(audited, out=out, targets=["ours=audited:brightness"], quiet=True)
+
+
+def interrupted(audited, out):
+    """The rerun as it was before it ended, so that nothing is made again."""
+    shutil.copytree(audited.parent / "again", out)
+    (out / begun.MARK).touch()
+    return out
+
+
+def test_nothing_passes_for_made_again(audited, again, tmp_path):
+    """A finished run, or a finished rerun, in the place of the rerun is no rerun."""
+    for place in (shutil.copytree(audited, tmp_path / "copy"), audited.parent / "again"):
+        with pytest.raises(BadInput, match="expected an empty folder, or an interrupted rerun, got other files"):
+            transect.reproduce(audited, out=place, targets=["ours=audited:brightness"], quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"generator": "reference"},
+            "--generator: the run's images came from faceworld, without such a file; leave it",
+        ),
+        ({"dataset": "csv:x.csv"}, "--dataset: the run's images came from faceworld"),
+        ({"directions": "d.safetensors"}, "--directions: the run's images"),
+        ({"latents": "l.safetensors"}, "--latents: the run's images"),
+        ({"budget": 5}, "--budget: expected a target that counts its calls, the run has none; leave it out"),
+    ],
+)
+def test_an_option_that_says_nothing_of_the_run_is_refused(audited, tmp_path, given, message):
+    with pytest.raises(BadInput, match=message):
+        transect.reproduce(audited, out=tmp_path / "out", targets=["ours=audited:brightness"], quiet=True, **given)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_same_run_has_the_same_bytes(audited, again):
@@ -117,7 +150,7 @@ def scored(factor):
 )
 def test_a_difference_is_named_by_table_and_column(audited, again, tmp_path, change, outcome, table, column, largest):
     run = _changed(audited, tmp_path / "run", table, change)
-    targets, out = ["ours=audited:brightness"], shutil.copytree(audited.parent / "again", tmp_path / "again")
+    targets, out = ["ours=audited:brightness"], interrupted(audited, tmp_path / "again")
     found = transect.reproduce(run, out=out, targets=targets, quiet=True)
     assert found.numbers.outcome == outcome
     (differs,) = [each for each in found.numbers.tables if not each.same_bytes]
@@ -128,18 +161,20 @@ def test_a_difference_is_named_by_table_and_column(audited, again, tmp_path, cha
     assert found.numbers.left_out == (
         f"The report was not compared: the run has none; write it: transect report {run}",
     )
+    (out / begun.MARK).touch()
     exact = transect.reproduce(run, out=out, targets=targets, exact=True, quiet=True)
     assert exact.numbers.outcome == "differs"
 
 
 def test_the_command_says_what_differs_and_leaves_with_1(audited, again, tmp_path):
     run = _changed(audited, tmp_path / "run", "predictions/ours", scored(1.01))
-    out = shutil.copytree(audited.parent / "again", tmp_path / "run-again")
+    out = interrupted(audited, tmp_path / "run-again")
     done = run_here("reproduce", str(run), "--target", "ours=audited:brightness")
     assert done.returncode == 1
     assert done.stdout.startswith("Not reproduced: values differ by more than the tolerances.")
     assert "studies/experiment/predictions/ours" in done.stdout
     assert (out / "reproduce.html").is_file()
+    (out / begun.MARK).touch()
     body = json.loads(run_here("reproduce", str(run), "--target", "ours=audited:brightness", "--json").stdout)
     assert (body["outcome"], body["tolerance"], body["pixels"]) == ("differs", 1e-4, 1)
 
@@ -154,7 +189,7 @@ def test_other_versions_are_named_and_compared_within_tolerance(audited, again, 
         record["generator"]["renderer_version"] = "0"
         file.write_text(json.dumps({"schema_version": 1, "spec_hash": spec_hash(record), **record}))
     found = transect.reproduce(
-        run, out=audited.parent / "again", targets=["ours=audited:brightness"], quiet=True
+        run, out=interrupted(audited, tmp_path / "again"), targets=["ours=audited:brightness"], quiet=True
     ).numbers
     assert [(change.name, change.was) for change in found.versions] == [("versions.numpy", "1.0")]
     assert [(change.name, change.was) for change in found.settings] == [("generator.renderer_version", "0")]

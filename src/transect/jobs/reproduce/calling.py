@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from transect.console.kept_command import LEFT_OUT, file_in
 from transect.errors import BadInput, Interrupted, UnknownName
-from transect.jobs.reproduce import folders
+from transect.jobs.reproduce import begun, folders
 from transect.jobs.reproduce.numbers import VERSIONS, Change, ReproduceNumbers, compared
 from transect.jobs.reproduce.places import Given
 from transect.jobs.reproduce.rerunning import of_versions
@@ -57,7 +57,7 @@ def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: flo
     stated |= {"latents": given.latents, "dataset": given.dataset}
     files = {**{name: Path(path) for name, path in stated.items() if path is not None}, **files}
     words = words_of(folder, again, files, given.targets)
-    again.mkdir(parents=True, exist_ok=True)
+    begun.begin(again)
     call(words, quiet=quiet)
     tables, lacking = folders.compared(folder, again, tolerance)
     if not tables:

@@ -17,8 +17,8 @@ def reproduce(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=SPEC: where the model is that the run calls NAME; repeat it. Code (a Python module, TorchScript) runs "
-            "only where it is given here. See: transect targets."
+            help="NAME=SPEC: where the model is that the run calls NAME; repeat it. Code (a Python module or "
+            "TorchScript) runs only if given here. See: transect targets."
         ),
     ] = None,
     generator: Annotated[str | None, typer.Option(help="The network's file that the images came from.")] = None,

@@ -19,6 +19,8 @@ from transect.targets import as_target
 from transect.targets.capabilities import is_metered
 from transect.targets.reopening import HTTP, reopen
 
+_BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
+"""Generators that are no file."""
 _OPTIONS: Final = ("label", "truncation", "noise")
 """Options of a network that its description keeps."""
 _HASHES: Final = {
@@ -123,8 +125,12 @@ def _over_http(name: str, source: TargetLike, given: Given) -> Target:
 
 
 def open_world_of(spec: RunSpec, given: Given) -> World:
-    """The world that a run's images came from. Raises BadInput, in one line, where a file is missing or another one."""
+    """The world that a run's images came from.
+
+    Raises BadInput, in one line, where a file is missing or another one, and for an option that says nothing of it.
+    """
     stored = spec.generator
+    _check_needed(stored, given)
     try:
         world = _plain_world(stored, given)
     except TransectError as error:
@@ -140,6 +146,23 @@ def open_world_of(spec: RunSpec, given: Given) -> World:
         farthest = 1.0 if size.by == HALF_RANGE else max(1.0, *map(abs, levels))
         return Steps(world, size.attribute, size.by, farthest)
     return Lines(world) if "lines" in stored.facts else world
+
+
+def _check_needed(stored: GeneratorDescription, given: Given) -> None:
+    named = stored.name in _BY_NAME
+    needed = {
+        "--generator": not (named or stored.of_photographs),
+        "--population": stored.name.startswith("faceworld"),
+        "--directions": bool(stored.directions),
+        "--latents": bool(stored.photographs),
+        "--dataset": stored.of_photographs,
+    }
+    stated = dict(
+        zip(needed, (given.generator, given.population, given.directions, given.latents, given.dataset), strict=True)
+    )
+    for option, value in stated.items():
+        if value is not None and not needed[option]:
+            raise BadInput(f"{option}: the run's images came from {stored.name}, without such a file; leave it out")
 
 
 def _plain_world(stored: GeneratorDescription, given: Given) -> World:
@@ -170,7 +193,7 @@ def _photographs(stored: GeneratorDescription, given: Given) -> World:
 
 def _name(stored: GeneratorDescription) -> str:
     """A generator's name with the options of a network that the description keeps."""
-    if stored.name not in ("faceworld", "faceworld-latent", "reference"):
+    if stored.name not in _BY_NAME:
         raise BadInput("expected its file, got none; give it: --generator FILE")
     options = [f"{key}={value}" for key in _OPTIONS if (value := stored.facts.get(key)) is not None]
     return f"{stored.name}?{'&'.join(options)}" if options and stored.name == "reference" else stored.name

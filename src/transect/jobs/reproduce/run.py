@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.jobs.reproduce import calling, comparing, rerunning, ways
+from transect.jobs.reproduce import begun, calling, comparing, rerunning, ways
 from transect.jobs.reproduce.calling import files_by_name
 from transect.jobs.reproduce.numbers import TOLERANCE, ColumnCompared, ReproduceNumbers, TableCompared, compared
 from transect.jobs.reproduce.places import Given, check_names, targets_by_name
@@ -27,6 +27,7 @@ from transect.runs.places import beside, places_of
 from transect.runs.plain_json import plain
 from transect.runs.progress import announcing_stages
 from transect.runs.wording import counted, shortened
+from transect.targets.capabilities import is_metered
 
 _HEADINGS: Final = ("table", "rows", "what was found")
 _OF_COLUMNS: Final = ("table", "column", "rows that differ", "beyond tolerance", "largest difference")
@@ -128,7 +129,8 @@ def reproduce(
     """Make a run again, into another folder, and compare every value: an audit, or what another command wrote.
 
     run: the folder of an audit, with one study or several, or of a command that keeps its words in command.json. out:
-    the folder of the rerun, by default RUN-again; call again to resume.
+    the folder of the rerun, by default RUN-again: one that is not there, is empty, or holds a rerun that was
+    interrupted, which is resumed.
 
     Of an audit, targets: what its targets are, by the names that it gives them (texts NAME=SPEC, or specs and objects
     by name), where a name alone does not tell. generator, population, directions, latents, dataset: files that it does
@@ -149,8 +151,10 @@ def reproduce(
     ```
     """
     folder = Path(run)
-    again = folder.absolute().with_name(f"{folder.absolute().name}-again") if out is None else Path(out)
+    named_folder = folder if folder.name else folder.absolute()
+    again = named_folder.with_name(f"{named_folder.name}-again") if out is None else Path(out)
     _check_apart(folder, again)
+    begun.check(again)
     given = Given(
         targets_by_name(targets),
         None if generator is None else str(generator),
@@ -164,10 +168,13 @@ def reproduce(
     tolerance = 0.0 if exact else TOLERANCE
     named = {name: Path(path) for name, path in files.items()} if isinstance(files, Mapping) else files_by_name(files)
     if ways.keeps_command(folder):
-        return ReproduceResult(calling.remade(folder, again, given, named, tolerance, quiet=quiet))
-    if named:
+        found = calling.remade(folder, again, given, named, tolerance, quiet=quiet)
+    elif named:
         raise BadInput("--file: expected the folder of another command than audit, got an audit's; leave it out")
-    return ReproduceResult(_audit(folder, again, given, tolerance, quiet=quiet))
+    else:
+        found = _audit(folder, again, given, tolerance, quiet=quiet)
+    begun.end(again)
+    return ReproduceResult(found)
 
 
 def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
@@ -176,6 +183,9 @@ def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: 
         for finished, place in _runs(folder, given):
             rebuilt.append(rerunning.rebuild(finished, place, given))
             opened.callback(rerunning.close, rebuilt[-1], given)
+        if given.budget is not None and not _metered(rebuilt):
+            raise BadInput("--budget: expected a target that counts its calls, the run has none; leave it out")
+        begun.begin(again)
         for part in rebuilt:
             rerunning.make(part, folder, again, quiet=quiet)
     tables = [table for part in rebuilt for table in _of_tables(part, folder, again, tolerance)]
@@ -185,6 +195,10 @@ def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: 
         tables, left_out = [*reported, *tables], notes
     changed = dict.fromkeys(change for part in rebuilt for change in part.changed)
     return compared((folder, again), tables, tuple(changed), left_out, tolerance)
+
+
+def _metered(rebuilt: Sequence[Rebuilt]) -> bool:
+    return any(is_metered(target) for part in rebuilt for target in part.study.targets)
 
 
 def _check_apart(folder: Path, again: Path) -> None:
