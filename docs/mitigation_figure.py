@@ -14,7 +14,7 @@ from typing import Any
 
 from effects_figure import table
 
-from transect.jobs.mitigate.page import LETTERS, covering_tightly
+from transect.jobs.mitigate.planes import LETTERS, covering_tightly
 from transect.reports.drawing.scales import covering, tick_text
 
 TITLE = "Amplification by F1 of each mitigation, over seeds"

@@ -5,8 +5,10 @@ import pytest
 
 from transect.controls.directions import fit_direction, hyperplanes
 from transect.controls.files import FittedDirections, read_directions, write_directions
+from transect.controls.learned import LearnedControls
 from transect.errors import BadInput
 from transect.jobs.directions.result import warnings_of
+from transect.records import Latents
 
 
 def latents(n=2000, d=16, seed=0):
@@ -30,6 +32,36 @@ def test_a_planted_continuous_direction_is_found_with_its_slope():
     # The hyperplane lies at the mean label: at v·z + b = 0.
     assert direction.offset == pytest.approx((30 - y.mean()) / 5, abs=0.05)
     assert (direction.labels, direction.held_out) == (2000, 400)
+
+
+def test_the_way_is_how_latents_follow_a_planted_cause():
+    """w = M u with independent causes u: raising the first by one moves w by the first column of M, and no other u.
+
+    The other causes spread from 4 down to 0.05, as in the w of a StyleGAN2, and the widest moves w partly the same way.
+    """
+    draws = np.random.default_rng(3)
+    scales = np.array([3.0, *np.geomspace(4, 0.05, 11)])
+    mixing = np.linalg.qr(draws.standard_normal((12, 12)))[0] * scales
+    mixing[:, 1] += 2 * mixing[:, 0]
+    causes = draws.standard_normal((4000, 12))
+    rows = causes @ mixing.T
+    y = 40 + 10 * causes[:, 0] + draws.standard_normal(4000)
+    direction = fit_direction("age", rows, y, "continuous")
+    effect = mixing[:, 0] / np.linalg.norm(mixing[:, 0])
+    assert direction.way @ effect > 0.99
+    assert direction.normal @ effect < 0.8
+    # A step of ten years along the way is one unit of the cause; along the normal it is mostly something else.
+    for way, own in ((direction.way, 1.0), (direction.normal, None)):
+        moved = np.linalg.solve(mixing, 10 / direction.slope * way / (way @ direction.normal))
+        if own is None:
+            assert np.abs(np.delete(moved, 0)).max() > 0.3
+        else:
+            assert moved[0] == pytest.approx(own, abs=0.1)
+            assert np.abs(np.delete(moved, 0)).max() < 0.15
+    (read,) = LearnedControls([direction], "w").read(Latents(np.arange(1), rows[:1], "w"))["age"].to_pylist()
+    moved = LearnedControls([direction], "w").set(Latents(np.arange(1), rows[:1], "w"), {"age": read + 5}).values
+    change = np.linalg.solve(mixing, (moved - rows[:1])[0])
+    assert change[0] == pytest.approx(0.5, abs=0.05)
 
 
 @pytest.mark.parametrize("method", ["logistic", "svm", "ridge"])

@@ -14,6 +14,7 @@ from transect.controls.hyperplanes import (
     Hyperplanes,
     angles,
     dual_directions,
+    steps_along,
 )
 from transect.errors import BadInput
 
@@ -40,6 +41,28 @@ def test_the_intersection_of_two_lines_by_hand():
     np.testing.assert_allclose(project(np.array([[7.0, -4.0]]), planes), [[1.0, 2.0]], atol=1e-12)
     # v_1 leaves the sum alone: (1, -1) / sqrt(2). v_2 leaves x alone: (0, 1).
     np.testing.assert_allclose(dual_directions(planes), [[0.5**0.5, -(0.5**0.5)], [0.0, 1.0]], atol=1e-12)
+
+
+def test_steps_along_ways_by_hand():
+    """n = (1, 0) and (0, 1); ways (1, 1) and (0, 1): s_1 takes the second way back, s_2 is its own."""
+    planes = Hyperplanes.of(["x", "y"], np.eye(2), np.zeros(2))
+    ways = np.array([[0.5**0.5, 0.5**0.5], [0.0, 1.0]])
+    np.testing.assert_allclose(steps_along(planes, ways), [[1.0, 0.0], [0.0, 1.0]], atol=1e-12)
+    # In three dimensions the third coordinate follows the way: n = x and y, ways (1, 1, 2) and (0, 1, 0).
+    planes = Hyperplanes.of(["x", "y"], np.eye(3)[:2], np.zeros(2))
+    ways = np.array([[1.0, 1.0, 2.0], [0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(steps_along(planes, ways), [[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]], atol=1e-12)
+    with pytest.raises(BadInput, match="expected attributes that vary apart in the latent space, got x, y"):
+        steps_along(planes, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.001]]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_steps_along_the_normals_are_the_dual_directions(seed):
+    planes = random_planes(seed)
+    dual = dual_directions(planes)
+    expected = dual / (dual * planes.normals).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(steps_along(planes, planes.normals), expected, atol=1e-7)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,6 +1,7 @@
 """A generator with fitted directions: transects in latent space, true values apart, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ def fitted(view):
     glasses = fit_direction(
         "glasses", latents.values, 1.0 * (truths["glasses"].to_numpy() > 0), "binary", source="target:x"
     )
-    return FittedDirections((tone, glasses), "z", {"generator": view.describe()})
+    straight = tuple(replace(direction, along=None) for direction in (tone, glasses))  # as `fit_linear` does in z
+    return FittedDirections(straight, "z", {"generator": view.describe()})
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +125,20 @@ def test_files_that_hold_no_directions(changed, message, fitted, tmp_path):
     del entry["of_a_model"]
     rows = np.array([fitted.directions[0].normal * (2 if changed is None else 1)])
     metadata = {"kind": "transect.directions", "space": "z", "directions": json.dumps([{**entry, **(changed or {})}])}
-    save_file({"normals": rows}, tmp_path / "d.safetensors", metadata)
+    save_file({"normals": rows, "along": rows}, tmp_path / "d.safetensors", metadata)
     with pytest.raises(BadInput, match=message):
+        read_directions(tmp_path / "d.safetensors")
+
+
+def test_the_way_along_a_direction_is_kept_and_has_to_lead_across_its_hyperplane(fitted, tmp_path):
+    tone = fitted.directions[0]
+    way = np.roll(tone.normal, 1) + 2 * tone.normal
+    way /= np.linalg.norm(way)
+    write_directions(tmp_path / "d.safetensors", replace(fitted, directions=(replace(tone, along=way),)))
+    (read,) = read_directions(tmp_path / "d.safetensors").directions
+    np.testing.assert_array_equal(read.way, way)
+    write_directions(tmp_path / "d.safetensors", replace(fitted, directions=(replace(tone, along=-way),)))
+    with pytest.raises(BadInput, match="the way along skin_tone must lead across its hyperplane"):
         read_directions(tmp_path / "d.safetensors")
 
 

@@ -106,7 +106,8 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     shown = []
     for code, value in zip(codes, mean, strict=True):
         for wanted in (1.0, 3.0):
-            shown.append((code + (wanted - value) / direction.slope * direction.normal).reshape(-1))
+            step = direction.way / (direction.way @ direction.normal)
+            shown.append((code + (wanted - value) / direction.slope * step).reshape(-1))
     expected = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
     images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
     assert np.abs(images.astype(int) - expected).max() <= 1

@@ -46,6 +46,8 @@ class Direction:
     from the hyperplane (binary): labels do not support steps beyond. mean: the label on the hyperplane.
     origin: where labels came from, what was balanced, how it was fitted. shown_low, shown_high: between them labels see
     little and much of the attribute (`calibration.shown_range`); NaN where labels do not follow the direction.
+    along: unit vector [d], the way in which the latents of the fit vary with the predicted label (their covariance
+    times the normal, Haufe et al. 2014, doi 10.1016/j.neuroimage.2013.10.067); None: the normal itself.
     """
 
     name: str
@@ -63,6 +65,12 @@ class Direction:
     origin: Mapping[str, object] = field(default_factory=dict)
     shown_low: float = float("nan")
     shown_high: float = float("nan")
+    along: Float[np.ndarray, " d"] | None = None
+
+    @property
+    def way(self) -> Float[np.ndarray, " d"]:
+        """Where a step that changes the label as little else as it can leads: `along`, else the normal."""
+        return self.normal if self.along is None else self.along
 
 
 def fit_direction(
@@ -127,7 +135,20 @@ def fit_direction(
         len(test),
         origin,
         *shown,
+        along=_along(z[train], normal),
     )
+
+
+def _along(rows: Float[np.ndarray, "n d"], normal: Float[np.ndarray, " d"]) -> Float[np.ndarray, " d"]:
+    """The covariance of the rows (shrunk as Ledoit and Wolf 2004 do, for few rows) times the normal, of length 1.
+
+    Of all steps that change the predicted label by as much, the one in this direction is the shortest in the rows' own
+    spread. Along the normal a step can be long in a coordinate that hardly varies, where the generator never was.
+    """
+    from sklearn.covariance import ledoit_wolf
+
+    way = ledoit_wolf(rows)[0] @ normal
+    return np.asarray(way / np.linalg.norm(way))
 
 
 def _middle(decisions: Float[np.ndarray, " n"]) -> tuple[float, float]:

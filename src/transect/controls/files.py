@@ -96,7 +96,9 @@ def _description(entry: Direction | AttributeModel) -> dict[str, object]:
 
 def _facts(entry: Direction | AttributeModel) -> dict[str, object]:
     """All but the arrays, in JSON's types."""
-    facts = {name: value for name, value in asdict(entry).items() if not isinstance(value, np.ndarray)}
+    facts = {
+        name: value for name, value in asdict(entry).items() if name != "along" and not isinstance(value, np.ndarray)
+    }
     return dict(plain(facts))
 
 
@@ -109,8 +111,11 @@ def write_directions(path: Path, fitted: FittedDirections) -> None:
         }
         content = content_of(LOCAL, tensors, space=fitted.space, models=facts, origin=dict(fitted.origin))
     else:
-        normals = {"normals": np.array([entry.normal for entry in fitted.linear])}
-        content = content_of(LINEAR, normals, space=fitted.space, directions=facts, origin=dict(fitted.origin))
+        tensors = {
+            "normals": np.array([entry.normal for entry in fitted.linear]),
+            "along": np.array([entry.way for entry in fitted.linear]),
+        }
+        content = content_of(LINEAR, tensors, space=fitted.space, directions=facts, origin=dict(fitted.origin))
     write_atomically(path, content)
 
 
@@ -126,8 +131,8 @@ def read_directions(path: Path) -> FittedDirections:
 
 
 def _linear(tensors: Arrays, facts: Facts) -> FittedDirections:
-    rows = zip(_entries(facts["directions"]), tensors["normals"], strict=True)
-    return FittedDirections(tuple(_direction(entry, row) for entry, row in rows), facts["space"], _origin(facts))
+    rows = zip(_entries(facts["directions"]), tensors["normals"], tensors["along"], strict=True)
+    return FittedDirections(tuple(_direction(*row) for row in rows), facts["space"], _origin(facts))
 
 
 def _local(tensors: Arrays, facts: Facts) -> FittedDirections:
@@ -170,15 +175,21 @@ def _check_entry(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
     return {**entry, **unknown}
 
 
-def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
+def _direction(entry: Mapping[str, object], normal: np.ndarray, along: np.ndarray) -> Direction:
     """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
-    row = np.asarray(normal, dtype=np.float64)
-    if row.ndim != 1 or not abs(float(np.linalg.norm(row)) - 1) <= _UNIT:
-        raise ValueError(f"the normal of {entry['name']} must have length 1")
-    direction = Direction(normal=row, **_check_entry(entry, LINEAR))
+    row, way = np.asarray(normal, dtype=np.float64), np.asarray(along, dtype=np.float64)
+    if row.ndim != 1 or row.shape != way.shape or not all(_is_unit(vector) for vector in (row, way)):
+        raise ValueError(f"the normal of {entry['name']}, and the way along it, must have length 1")
+    if not row @ way > 0:
+        raise ValueError(f"the way along {entry['name']} must lead across its hyperplane")
+    direction = Direction(normal=row, along=way, **_check_entry(entry, LINEAR))
     if not direction.low < direction.high or (direction.kind != "binary" and not abs(direction.slope) > 0):
         raise ValueError(f"{direction.name} has no range")
     return direction
+
+
+def _is_unit(vector: np.ndarray) -> bool:
+    return abs(float(np.linalg.norm(vector)) - 1) <= _UNIT
 
 
 def _model(entry: Mapping[str, object], tensors: Arrays) -> AttributeModel:

@@ -78,6 +78,26 @@ def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
     return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
 
 
+def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
+    """Steps s_j with s_j·n_j = 1 and s_j·n_k = 0 for every k ≠ j, each a combination of the ways.
+
+    With the normals as ways: the dual directions. Raises BadInput for attributes that the ways do not tell apart.
+
+    >>> planes = Hyperplanes.of(["a", "b"], np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2))
+    >>> steps_along(planes, planes.normals).round(3).tolist()
+    [[1.0, -1.0], [0.0, 1.414]]
+    """
+    _check_independent(planes)
+    through = ways / (ways * planes.normals).sum(axis=1, keepdims=True)
+    across = planes.normals @ through.T
+    if not np.linalg.cond(across) <= LARGEST_CONDITION:
+        raise BadInput(
+            f"directions: expected attributes that vary apart in the latent space, got {', '.join(planes.names)} "
+            f"(condition number {np.linalg.cond(across):.2g}); drop some of them"
+        )
+    return np.asarray(np.linalg.solve(across.T, through))
+
+
 def _check_independent(planes: Hyperplanes) -> None:
     condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
     if condition <= LARGEST_CONDITION:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.controls.directions import Direction, hyperplanes
-from transect.controls.hyperplanes import dual_directions
+from transect.controls.hyperplanes import steps_along
 from transect.controls.layers import layered
 from transect.errors import BadInput, UnknownName
 from transect.generators.requests import requested_columns
@@ -27,6 +27,7 @@ class LearnedControls:
     """Reads and sets attributes of latents of one space; a setting leaves the other fitted attributes alone.
 
     A continuous attribute has the label's unit; a binary one is the signed distance from its hyperplane, yes above 0.
+    Ways are those of the directions (`Direction.way`), corrected so that no other attribute's reading changes.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
     (attributes that were not fitted) may change too: raters judge that. Directions of w also take codes of w+,
     as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. Raises BadInput
@@ -40,8 +41,7 @@ class LearnedControls:
         self.space = space
         self.directions = {direction.name: direction for direction in directions}
         self._planes = hyperplanes(directions)
-        dual = dual_directions(self._planes)
-        self._steps = dual / (dual * self._planes.normals).sum(axis=1, keepdims=True)
+        self._steps = steps_along(self._planes, np.array([direction.way for direction in directions]))
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:

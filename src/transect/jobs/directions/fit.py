@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -50,6 +51,8 @@ def fit_linear(
         raise BadInput(f"--method: expected {' or '.join(METHODS['binary'])}, for binary attributes, got {method!r}")
     moved, rows, wanted = _rows(generator, latents, labels, (*names, *balance), names, space)
     directions = tuple(_direction(name, rows, labels, balance, method, seed) for name in wanted)
+    if moved.space == "z":  # its coordinates vary alike and apart, whatever the sample: the way is the normal
+        directions = tuple(replace(direction, along=None) for direction in directions)
     LearnedControls(directions, moved.space)  # refuses collinear attributes
     return FittedDirections(directions, moved.space, _origin(generator, moved, labels, seed))
 
