@@ -124,7 +124,7 @@ def differences(rows: Sequence[Row], page: str, let_be: Sequence[str] = ()) -> l
 def main(words: Sequence[str]) -> int:
     """Measure, and write or compare."""
     there = environment([word for word in words if word != "--write"])
-    rows = measured(project(), there, sum(p.stat().st_size for p in _source()))
+    rows = rows_here(there)
     print(table(rows), end="")
     page = PAGE.read_text(encoding="utf-8")
     if "--write" in words:
@@ -133,11 +133,20 @@ def main(words: Sequence[str]) -> int:
         before, after = page.partition(BEGIN)[0], page.partition(END)[2]
         PAGE.write_text(before + BEGIN + table(rows) + END + after, encoding="utf-8")
         return 0
-    # A build of PyTorch for graphics cards has another size, which the guide says in words.
-    found = differences(rows, page, () if "+cpu" in there["torch"].version else (TORCH,))
+    found = differences(rows, page, let_be(there))
     for line in found:
         print(line)
     return int(bool(found))
+
+
+def rows_here(there: Mapping[str, Distribution]) -> list[Row]:
+    """The rows of this project. there: libraries by name."""
+    return measured(project(), there, sum(path.stat().st_size for path in _source()))
+
+
+def let_be(there: Mapping[str, Distribution]) -> Sequence[str]:
+    """PyTorch, where it is a build for graphics cards: that has another size, which the guide says in words."""
+    return () if "+cpu" in there["torch"].version else (TORCH,)
 
 
 def _source() -> list[Path]:

@@ -90,6 +90,14 @@ def test_the_rows_of_the_guide_are_the_extras(sizes):
     assert all(size > 0 for size in stated.values())
 
 
+def test_the_sizes_of_the_guide_are_those_of_this_environment(sizes):
+    """All that `make sizes` compares, in the check too."""
+    there = importlib.import_module("dependencies").environment()
+    rows = sizes.rows_here(there)
+    assert rows[0].size > 100e6
+    assert sizes.differences(rows, sizes.PAGE.read_text(), sizes.let_be(there)) == []
+
+
 def test_the_readme_names_extras_that_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     rows = re.findall(r"^\| (`transect\[.*?) \|", (ROOT / "README.md").read_text(), re.M)

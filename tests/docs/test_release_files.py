@@ -119,6 +119,48 @@ def test_a_licence_that_nobody_has_read_or_that_is_not_listed_is_named(release, 
     assert json.loads((tmp_path / "licences.json").read_text()) == json.loads(rows)
 
 
+AUDITED = {
+    "dependencies": [
+        {"name": "A.Lib", "version": "1", "vulns": [{"id": "PYSEC-1"}, {"id": "PYSEC-2"}]},
+        {"name": "b", "version": "2", "vulns": []},
+        {"name": "c", "skip_reason": "not on PyPI"},
+    ]
+}
+REFUSED = "HTTPConnectionPool(host='x', port=443): Max retries exceeded (Caused by NewConnectionError('refused'))"
+
+
+def audit(release, monkeypatch, folder, *, written="", said="", ci=""):
+    """Of five libraries, where pip-audit leaves that file and says that."""
+
+    def tool(_, *words):
+        if written:
+            (folder / "audit.json").write_text(written)
+        return subprocess.CompletedProcess(words, 1, "", said)
+
+    monkeypatch.setattr(release, "DIST", folder)
+    monkeypatch.setattr(release, "tool", tool)
+    monkeypatch.setenv("CI", ci)
+    return release.audit(folder, {"a-lib": "1", "b": "2", "c": "3", "d": "4"})
+
+
+def test_vulnerabilities_and_libraries_that_were_not_audited_are_named(release, monkeypatch, tmp_path):
+    line, faults = audit(release, monkeypatch, tmp_path, written=json.dumps(AUDITED))
+    assert line == "vulnerabilities: 2 known in 2 libraries"
+    unknown = ["vulnerabilities of c: not audited", "vulnerabilities of d: not audited"]
+    assert faults == ["A.Lib 1: PYSEC-1", "A.Lib 1: PYSEC-2", *unknown]
+
+
+def test_an_audit_that_breaks_is_a_fault_and_a_network_that_is_not_reached_is_none_here(release, monkeypatch, tmp_path):
+    """In a workflow it is one too."""
+    for said in ("HTTPError: 503 Server Error", "Traceback\nValueError: HTTP", "", "ReadTimeout"):
+        line, faults = audit(release, monkeypatch, tmp_path, said=said)
+        assert line == "vulnerabilities: not audited"
+        assert faults == [f"pip-audit, exit code 1: {said.splitlines()[-1] if said else 'no answer'}"]
+    assert audit(release, monkeypatch, tmp_path, said=REFUSED)[1] == []
+    line, (fault,) = audit(release, monkeypatch, tmp_path, said=REFUSED, ci="true")
+    assert fault.startswith("pip-audit, exit code 1: HTTPConnectionPool")
+
+
 @pytest.fixture(scope="module")
 def transect_of_the_wheel(release, tmp_path_factory):
     """Runs a program of a new environment that has the wheel, which was built from the sdist.

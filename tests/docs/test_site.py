@@ -160,8 +160,7 @@ def test_the_check_of_addresses_finds_a_font_a_script_and_an_import():
     assert loaded('<a href="https://x.example">x</a><img src="data:image/png;base64,AA"><img src="../a.png">') == []
 
 
-@pytest.fixture(scope="module")
-def site():
+def built():
     """The folder of the site, built with its reports: a broken link or anchor within it is a warning, which stops it."""
     pytest.importorskip("zensical", reason="needs the extra docs")
     done = subprocess.run([sys.executable, "docs/build_site.py"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -170,8 +169,19 @@ def site():
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.timeout(1800)
-def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site):
+def test_the_site_is_whole_loads_nothing_from_elsewhere_and_searches_without_a_server():
+    """One test: as two, each of two workers would build the site with its reports."""
+    site = built()
+    check_pages(site)
+    if not CHROMIUM.exists() or importlib.util.find_spec("playwright") is None:
+        pytest.skip("the search needs Debian's chromium and playwright; the pages are as they should be")
+    check_search(site)
+
+
+def check_pages(site):
+    """Every page is there, with the reports and the reference, and none loads anything from another server."""
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(list(listed(configuration()["nav"])))
     for page in [*pages, *site.rglob("*.css")]:
@@ -183,15 +193,12 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site):
     assert "Hand a finished run to another tool" in api
 
 
-@pytest.mark.slow
-@pytest.mark.browser
-@pytest.mark.timeout(1800)
-def test_the_search_works_from_the_disk_and_asks_no_server(site):
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if not CHROMIUM.exists():
-        pytest.skip("needs Debian's chromium")
+def check_search(site):
+    """It works from the disk, and asks no server."""
+    from playwright.sync_api import sync_playwright
+
     asked = []
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         tab = browser.new_page(color_scheme="dark")
         tab.on("request", lambda request: asked.append(request.url))

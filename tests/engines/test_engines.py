@@ -122,6 +122,19 @@ def test_a_worker_takes_its_share_of_the_cores(tmp_path, monkeypatch):
     assert cores() == 1
 
 
+def test_a_line_says_where_workers_have_more_threads_than_there_are_cores(monkeypatch, capsys):
+    """And none where the user wants none, or one thread each."""
+    monkeypatch.setattr("transect.engines.cores._allowed", 2)
+    for threads, quiet, lines in ((3, False, 1), (3, True, 0), (1, False, 0)):
+        monkeypatch.setattr("transect.engines.worker._threads", lambda threads=threads: threads)
+        monkeypatch.setattr("transect.engines.worker._products", lambda: 1)
+        with opened(EngineSettings("local", 2), quiet=quiet):
+            said = capsys.readouterr().err.splitlines()
+        assert len(said) == lines
+        assert not Surroundings("", (), 1, threads=1, products=1).crowded(2, 1)
+        assert all("2 workers with 3 threads each on 2 cores" in line and "OMP_NUM_THREADS=1" in line for line in said)
+
+
 def test_a_worker_without_the_working_folder_says_so(tmp_path):
     with pytest.raises(BadInput, match="expected the working folder .*gone on every machine"):
         Surroundings(str(tmp_path / "gone"), (), 1, 1, 1).enter()

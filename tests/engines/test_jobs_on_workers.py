@@ -127,6 +127,15 @@ def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, t
     assert parts_in(tmp_path / "apart") == 1
 
 
+@pytest.mark.isolated
+def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder, tmp_path, monkeypatch):
+    """A worker that gives up where the command's own count goes on stops the command."""
+    monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
+    with pytest.raises(RuntimeError, match="a worker left a part out for its failures"):
+        embedded(folder, tmp_path / "apart", lent, spec="people_tables:embedder_of_some")
+    assert parts_in(tmp_path / "apart") < 4
+
+
 def test_a_function_is_asked_here_and_a_line_says_so(lent, folder, tmp_path, capsys):
     """Nothing of a user's program is sent."""
     asked = embeddings.Asked.of(embedder, None, lent)

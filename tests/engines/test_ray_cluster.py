@@ -7,7 +7,8 @@ from pathlib import Path
 
 import hostile_server
 import pytest
-from engine_work import Habit, noted
+from commands import run_here
+from engine_work import Habit, Pickled, noted
 from job_parts import embedded, encoding, inversion, made, parts_in, portraits
 from places import SUPPORT
 from worker_runs import FACE, Lent, content, studies_of
@@ -22,6 +23,7 @@ from transect.jobs.invert import run as invert
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
 
+AUDIT = "audit opencv:haarcascade_frontalface_default --vary glasses=0,1 --truth face --subjects 6 --size 32 --seed 5 --json"
 MEMORY = 80 << 20  # bytes of each node's object store
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -70,9 +72,14 @@ def test_no_task_begins_before_there_is_room_on_the_cluster(engine, tmp_path):
     results.close()
 
 
-@pytest.mark.parametrize("images_per_part", [4, 8, 256])
+def test_work_is_pickled_once_however_many_tasks_there_are(engine, tmp_path):
+    assert [task for task, _ in engine.map(Pickled(str(tmp_path)), "abcdefgh")] == list("abcdefgh")
+    assert len(noted(tmp_path, "pickled")) == 1
+
+
+@pytest.mark.parametrize("images_per_part", [8, 256])
 def test_the_folder_is_that_of_one_process(images_per_part, engine, tmp_path, monkeypatch):
-    """48 images; in the second size a worker kills itself in the middle, and then a node is taken away for good."""
+    """48 images, in one part too; of the small parts a worker kills itself. The last test has a third size."""
     monkeypatch.setattr(study, "IMAGES_PER_PART", images_per_part)
     monkeypatch.chdir(tmp_path)
     Path("run.pid").write_text(str(os.getpid()))
@@ -97,6 +104,16 @@ def test_other_jobs_write_on_the_cluster_what_one_process_writes(engine, tmp_pat
         embedded(jobs, tmp_path / name / "embedded", settings)
     assert made(tmp_path / "apart") == made(tmp_path / "here")
     assert parts_in(tmp_path / "apart") == 3 + 1 + 1
+
+
+def test_the_command_on_a_cluster_writes_the_files_of_the_command_alone(cluster, engine, tmp_path):
+    """All of them, manifest, page and results too; but for the log, which holds times."""
+    for out, *made_by in (("here",), ("apart", "--engine", f"ray://{cluster.address}")):
+        done = run_here(*AUDIT.split(), "--out", str(tmp_path / out), *made_by)
+        assert done.returncode == 0, done.stderr
+    here = content(tmp_path / "here")
+    assert {"manifest.json", "report.html", "results.json", "images/part-00000.parquet"} <= here.keys()
+    assert content(tmp_path / "apart") == here
 
 
 def test_a_budget_holds_on_a_cluster(engine, tmp_path, monkeypatch):

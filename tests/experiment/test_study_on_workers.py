@@ -7,7 +7,6 @@ from pathlib import Path
 
 import audited
 import hostile_server
-import numpy as np
 import pytest
 from worker_runs import FACE, Lent, content, studies_of
 
@@ -16,7 +15,7 @@ from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, TargetChanged, TooManyFailures
 from transect.experiment import study
-from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe
+from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check
 from transect.experiment.study_work import StudyWork, facts_of
 from transect.jobs.audit import studies as planned
 from transect.runs.capabilities import description
@@ -34,11 +33,9 @@ def smaller_parts(monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
 
 
-@pytest.mark.parametrize(
-    "images_per_part", [pytest.param(8, marks=pytest.mark.slow), 12, pytest.param(256, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("images_per_part", [12, pytest.param(256, marks=pytest.mark.slow)])
 def test_workers_and_this_process_write_the_same_bytes(images_per_part, processes, tmp_path, monkeypatch):
-    """40 images in parts of 8, 12 and 40; in the second, a worker is killed mid-way."""
+    """40 images in parts of 12 and in one; in the first, a worker is killed mid-way. Parts of 8: the tests below."""
     monkeypatch.setattr(study, "IMAGES_PER_PART", images_per_part)
     monkeypatch.chdir(tmp_path)
     Path("run.pid").write_text(str(os.getpid()))
@@ -163,11 +160,34 @@ def test_every_study_of_an_audit_has_a_recipe_that_opens_its_own_world():
 def test_what_is_no_text_has_no_recipe():
     settings = studies_of([FACE])[0].recipe.world.settings
     assert not StudyRecipe(WorldRecipe(replace(settings, generator=object()))).apart
-    assert not StudyRecipe(WorldRecipe(settings), check=CheckRecipe(identity=np.mean)).apart
-    assert not StudyRecipe(WorldRecipe(settings), check=CheckRecipe({"age": "reader.toml"})).apart  # it counts calls
-    assert StudyRecipe(WorldRecipe(settings), check=CheckRecipe(["age=models:age"])).apart
+    assert not StudyRecipe(WorldRecipe(settings), check=None).apart
     (one,) = studies_of([FACE])
     assert one.recipe.targets[0].options == {"isolate": False}
+
+
+@pytest.mark.parametrize("metered", [False, True])
+@pytest.mark.parametrize("asked", [{"attributes": ["smile=audited:brightness"]}, {"realism": "audited:brightness"}])
+def test_a_check_that_counts_its_calls_is_asked_in_this_process(asked, metered, monkeypatch):
+    """Whatever its spec looks like: each worker would have a count of its own."""
+    monkeypatch.setattr("transect.targets.model.ModelTarget.metered", metered, raising=False)
+    (one,) = studies_of([FACE], **asked)
+    assert (one.recipe.check is None) == metered
+    assert one.recipe.apart == (not metered)
+
+
+def test_a_check_of_an_object_is_asked_in_this_process():
+    given = CheckRecipe(realism=audited.brightness)
+    assert recipe_of_check(given, given.open()) is None
+    (one,) = studies_of([FACE], realism=audited.brightness)
+    assert not one.recipe.apart
+
+
+def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smaller_parts, tmp_path, monkeypatch):
+    """A worker that gives up where the run's own count goes on: the run stops, and nothing of the part is stored."""
+    monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
+    (one,) = studies_of(["audited:raises_on_bright"], vary=["background_lightness=0,1"], subjects=40, max_failures=0.01)
+    with pytest.raises(RuntimeError, match="a worker left a part out for its failures, of which the run allows more"):
+        study.run(one, tmp_path / "run", quiet=True, engine=processes)
 
 
 def test_a_data_set_is_the_same_from_workers(processes, tmp_path, monkeypatch):

@@ -35,7 +35,7 @@ class Lent:
     apart = True
 
     def __init__(self, engine):
-        self.engine, self.workers, self.cores = engine, engine.workers, engine.cores
+        self.engine, self.workers, self.cores, self.room = engine, engine.workers, engine.cores, engine.room
 
     def map(self, work, tasks):
         assert not isinstance(work, Ready)

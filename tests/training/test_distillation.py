@@ -122,7 +122,7 @@ def trained(out, images=2400, **more):
 
 def test_it_learns_the_picture_of_each_latent(tmp_path):
     """Of latents that it has not seen: the last coordinate of z is the brightness."""
-    made = load(trained(tmp_path, half_life=200.0, rate=0.01).model)
+    made = load(trained(tmp_path, 800, half_life=200.0, rate=0.01).model)
     z = made.sample(np.arange(200))
     bright = made.render(z).pixels.mean(axis=(1, 2, 3))
     assert z.values.shape == (200, 4)

@@ -24,7 +24,8 @@ Engine = Annotated[
     str,
     typer.Option(
         help="Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray "
-        "cluster). No result depends on it.",
+        "cluster). HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. "
+        "No result depends on it.",
         rich_help_panel="Engine",
     ),
 ]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final, final
 
-from transect.engines import worker
+from transect.engines import alone, worker
 from transect.engines.cores import cores
 from transect.engines.protocol import IN_FLIGHT, Result, Task, Work
 from transect.errors import BadInput, MissingExtra, WorkerLost
@@ -26,6 +26,7 @@ SCHEME: Final = "ray://"
 AUTO: Final = "auto"
 _LOSSES: Final = 3
 _PATIENCE: Final = 5.0  # seconds for the head node to accept a connection
+_QUIET: Final = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
 _OBJECTS: Final = 256 << 20
 """Bytes of shared memory on this machine for parts that are under way; Ray writes what exceeds them to its disk."""
 
@@ -35,7 +36,7 @@ class OnRay:
     """An Engine on Ray. address: HOST:PORT of a cluster's head node, "auto", or "" for a Ray of this machine alone.
 
     workers: parts at the same time; None for one per core (per GPU where parts need one) of the cluster. A program that
-    has joined a cluster already stays in it.
+    has joined a cluster already stays in it. room: cores that the cluster has, or this machine.
 
     Raises MissingExtra without Ray; BadInput where no cluster answers.
     """
@@ -43,37 +44,40 @@ class OnRay:
     apart = True
 
     def __init__(self, address: str, workers: int | None) -> None:
+        self._before = alone.kept_environment()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
             import ray
         except ModuleNotFoundError:
+            alone.restore(self._before)
             raise MissingExtra("ray", "--engine ray") from None
         self._ray: Any = ray
         self._wanted = workers
         self._joined = not ray.is_initialized()
         if self._joined:
-            self._join(address, workers)
+            try:
+                self._join(address, workers)
+            except BaseException:
+                self.close()
+                raise
         self.workers = self.cores = workers or self._places(0)
+        self.room = self._places(0) if address or not self._joined else cores()
 
     def _join(self, address: str, workers: int | None) -> None:
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if not address:
-            self._ray.init(
-                "local",
-                num_cpus=workers or cores(),
-                object_store_memory=_OBJECTS,
-                include_dashboard=False,
-                **quiet,
-            )
+            with alone.apart(self._ray):
+                own = {"object_store_memory": _OBJECTS, "include_dashboard": False}
+                self._ray.init("local", num_cpus=workers or cores(), **own, **_QUIET)
             return
         try:
             _knock(address)
-            self._ray.init(address, **quiet)
+            self._ray.init(address, **_QUIET)
         except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise BadInput(
                 f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
-                "one (ray start --head --port 6379), or give --engine ray"
+                "one (ray start --head --port 6379), or give --engine ray; where it has a token, set "
+                "RAY_AUTH_MODE=token and have the token here too"
             ) from error
 
     def _places(self, gpus: int) -> int:
@@ -87,7 +91,7 @@ class OnRay:
         ray, workers = self._ray, self._wanted or self._places(work.gpus)
         # A worker's process lives on after a task that needs a GPU too (max_calls), with its models.
         remote = ray.remote(num_cpus=1, num_gpus=work.gpus, max_retries=_LOSSES, max_calls=0)(worker.make)
-        fixed = secrets.token_hex(8), work, worker.Surroundings.here(0)
+        fixed = secrets.token_hex(8), ray.put(work), worker.Surroundings.here(0)  # pickled once, whatever the tasks
         waiting: deque[Any] = deque()
         try:
             for task in tasks:
@@ -103,9 +107,12 @@ class OnRay:
                     ray.cancel(reference, force=True)
 
     def close(self) -> None:
-        """Leave the cluster; a Ray of this machine alone ends."""
+        """Leave the cluster; a Ray of this machine alone ends. The environment is what it was."""
         if self._joined:
             self._ray.shutdown()
+        alone.restore(self._before)
+        if self._joined:
+            alone.read_again(self._ray)
 
     def _done(self, reference: Any) -> bool:
         return bool(self._ray.wait([reference], timeout=0)[0])

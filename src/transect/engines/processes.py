@@ -44,7 +44,7 @@ class Processes:
     apart = True
 
     def __init__(self, workers: int) -> None:
-        self.workers, self.cores = workers, cores()
+        self.workers, self.cores, self.room = workers, cores(), cores()
         self._pool: ProcessPoolExecutor | None = None
         self._context = _Context()
 

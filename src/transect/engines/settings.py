@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from transect.engines.protocol import HERE, Engine
+from transect.engines.worker import Surroundings
 from transect.errors import BadInput, UnknownName
+from transect.texts import say
 
 LOCAL: Final = "local"
 RAY: Final = "ray"
@@ -42,8 +44,8 @@ class EngineSettings:
 
 
 @contextmanager
-def opened(settings: EngineSettings) -> Iterator[Engine]:
-    """The engine that settings name, until the end of the context.
+def opened(settings: EngineSettings, *, quiet: bool = False) -> Iterator[Engine]:
+    """The engine that settings name, until the end of the context. A line says where workers take each other's cores.
 
     Raises MissingExtra where Ray is not installed, BadInput where no cluster answers.
     """
@@ -59,6 +61,8 @@ def opened(settings: EngineSettings) -> Iterator[Engine]:
 
         engine = OnRay(settings.address, settings.workers)
     try:
+        if not quiet and (line := Surroundings.here(0).crowded(engine.workers, engine.room)):
+            say(line, error=True)
         yield engine
     finally:
         engine.close()

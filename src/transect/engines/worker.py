@@ -48,6 +48,22 @@ class Surroundings:
         path = tuple(str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path)
         return Surroundings(str(Path.cwd()), path, cores() // share if share else 1, _threads(), _products())
 
+    def crowded(self, workers: int, cores: int) -> str:
+        """A line where so many workers have several threads each, and more than there are cores; "" elsewhere.
+
+        >>> Surroundings("", (), 1, threads=4, products=1).crowded(2, 6)
+        '2 workers with 4 threads each on 6 cores slow each other down: set OMP_NUM_THREADS=1 before the command'
+        >>> Surroundings("", (), 1, threads=1, products=3).crowded(2, 6)
+        ''
+        """
+        threads = max(self.threads, self.products)
+        if threads == 1 or workers * threads <= cores:
+            return ""
+        return (
+            f"{workers} workers with {threads} threads each on {cores} cores slow each other down: set "
+            "OMP_NUM_THREADS=1 before the command"
+        )
+
     def enter(self) -> None:
         """Make them this process's. Raises BadInput where the folder is not on this machine."""
         from threadpoolctl import threadpool_limits

@@ -168,7 +168,7 @@ def check_of(
 
     Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
-    readers = attributes if isinstance(attributes, Mapping) else _named(attributes)
+    readers = attributes if isinstance(attributes, Mapping) else named(attributes)
     return EditCheck(
         {name: _resolved(target, "regression") for name, target in readers.items()},
         None if identity is None else _resolved(identity, "embedding"),
@@ -177,7 +177,8 @@ def check_of(
     )
 
 
-def _named(texts: Sequence[str]) -> dict[str, str]:
+def named(texts: Sequence[str]) -> dict[str, str]:
+    """The targets by attribute, of NAME=TARGET texts. Raises BadInput for one without a name, and for a name twice."""
     specs: dict[str, str] = {}
     for text in texts:
         name, equals, spec = (piece.strip() for piece in text.partition("="))

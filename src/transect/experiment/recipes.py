@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-from transect.experiment.edits import EditCheck, check_of
+from transect.experiment.edits import EditCheck, check_of, named
 from transect.experiment.target_names import give_name
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Target, World
@@ -87,13 +87,6 @@ class CheckRecipe:
     realism: object = None
     redraw: int = 0
 
-    @property
-    def plain(self) -> bool:
-        """Whether it is texts alone, and none of a target behind a web address."""
-        readers = self.attributes.values() if isinstance(self.attributes, Mapping) else self.attributes
-        specs = [self.identity, self.realism, *readers]
-        return is_plain(specs) and not any(str(spec).endswith(".toml") for spec in specs)
-
     def open(self) -> EditCheck:
         """The check. Raises as `check_of`."""
         return check_of(self.attributes, self.identity, self.realism, self.redraw)
@@ -102,16 +95,16 @@ class CheckRecipe:
 @final
 @dataclass(frozen=True, slots=True)
 class StudyRecipe:
-    """How the world, the targets (None: asked in the process of the run) and the check of a study are opened."""
+    """How the world, the targets and the check of a study are opened. None: asked in the process of the run."""
 
     world: WorldRecipe
     targets: tuple[TargetRecipe | None, ...] = ()
-    check: CheckRecipe = field(default_factory=CheckRecipe)
+    check: CheckRecipe | None = field(default_factory=CheckRecipe)
 
     @property
     def apart(self) -> bool:
         """Whether a worker can make the images."""
-        return self.world.plain and self.check.plain
+        return self.world.plain and self.check is not None
 
 
 def is_plain(value: object) -> bool:
@@ -139,3 +132,13 @@ def recipe_of_target(
     if not isinstance(given, str) or session or is_metered(opened) or not is_plain(options):
         return None
     return TargetRecipe(given, dict(options), name)
+
+
+def recipe_of_check(given: CheckRecipe, opened: EditCheck) -> CheckRecipe | None:
+    """How a worker opens a check; None where this process must ask one of its targets, as `recipe_of_target` has it."""
+    readers = given.attributes if isinstance(given.attributes, Mapping) else named(given.attributes)
+    pairs = [(spec, opened.attributes[name]) for name, spec in readers.items()]
+    for spec, target in (*pairs, (given.identity, opened.identity), (given.realism, opened.realism)):
+        if target is not None and recipe_of_target(spec, target, {}) is None:
+            return None
+    return given

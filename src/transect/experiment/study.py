@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -38,6 +38,7 @@ from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.targets.capabilities import is_metered
 from transect.targets.limits import Limits
+from transect.targets.tally import counted_rows
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
     recipe = study.recipe
     if recipe is None or not recipe.apart:
         if not quiet:
-            why = "the generator or a check of edits is an object, or has a web address"
+            why = "the generator or a check of edits is an object, or the check counts its calls"
             say(f"{study.name}: this process makes all images, since {why}", error=True)
         return None
     here = [target.name for target, known in zip(study.targets, recipe.targets, strict=True) if known is None]
@@ -222,39 +223,61 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
 
 
 def _make_parts(study: Study, folder: RunFolder, quiet: bool, ahead: Ahead[PartTask, MadePart] | None) -> None:
-    from transect.targets.guard import FailureBudget
-
-    budgets = [
-        FailureBudget(t.name, study.design.n_images, limit_share=study.limits.max_failures) for t in study.targets
-    ]
-
-    keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
-
-    def stage(part: int) -> None:
-        started = time.monotonic()
-        storing.keep_up(1 + len(study.targets))  # at most the pieces of one part: one is stored, one is made
-        if ahead is not None and part in ahead:
-            made = ahead(part)
-            images, known = _stored_images(made, folder, part, storing), made.answers
-        else:
-            images, known = _image_part(study, folder, part, keeper, storing), (None,) * len(study.targets)
-        for target, budget, answers in zip(study.targets, budgets, known, strict=True):
-            if answers is None:
-                _prediction_part(study, folder, part, target, budget, images, storing)
-            else:
-                _stored_answers(answers, folder, part, target, budget, storing)
-        storing.submit(lambda: finish(part, images.count, started))
-
-    def finish(part: int, images: int, started: float) -> None:
-        progress.advance(images)
-        folder.log("part", part=part, images=images, seconds=round(time.monotonic() - started, 3))
-
+    source = _Source.of(study, folder, ahead)
     # A metered target is not called for an estimate: the first part tells how long all will take.
     quote = int(any(is_metered(target) for target in study.targets) and study.n_parts > 1)
     counting = Progress(study.name, study.design.n_images, quiet=quiet, quote=quote)
     with counting as progress, Background() as storing:
         for part in range(study.n_parts):
-            stage(part)
+            started = time.monotonic()
+            storing.keep_up(1 + len(study.targets))  # at most the pieces of one part: one is stored, one is made
+            images = source.stage(part, storing)
+            storing.submit(partial(_finish, folder, progress, part, images, started))
+
+
+def _finish(folder: RunFolder, progress: Progress, part: int, images: int, started: float) -> None:
+    progress.advance(images)
+    folder.log("part", part=part, images=images, seconds=round(time.monotonic() - started, 3))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a part comes from: workers, the folder, or this process. budgets: of the targets, for the whole run."""
+
+    study: Study
+    folder: RunFolder
+    ahead: Ahead[PartTask, MadePart] | None
+    keeper: edits.Gatekeeper | None
+    budgets: tuple[FailureBudget, ...]
+
+    @staticmethod
+    def of(study: Study, folder: RunFolder, ahead: Ahead[PartTask, MadePart] | None) -> _Source:
+        """The source of a study's parts."""
+        from transect.targets.guard import FailureBudget
+
+        planned, share = study.design.n_images, study.limits.max_failures
+        budgets = tuple(FailureBudget(target.name, planned, limit_share=share) for target in study.targets)
+        keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
+        return _Source(study, folder, ahead, keeper, budgets)
+
+    def stage(self, part: int, storing: Background) -> int:
+        """Have a part's images and answers stored; how many images it has."""
+        images, known = self._images(part, storing)
+        for target, budget, answers in zip(self.study.targets, self.budgets, known, strict=True):
+            if answers is None:
+                _prediction_part(self.study, self.folder, part, target, budget, images, storing)
+            else:
+                _stored_answers(answers, self.folder, part, target, budget, storing)
+        return images.count
+
+    def _images(self, part: int, storing: Background) -> tuple[_PartImages, Sequence[PartAnswers | None]]:
+        """A part's images, and the answers of the targets that a worker asked."""
+        if self.ahead is not None and part in self.ahead:
+            made = self.ahead(part)
+            return _stored_images(made, self.folder, part, storing), made.answers
+        images = _image_part(self.study, self.folder, part, self.keeper, storing)
+        return images, (None,) * len(self.study.targets)
 
 
 @final
@@ -317,7 +340,5 @@ def _stored_answers(
     answers: PartAnswers, folder: RunFolder, part: int, target: Target, budget: FailureBudget, storing: Background
 ) -> None:
     """As `_prediction_part`, of a worker's answers; the budget counts them as this process would have."""
-    for counted in answers.counted:
-        counted.replay(budget)
-    if (rows := answers.rows) is not None:
-        storing.submit(lambda: folder.write_part(f"predictions/{slug(target.name)}", part, rows))
+    rows = counted_rows(answers.rows, answers.counted, budget)
+    storing.submit(lambda: folder.write_part(f"predictions/{slug(target.name)}", part, rows))

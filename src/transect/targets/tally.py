@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
 from transect.targets.guard import FailureBudget
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NEVER: Final = 1 << 62
 
@@ -28,6 +31,19 @@ class Counted:
             budget.add(self.failures)
         else:
             budget.found_later(self.failures)
+
+
+def counted_rows(rows: pa.Table | None, counted: Sequence[Counted], budget: FailureBudget) -> pa.Table:
+    """A worker's rows, once what it counted is counted for the whole run.
+
+    Raises TooManyFailures where the run's limit is passed; RuntimeError where the worker says that it is, and the run's
+    own count does not, so that a part is never left out.
+    """
+    for one in counted:
+        one.replay(budget)
+    if rows is None:
+        raise RuntimeError(f"{budget.target}: a worker left a part out for its failures, of which the run allows more")
+    return rows
 
 
 @final

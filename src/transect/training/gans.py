@@ -171,7 +171,21 @@ def recipe_of(
     conditions: Sequence[tuple[str, Sequence[str]]] = (),
     likeness: Likeness | None = None,
 ) -> Recipe:
-    """Networks and objective of a plan, for pictures of that size."""
+    """Networks and objective of a plan, for pictures of that size. Raises BadInput for a size or channels that fail."""
+    channels = _channels(plan, size)
+    z_dim = _PRIOR[plan.arch] if plan.z_dim is None else plan.z_dim
+    growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
+    if plan.arch == "stylegan2":
+        shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
+        options = _stylegan2_options(plan, growth, _distillation(plan, likeness))
+        return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
+    grown = even(sorted(channels), plan.images) if growth is None else growth
+    shapes = Shape(z_dim, _combinations(conditions), channels)
+    return progressive.ProgressiveRecipe(shapes, _progressive_options(plan, grown, conditions), plan.seed, device)
+
+
+def _channels(plan: Plan, size: int) -> dict[int, int]:
+    """By the size of a layer's picture. Raises BadInput where that cannot be."""
     if size < 8 or size & (size - 1):
         raise BadInput(f"size: expected a power of two from 8, got {size}; choose 64 or 128")
     channels = {4 << i: min(plan.channels // (4 << i), plan.max_channels) for i in range(size.bit_length() - 2)}
@@ -179,32 +193,34 @@ def recipe_of(
         raise BadInput(
             f"channels: expected at least {size} for pictures of {size} pixels, got {plan.channels}; raise it"
         )
-    z_dim = _PRIOR[plan.arch] if plan.z_dim is None else plan.z_dim
-    precision = PRECISIONS[plan.precision]
-    if plan.arch == "stylegan2":
-        growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
-        options = stylegan2.Options(
-            0.0025 if plan.rate is None else plan.rate,
-            plan.r1,
-            path=plan.path,
-            mixing=plan.mixing,
-            half_life=plan.half_life,
-            precision=precision,
-            growth=growth,
-            distillation=_distillation(plan, likeness),
-        )
-        shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
-        return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
-    growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
-    classes = _combinations(conditions)
-    given = {"r1": plan.r1, "class_weight": plan.class_weight}
-    more = {name: value for name, value in given.items() if value is not None}
-    condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
-    rate = 0.001 if plan.rate is None else plan.rate
-    recipe_options = progressive.Options(
-        growth, rate, half_life=plan.half_life, precision=precision, conditions=condition_levels, **more
+    return channels
+
+
+def _stylegan2_options(plan: Plan, growth: Growth | None, distillation: Distillation | None) -> stylegan2.Options:
+    return stylegan2.Options(
+        0.0025 if plan.rate is None else plan.rate,
+        plan.r1,
+        path=plan.path,
+        mixing=plan.mixing,
+        half_life=plan.half_life,
+        precision=PRECISIONS[plan.precision],
+        growth=growth,
+        distillation=distillation,
     )
-    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), recipe_options, plan.seed, device)
+
+
+def _progressive_options(
+    plan: Plan, growth: Growth, conditions: Sequence[tuple[str, Sequence[str]]]
+) -> progressive.Options:
+    given = {"r1": plan.r1, "class_weight": plan.class_weight}
+    return progressive.Options(
+        growth,
+        0.001 if plan.rate is None else plan.rate,
+        half_life=plan.half_life,
+        precision=PRECISIONS[plan.precision],
+        conditions=tuple((name, tuple(levels)) for name, levels in conditions),
+        **{name: value for name, value in given.items() if value is not None},
+    )
 
 
 def _distillation(plan: Plan, likeness: Likeness | None) -> Distillation | None:

@@ -159,7 +159,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
-    with engines.opened(engines.EngineSettings(request.run.engine, request.run.workers)) as engine:
+    with engines.opened(engines.EngineSettings(request.run.engine, request.run.workers), quiet=quiet) as engine:
         room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
         for part, place in zip(studies, places, strict=True):
             refuse_links_in(folder, place)

@@ -19,7 +19,7 @@ from transect.effects.truth import FACE, Truth, truths_of
 from transect.errors import BadInput
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
-from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_target
+from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
@@ -160,7 +160,7 @@ def _recipe(request: AuditRequest, **world: Any) -> StudyRecipe:
 
 
 def _with_targets(study: Study, request: AuditRequest, asked: Sequence[Target]) -> StudyRecipe | None:
-    """The study's recipe with those of its targets and of the check; None where the request does not name them all."""
+    """The study's recipe with those of its targets; None where the request does not name them all."""
     given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
     if study.recipe is None or len(given) != len(asked):
         return None
@@ -170,9 +170,16 @@ def _with_targets(study: Study, request: AuditRequest, asked: Sequence[Target]) 
         for source, target, name in zip(given, asked, names, strict=False)  # no names at all, or one each
         if any(target is each for each in study.targets)
     ]
-    checks = request.checks
-    check = CheckRecipe(checks.attributes, checks.identity, checks.realism, checks.redraw)
-    return replace(study.recipe, targets=tuple(targets), check=check)
+    return replace(study.recipe, targets=tuple(targets))
+
+
+def _with_check(study: Study, request: AuditRequest, opened: EditCheck) -> StudyRecipe | None:
+    """The study's recipe with that of the check of its edits."""
+    if study.recipe is None:
+        return None
+    asked = request.checks
+    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw)
+    return replace(study.recipe, check=recipe_of_check(given, opened))
 
 
 def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
@@ -262,7 +269,10 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
         complete = replace(
             complete, rule=verification.chosen(targets, study.design, rule.false_match_rate, rule.within)
         )
-    return replace(complete, edits=_edit_check(study.world, study.design, check_edits))
+    checked = _edit_check(study.world, study.design, check_edits)
+    if checked is not None:
+        complete = replace(complete, recipe=_with_check(complete, request, check_edits))
+    return replace(complete, edits=checked)
 
 
 def _edit_check(world: World, design: Design, check_edits: EditCheck) -> EditCheck | None:

@@ -158,7 +158,7 @@ def encode(
         images, generator, encoder=chosen, space=space, fit=fit, encoder_samples=given.encoder_samples,
         distance=given.distance, files=(given.weights, given.heads), device=device,
     )  # fmt: skip
-    with engines.opened(given.engine) as engine:
+    with engines.opened(given.engine, quiet=quiet) as engine:
         return run(encoding, Path(out), quiet=quiet, engine=engine)
 
 

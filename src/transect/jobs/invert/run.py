@@ -209,7 +209,7 @@ def invert(
         images, generator, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
         device=device, options=options,
     )  # fmt: skip
-    with engines.opened(inversion.options.engine) as engine:
+    with engines.opened(inversion.options.engine, quiet=quiet) as engine:
         return run(inversion, Path(out), quiet=quiet, engine=engine)
 
 

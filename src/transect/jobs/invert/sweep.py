@@ -168,7 +168,7 @@ def invert_sweep(
     network = None if face is None else FaceNetwork.of(face)
     rows = []
     try:
-        with engines.opened(inversion.options.engine) as engine:
+        with engines.opened(inversion.options.engine, quiet=quiet) as engine:
             for place, value in enumerate(chosen, 1):
                 if not quiet:
                     say(f"λ = {value:g} ({place} of {len(chosen)})", error=True)

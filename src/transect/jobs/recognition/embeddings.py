@@ -33,6 +33,7 @@ from transect.records import Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
 from transect.targets.limits import Limits
+from transect.targets.tally import counted_rows
 from transect.texts import say, words_of
 
 if TYPE_CHECKING:
@@ -132,16 +133,14 @@ def _answers(asking: Asking, asked: Asked, out: Path, quiet: bool) -> pa.Table:
 
     parts = asking.parts()
     budget = FailureBudget(asking.target.name, len(asking.stored), limit_share=asking.limits.max_failures)
-    with engines.opened(asked.engine) as engine, RunFolder(out, asking.spec()) as folder:
+    with engines.opened(asked.engine, quiet=quiet) as engine, RunFolder(out, asking.spec()) as folder:
         missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
         made_by, work = _work(asking, asked, engine, budget, quiet)
         with Ahead(made_by, work, missing, lambda part: asking.shown(parts[part], first=part == 0)) as ahead:
 
             def make(part: int) -> pa.Table:
                 embedded = ahead(part)
-                for counted in embedded.counted:
-                    counted.replay(budget)
-                return embedded.rows
+                return counted_rows(embedded.rows, embedded.counted, budget)
 
             fill_table(
                 folder, TABLE, [len(part) for part in parts], make, title=asking.target.name, quiet=quiet,

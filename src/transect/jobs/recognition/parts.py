@@ -40,9 +40,9 @@ class Shown:
 @final
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The rows of one part, none where the target failed too often; and what is still to be counted of it, in order."""
+    """The rows of one part, None where the target failed too often; and what is still to be counted of it, in order."""
 
-    rows: pa.Table
+    rows: pa.Table | None
     counted: tuple[Counted, ...] = ()
 
 
@@ -68,7 +68,7 @@ class EmbeddingParts:
         try:
             return Embedded(self._rows(shown, tally), tally.counted)
         except TooManyFailures:
-            return Embedded(_table({}), tally.counted)
+            return Embedded(None, tally.counted)
 
     def close(self) -> None:
         """Close the target of a worker."""

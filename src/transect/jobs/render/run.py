@@ -104,7 +104,7 @@ def render(
     check_subjects(opened, subjects)
     design = _design(opened, vary, hold, subjects, seed)
     if data_set:
-        with engines.opened(chosen) as made_by:
+        with engines.opened(chosen, quiet=quiet) as made_by:
             table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
         shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
         return RenderResult(_numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns))
