@@ -104,7 +104,7 @@ def proxy(bucket, monkeypatch):
 
     from object_storage import faulty
 
-    monkeypatch.setattr("transect.runs.object_stores.RETRIES", 2)
+    monkeypatch.setattr("transect.runs.object_stores.RETRIES", 1)
     monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=10))
     monkeypatch.setattr("transect.runs.object_stores.WAIT", 0.0)
     with faulty(bucket.port) as proxy:

@@ -22,6 +22,25 @@ def test_a_path_of_python_that_lost_a_slash_is_the_same_address():
     assert checked(Path("s3://bucket/run")) == checked("S3://bucket/run/") == "s3://bucket/run"
 
 
+def test_an_account_of_azure_is_no_credential():
+    address = "abfss://images@mine.dfs.core.windows.net/run"
+    assert checked(f"{address}/") == checked(Path(address)) == address
+
+
+@pytest.mark.parametrize(
+    ("scheme", "advice"),
+    [
+        ("s3", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$"),
+        ("gs", "GOOGLE_APPLICATION_CREDENTIALS$"),
+        ("abfss", "AZURE_STORAGE_ACCOUNT_KEY .*as abfss://container@account.dfs.core.windows.net/path.$"),
+        ("hdfs", "where its library looks for them$"),
+    ],
+)
+def test_where_credentials_belong_is_said_by_scheme(scheme, advice):
+    with pytest.raises(BadInput, match=advice):
+        checked(f"{scheme}://HUNTER@bucket/run")
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -31,6 +50,10 @@ def test_a_path_of_python_that_lost_a_slash_is_the_same_address():
         "s3://bucket/run?X-Amz-Signature=HUNTER",
         "az://bucket/run#HUNTER",
         "s3://KEY:HUNTER/run",
+        "s3://images@mine.dfs.core.windows.net/run",
+        "abfss://KEY:HUNTER@mine.dfs.core.windows.net/run",
+        "abfss://HUNTER@mine.dfs.core.windows.net.example.org/run",
+        "abfss://images@mine.dfs.core.windows.net/KEY:HUNTER@run",
     ],
 )
 def test_credentials_are_refused_and_not_repeated(address):

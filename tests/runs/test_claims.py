@@ -117,6 +117,57 @@ def test_a_run_that_wakes_and_finds_another_stops(mount, monkeypatch):
     assert own.store.read("a/x.json", 9) == b"1"
 
 
+def followed_by_two(mount, monkeypatch):
+    """A run that sleeps, and two that followed it: one that has ended, and one that lives and has the same number."""
+    own = mount()
+    asleep = claims.take(own, "a")
+    kill(asleep)
+    later(monkeypatch, asleep, claims.DEAD + 1)
+    claims.take(mount(), "a").release()
+    monkeypatch.undo()
+    living = claims.take(mount(), "a")
+    assert living._number == asleep._number
+    return own, asleep, living
+
+
+def test_a_run_that_wakes_when_its_number_is_anothers_stops_and_leaves_that_ones_claim(mount, monkeypatch):
+    own, asleep, living = followed_by_two(mount, monkeypatch)
+    stated = own.store.read("a/.claims/00001.json", 1000)
+    asleep.beat()
+    assert own.store.read("a/.claims/00001.json", 1000) == stated
+    with pytest.raises(RunFolderError, match="another may have taken it over"):
+        own.put("a/x.json", b"1")
+    asleep.release()
+    living.beat()
+    living._mount.put("a/x.json", b"2")
+    assert held(mount()) == ["a/.claims/00001.json", "a/x.json"]
+    living.release()
+    assert held(mount()) == ["a/x.json"]
+
+
+def test_a_run_that_ends_when_its_number_is_anothers_leaves_that_ones_claim(mount, monkeypatch):
+    _, asleep, living = followed_by_two(mount, monkeypatch)
+    asleep.release()
+    assert held(mount()) == ["a/.claims/00001.json"]
+    living.release()
+    assert held(mount()) == []
+
+
+def test_the_claims_of_the_dead_go_before_the_own(mount, monkeypatch):
+    """Else a dead run that wakes in between finds its number to be the highest."""
+    dead = claims.take(mount(), "")
+    kill(dead)
+    later(monkeypatch, dead, claims.DEAD + 1)
+    following = claims.take(mount(), "")
+    deleted, plain = [], type(following._mount.store).delete
+    monkeypatch.setattr(
+        type(following._mount.store), "delete", lambda self, name: (deleted.append(name), plain(self, name))
+    )
+    monkeypatch.setattr(claims, "_held", lambda *_: [2, 1])
+    following.release()
+    assert deleted == [".claims/00001.json", ".claims/00002.json"]
+
+
 def test_a_run_without_signs_of_life_for_too_long_stops_by_itself(mount, monkeypatch):
     own = mount()
     claim = claims.take(own, "")

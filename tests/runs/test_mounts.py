@@ -1,5 +1,6 @@
 """A folder of this machine stands for one on object storage: small files lie in both, parts on the storage alone."""
 
+import hashlib
 import itertools
 
 import pyarrow as pa
@@ -84,6 +85,83 @@ def test_a_part_is_not_written_over_another(address, store):
         assert store.read("answers/part-00000.parquet", 100) == b"of another run"
 
 
+PART, DIGEST = "answers/part-00000.parquet", ".digests/answers/part-00000.sha256"
+
+
+def written_by_another(store):
+    """The same part with other rows, as a machine of another kind would make it, and its digest."""
+    content = b"rows of another machine"
+    store.create(PART, content)
+    store.create(DIGEST, hashlib.sha256(content).hexdigest().encode())
+    return {name: store.read(name, 100) for name in (PART, DIGEST)}
+
+
+def test_the_digest_of_a_part_is_not_written_over_anothers(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        theirs = written_by_another(store)
+        with pytest.raises(RunFolderError, match="another run writes here"):
+            run.write_part("answers", 0, ROWS)
+    assert {name: store.read(name, 100) for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("moment", ["looked", "put"])
+def test_a_part_that_another_ends_while_its_digest_is_replaced_keeps_its_digest(address, store, monkeypatch, moment):
+    """Both found no part; the other's appears after this run has looked, or has replaced the digest."""
+    theirs = {}
+    plain_look, plain_put = mounts.Mount.is_stored, type(store).put
+
+    def ended():
+        if not theirs:
+            theirs[PART], theirs[DIGEST] = b"rows of another machine", digest
+            store.create(PART, theirs[PART])
+
+    def look(self, name):
+        found = plain_look(self, name)
+        if moment == "looked":
+            ended()
+        return found
+
+    def put(self, name, content):
+        plain_put(self, name, content)
+        if name == DIGEST and moment == "put":
+            ended()
+
+    digest = hashlib.sha256(b"rows of another machine").hexdigest().encode()
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        store.create(DIGEST, digest)
+        monkeypatch.setattr(mounts.Mount, "is_stored", look)
+        monkeypatch.setattr(type(store), "put", put)
+        with pytest.raises(RunFolderError, match="another run writes here"):
+            run.write_part("answers", 0, ROWS)
+    assert theirs
+    assert {name: store.read(name, 100) for name in theirs} == theirs
+
+
+def test_a_run_that_was_taken_for_dead_looks_before_it_replaces_a_digest(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        store.put(DIGEST, b"of the run that took over, which is about to write the part")
+        store.put(".claims/00002.json", b"{}")
+        with pytest.raises(RunFolderError, match="another may have taken it over"):
+            run.write_part("answers", 0, ROWS)
+    assert store.read(DIGEST, 100) == b"of the run that took over, which is about to write the part"
+    assert PART not in names(store)
+
+
+def test_a_digest_of_a_part_that_never_came_is_replaced(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        store.put(DIGEST, b"of a part that never came")
+        run.write_part("answers", 0, ROWS)
+        assert run.read_part("answers", 0).equals(ROWS)
+
+
+def test_the_digest_of_a_part_on_the_storage_is_read(address):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        run.write_part("answers", 0, ROWS)
+        stated = hashlib.sha256(mounts.of(run.path)[0].read(PART)).hexdigest()
+    finished = FinishedRun(run.path)
+    assert [finished.digest("answers", index) for index in range(2)] == [stated, ""]
+
+
 def test_another_spec_is_refused(address):
     with RunFolder(mounts.opened(address), SPEC):
         pass
@@ -108,6 +186,89 @@ def test_what_another_machine_wrote_is_seen_when_the_folder_is_taken(address, st
     store.delete("bins.json")
     mounts.opened(address)
     assert not (folder / "bins.json").exists()
+
+
+def failing(store, deed, name):
+    """The storage fails where this is done to this object, until `undo` of what is returned."""
+    patched, plain = pytest.MonkeyPatch(), getattr(type(store), deed)
+
+    def fails(self, called, *rest):
+        if called == name:
+            raise RunFolderError("the storage did not answer")
+        return plain(self, called, *rest)
+
+    patched.setattr(type(store), deed, fails)
+    return patched
+
+
+def test_what_could_not_be_stored_is_not_here_and_is_stored_by_the_next_call_of_this_process(address, store):
+    failed = failing(store, "put", "run.json")
+    with pytest.raises(RunFolderError, match="did not answer"), RunFolder(mounts.opened(address), SPEC):
+        pass
+    failed.undo()
+    assert not list(mounts.opened(address).iterdir())
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        run.write_part("answers", 0, ROWS)
+    assert "run.json" in names(store)
+    failed = failing(store, "put", "bins.json")
+    folder = mounts.opened(address)
+    with pytest.raises(RunFolderError, match="did not answer"):
+        write_json(folder / "bins.json", [1])
+    failed.undo()
+    assert not (folder / "bins.json").exists()
+
+
+def test_what_could_not_replace_a_file_leaves_the_one_that_is_stored(address, store):
+    folder = mounts.opened(address)
+    write_json(folder / "bins.json", [1])
+    failed = failing(store, "put", "bins.json")
+    with pytest.raises(RunFolderError, match="did not answer"):
+        write_json(folder / "bins.json", [2])
+    failed.undo()
+    for _ in range(2):
+        assert (folder / "bins.json").read_bytes() == store.read("bins.json", 9)
+        mounts.opened(address)
+
+
+def test_what_this_process_wrote_goes_when_another_deleted_it(address, store):
+    folder = mounts.opened(address)
+    write_json(folder / "results.json", [1])
+    write_json(folder / "studies" / "a" / "results.json", [1])
+    with RunFolder(folder, SPEC):
+        pass
+    for name in ("results.json", "studies/a/results.json", "run.json"):
+        store.delete(name)
+    mounts.opened(address)
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+    with RunFolder(folder, SPEC):
+        assert "run.json" in names(store)
+
+
+def test_opening_a_folder_again_leaves_what_a_live_run_of_this_process_has_not_stored_yet(address, store):
+    with RunFolder(mounts.opened(address), SPEC) as run:
+        run.log("begun")
+        half = run.path / ".results.json.partial"
+        half.write_bytes(b"half")
+        assert mounts.opened(address) == run.path
+        assert half.exists()
+        run.log("done")
+    assert store.read("log.jsonl", 1000).count(b"\n") == 2
+
+
+@pytest.mark.parametrize("deed", [mounts.discard, lambda path: mounts.discard_folder(path.parent)])
+def test_what_could_not_be_deleted_is_still_here(address, store, deed):
+    folder = mounts.opened(address)
+    store.put("edits/bins.json", b"[1]")
+    mounts.opened(address)
+    failed = failing(store, "delete", "edits/bins.json")
+    with pytest.raises(RunFolderError, match="did not answer"):
+        deed(folder / "edits" / "bins.json")
+    failed.undo()
+    mounts.opened(address)
+    assert (folder / "edits" / "bins.json").read_bytes() == b"[1]"
+    deed(folder / "edits" / "bins.json")
+    assert names(store) == set()
+    assert not (folder / "edits" / "bins.json").exists()
 
 
 def test_a_file_is_discarded_in_both_places(address, store):

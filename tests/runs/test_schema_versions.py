@@ -2,14 +2,16 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from small_folders import FOLDERS, NUMBERS, brightness, numbers_of
 
 import transect
 from transect.errors import RunFolderError
+from transect.jobs.audit import room
 from transect.runs import migrations
-from transect.runs.folder import FinishedRun, read_record, spec_hash
+from transect.runs.folder import FinishedRun, RunFolder, read_record, spec_hash
 from transect.targets import as_target
 from transect.targets.description import describe
 
@@ -55,6 +57,40 @@ def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
     assert zero == one
     assert zero["title"] == "audit"
     assert "name" not in zero
+
+
+def test_the_hash_of_a_run_is_the_stored_one_whatever_its_version(monkeypatch):
+    """Ratings and results name it: it must not change with the Transect that reads the run."""
+    stated = {n: json.loads((FOLDERS / f"version-{n}" / "run.json").read_text())["spec_hash"] for n in (0, 1)}
+    monkeypatch.setattr(migrations, "VERSION", 2)
+    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 1: lambda record: {**record, "new": 1}})
+    assert {n: FinishedRun(FOLDERS / f"version-{n}").spec_hash for n in (0, 1)} == stated
+
+
+def test_no_run_goes_on_in_a_folder_of_an_earlier_version(tmp_path):
+    run = shutil.copytree(FOLDERS / "version-0", tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    for _ in range(2):  # the refusal leaves no lock behind
+        with pytest.raises(RunFolderError) as error, RunFolder(run, read_record(run)):
+            pass
+        assert str(error.value) == (
+            f"{run}: expected a run of schema version 1 to go on with, got one of version 0; choose another --out and "
+            "run it again there (transect report still reads this one)"
+        )
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_audit_finds_room_in_a_folder_of_an_earlier_version_where_it_may_overwrite(version, tmp_path):
+    run = shutil.copytree(FOLDERS / f"version-{version}", tmp_path / "run")
+    spec = FinishedRun(run).spec
+    same = {run: SimpleNamespace(spec=lambda: spec)}
+    if version < migrations.VERSION:
+        with pytest.raises(RunFolderError, match="one of version 0; choose another .*; --overwrite deletes that run"):
+            room.make(run, same, overwrite=False)
+        assert (run / "run.json").exists()
+    room.make(run, same, overwrite=True)
+    assert (run / "run.json").exists() == (version == migrations.VERSION)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What a run needs of storage, the same on S3 and on a file system of fsspec."""
 
 import itertools
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -42,6 +43,25 @@ def test_an_object_is_created_once(store):
     assert store.read("a/part", 10) == b"rows"
 
 
+def test_an_object_is_replaced_where_it_is_the_own(store):
+    store.put("claim", b"own 1")
+    assert store.replace("claim", b"own 2", lambda content: content == b"own 1")
+    assert not store.replace("claim", b"own 3", lambda content: content == b"own 1")
+    assert store.read("claim", 10) == b"own 2"
+    store.put("claim", b"x" * (1 << 17))
+    assert not store.replace("claim", b"own 3", lambda content: len(content) == 1 << 17)
+    store.delete("claim")
+    assert not store.replace("claim", b"own 3", lambda content: True)
+    assert list(store.listed()) == []
+
+
+def test_an_object_that_another_writes_after_it_was_read_is_not_replaced(bucket):
+    store = stores.opened(bucket.address("a/run"))
+    store.put("claim", b"own 1")
+    assert not store.replace("claim", b"own 2", lambda content: (store.put("claim", b"theirs"), True)[1])
+    assert store.read("claim", 10) == b"theirs"
+
+
 def test_deleting_is_no_error_where_there_is_nothing(store):
     store.put("a", b"1")
     store.delete("a")
@@ -72,9 +92,26 @@ def test_an_address_of_no_known_storage_is_refused():
 
 
 def test_without_its_library_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "obstore", None)
+    monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(MissingExtra, match=r"pip install 'transect\[storage\]'"):
         stores.opened("s3://bucket/run")
+
+
+def test_a_profile_without_its_library_says_how_to_get_it(monkeypatch):
+    pytest.importorskip("obstore")
+    monkeypatch.setenv("AWS_PROFILE", "mine")
+    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
+    with pytest.raises(BadInput, match="AWS_PROFILE: expected the library boto3, got none; pip install boto3"):
+        stores.opened("s3://bucket/run")
+
+
+def test_the_address_of_a_container_with_its_account_is_taken():
+    pytest.importorskip("obstore")
+    store = stores.opened("abfss://images@mine.dfs.core.windows.net/a/run")
+    assert store.address == "abfss://images@mine.dfs.core.windows.net/a/run"
+    opened = store._store
+    assert (opened.config["container_name"], opened.config["account_name"]) == ("images", "mine")
+    assert opened.prefix == "a/run"
 
 
 @pytest.mark.parametrize(
@@ -83,6 +120,7 @@ def test_without_its_library_the_extra_is_named(monkeypatch):
         ("<Code>InvalidAccessKeyId</Code><AWSAccessKeyId>AKIASECRET</AWSAccessKeyId>", "refuses access"),
         ("Server returned non-2xx status code: 503 Service Unavailable: AKIASECRET", r"\(status 503\)"),
         ("error sending request for url (http://169.254.169.254/latest/api/token)", "no credentials"),
+        ("Generic MicrosoftAzure error: Account must be specified", "no credentials"),
         ("connection reset AKIASECRET", "did not answer"),
         ("\x1b[2J<Code>AKIASECRET evil\n</Code>", "did not answer"),
     ],

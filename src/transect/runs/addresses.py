@@ -11,6 +11,22 @@ from transect.errors import BadInput
 NATIVE: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
 """Schemes of storage whose conditional writes are asked for directly; others are file systems of fsspec."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}(?=[^/]|$)")
+_AZURE: Final = frozenset({"az", "abfs", "abfss"})
+_OF_ACCOUNT: Final = re.compile(
+    r"([A-Za-z0-9-]{1,63})@[A-Za-z0-9-]{1,63}\.(?:dfs|blob)\.(?:core\.windows\.net|fabric\.microsoft\.com)"
+)
+"""A container of Azure with its account: what stands before the @ is no key."""
+_OF_AWS: Final = "in the environment, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_OF_AZURE: Final = (
+    "in the environment, as AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY (an account is named as "
+    "abfss://container@account.dfs.core.windows.net/path)"
+)
+_CREDENTIALS: Final = {
+    **dict.fromkeys(("s3", "s3a"), _OF_AWS),
+    **dict.fromkeys(_AZURE, _OF_AZURE),
+    "gs": "in the environment, as GOOGLE_APPLICATION_CREDENTIALS",
+}
+"""By scheme, where they belong."""
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]*(:[0-9]{1,5})?")
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f\\@?#%]{1,255}")
 _UNWRITABLE: Final = {"http": "a web server", "https": "a web server", "file": "a folder of this machine"}
@@ -36,6 +52,8 @@ def checked(address: str | Path) -> str:
     >>> checked("s3://key:secret@bucket/demo")
     Traceback (most recent call last):
     transect.errors.BadInput: s3://…: expected an address without credentials, got one with '@'; give them in the ...
+    >>> checked("abfss://container@account.dfs.core.windows.net/demo")
+    'abfss://container@account.dfs.core.windows.net/demo'
     """
     # A path of Python has one slash where an address has two.
     scheme, _, rest = str(address).partition(":")
@@ -45,17 +63,15 @@ def checked(address: str | Path) -> str:
             f"{scheme}://…: expected object storage, as s3://bucket/path, got {_UNWRITABLE[scheme]}; give a folder or "
             "the address of a bucket"
         )
-    if "@" in rest:
-        raise _refused(
-            scheme,
-            "without credentials",
-            "one with '@'",
-            "give them in the environment, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-        )
+    host, *segments = rest.rstrip("/").split("/")
+    of_account = _OF_ACCOUNT.fullmatch(host) if scheme in _AZURE else None
+    name = of_account[1] if of_account else host
+    if "@" in name or any("@" in part for part in segments):
+        where = _CREDENTIALS.get(scheme, "where its library looks for them")
+        raise _refused(scheme, "without credentials", "one with '@'", f"give them {where}")
     if "?" in rest or "#" in rest:
         raise _refused(scheme, "of a bucket and a path alone", "one with a query", "give keys in the environment")
-    host, *segments = rest.rstrip("/").split("/")
-    if not _HOST.fullmatch(host) or (scheme in NATIVE and (":" in host or not host)):
+    if not _HOST.fullmatch(name) or (scheme in NATIVE and (":" in name or not name)):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another name of a bucket", "correct it")
     if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another path", "use letters, digits, '-', '_' and '.'")

@@ -3,9 +3,9 @@
 RUN/.claims/00007.json   held while a run lives: its holder writes it every BEAT seconds, and deletes it at the end
 
 The claim with the highest number holds. Another run creates the next number, which only one of several can do, and only
-where the last sign of life is older than DEAD seconds by the storage's own clock. A holder that finds a higher number
-has been taken for dead: it stops. Until it looks it can do no harm, since parts are only written where there are none,
-and a run's parts are the same bytes whoever writes them.
+where the last sign of life is older than DEAD seconds by the storage's own clock. A holder that finds a higher number,
+or another run's token in its own number, has been taken for dead: it stops. Numbers are used again when all claims are
+gone; tokens never are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Final, final
 
-from transect.errors import FolderInUse, RunFolderError
+from transect.errors import BadInput, FolderInUse, RunFolderError
 from transect.runs.mounts import Mount
 from transect.runs.plain_json import dumps
 
@@ -24,6 +24,7 @@ BEAT: Final = 20.0
 DEAD: Final = 120.0
 """Seconds between signs of life, and without one until a run counts as dead."""
 _FOLDER: Final = ".claims"
+_LONGEST: Final = 1000
 _NAME: Final = re.compile(r"(?:.*/)?(\d{5,9})\.json")
 
 
@@ -34,42 +35,53 @@ class Claim:
     def __init__(self, mount: Mount, place: str, number: int, token: str) -> None:
         self._mount, self._place, self._number, self._token = mount, place, number, token
         self._beats, self._lost = 0, False
+        self._beating = threading.Lock()
         self._seen = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, name="transect-claim", daemon=True)
         self._thread.start()
-        mount.claims.append(self)
 
     def check(self, name: str) -> None:
         """Raise RunFolderError where this run no longer holds the folder that `name` lies in."""
         late = time.monotonic() - self._seen > DEAD
-        if (self._lost or late) and (not self._place or name.startswith(f"{self._place}/")):
+        if (self._lost or late) and self.covers(name):
             raise RunFolderError(
                 f"{self._mount.place(self._place)}: this run gave no sign of life for {DEAD:g} s, and another may have "
                 "taken it over; finished parts are kept: rerun the command when no other run writes here"
             )
 
+    def covers(self, name: str) -> bool:
+        """Whether the folder holds what is called so."""
+        return not self._place or name.startswith(f"{self._place}/")
+
     def release(self) -> None:
-        """Let others write: the claim goes, and those of dead runs before it."""
+        """Let others write: those of dead runs before it go, then the claim; nothing of another run that took over."""
         self._ended.set()
         self._thread.join()
         if self in self._mount.claims:
             self._mount.claims.remove(self)
         try:
-            for number in _held(self._mount, self._place):
-                if number <= self._number:
+            earlier = sorted(number for number in _held(self._mount, self._place) if number < self._number)
+            if self._is_own(self._mount.store.read(_name(self._place, self._number), _LONGEST)):
+                for number in (*earlier, self._number):
                     self._mount.store.delete(_name(self._place, number))
-        except RunFolderError:  # the run's own error counts; the claim ends by itself
+        except (FileNotFoundError, BadInput, RunFolderError):  # the run's own error counts; the claim ends by itself
             return
 
     def beat(self) -> None:
         """Give a sign of life, unless another run has taken over."""
-        if max(_held(self._mount, self._place), default=0) != self._number:
-            self._lost = True
-            return
-        self._beats += 1
-        self._mount.store.put(_name(self._place, self._number), _content(self._token, self._beats))
-        self._seen = time.monotonic()
+        with self._beating:
+            began = time.monotonic()
+            name, content = _name(self._place, self._number), _content(self._token, self._beats + 1)
+            highest = max(_held(self._mount, self._place), default=0)
+            if highest != self._number or not self._mount.store.replace(name, content, self._is_own):
+                self._lost = True
+                return
+            self._beats += 1
+            self._seen = began
+
+    def _is_own(self, content: bytes) -> bool:
+        return self._token.encode() in content
 
     def _live(self) -> None:
         while not self._ended.wait(BEAT) and not self._lost:
@@ -104,6 +116,7 @@ def take(mount: Mount, place: str) -> Claim:
     except BaseException:
         claim.release()
         raise
+    mount.claims.append(claim)  # from now on what lies here is the latest
     return claim
 
 

@@ -18,6 +18,7 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, final
@@ -26,14 +27,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
-from transect.runs import migrations, mounts, part_files
+from transect.runs import migrations, mounts, part_files, stored_parts
 from transect.runs.locks import lock_folder, refuse_links
+from transect.runs.places import TEMPORARY
 from transect.runs.plain_json import dumps, loads
 from transect.runs.spec import RunSpec
 from transect.runs.spec_changes import in_plain_words
 from transect.texts import encodable, words_of
 
-_TEMPORARY = ".partial"
 _LOG = "log.jsonl"
 
 
@@ -88,32 +89,29 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             with path.open("wb") as device:
                 yield device
             return
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("xb") as file:  # a new file: never what a link of that name leads to
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+            mounts.keep(path, temporary)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         _flush_directory(path.parent)
-    mounts.keep(path)
 
 
 def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
     """The digest first: a part that is there has one."""
     path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    stated = hashlib.sha256(content).hexdigest()
-    if (found := mounts.of(path)) is None:
-        write_atomically(digest, stated)
-        write_atomically(path, content)
+    if (found := mounts.of(path)) and (beside := mounts.of(digest)):
+        stored_parts.write(found[0], found[1], beside[1], content)
         return
-    mount, name = found
-    mount.put(f"{name.removesuffix(f'{table}/{path.name}')}.digests/{table}/{digest.name}", stated.encode())
-    mount.create(name, content)
+    write_atomically(digest, hashlib.sha256(content).hexdigest())
+    write_atomically(path, content)
 
 
 def write_table(path: Path, rows: pa.Table) -> None:
@@ -185,7 +183,7 @@ class RunFolder:
         if isinstance(failure, RunFolderError) or not (self.path / _LOG).exists():
             return
         try:
-            mounts.keep(self.path / _LOG)
+            mounts.keep(self.path / _LOG, self.path / _LOG)
         except RunFolderError:
             if failure is None:
                 raise
@@ -201,7 +199,7 @@ class RunFolder:
             "calls/",
             ".digests/**/",
         ):  # ours alone: the folder may hold more
-            for leftover in self.path.glob(f"{place}.*{_TEMPORARY}"):
+            for leftover in self.path.glob(f"{place}.*{TEMPORARY}"):
                 refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
@@ -210,9 +208,10 @@ class RunFolder:
             body = {**stated, **self.spec}
             write_json(record, body)
             return
-        stored = read_record(self.path)
-        if told := in_plain_words(stored, self.spec):
+        stored = _stored(self.path)
+        if told := in_plain_words(stored.record, self.spec):
             raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
+        migrations.refuse_older(stored.version, self.path)
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
@@ -250,7 +249,8 @@ class FinishedRun:
 
     def __init__(self, path: Path, memory: int = 0) -> None:
         self.path = path
-        self.record = read_record(path)
+        stored = _stored(path)
+        self.record, self._spec_hash = stored.record, stored.spec_hash
         self._memory = memory
         self._full = not memory
         self._parts: dict[tuple[str, int], pa.Table] = {}
@@ -262,13 +262,13 @@ class FinishedRun:
 
     @property
     def spec_hash(self) -> str:
-        """SHA-256 of the spec."""
-        return spec_hash(self.record)
+        """SHA-256 of the spec as run.json has it, of whatever version: what else refers to the run has this one."""
+        return self._spec_hash
 
     def read_part(
         self, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
     ) -> pa.Table:
-        """Rows of one part: of the columns `only`, or of all but those `without`.
+        """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there.
 
         A part that will not be kept is not unpacked further. Raises CorruptedPart, naming it, if its bytes are not
         those written.
@@ -279,11 +279,10 @@ class FinishedRun:
             rows = part_files.read_part(self.path, table, index)
             self._full = rows.nbytes > self._memory
             if self._full:
-                return rows.select(list(only)) if only else rows.drop_columns(list(without))
+                return part_files.narrowed(rows, only=only, without=without)
             self._memory -= rows.nbytes
             self._parts[table, index] = rows
-        rows = self._parts[table, index]
-        return rows.select(list(only)) if only else rows.drop_columns(list(without))
+        return part_files.narrowed(self._parts[table, index], only=only, without=without)
 
     def digest(self, table: str, index: int) -> str:
         """SHA-256 of one part, as it was written; "" where there is none."""
@@ -342,6 +341,25 @@ def read_record(path: Path) -> dict[str, Any]:
     One of an earlier schema version comes as today's. Raises BadInput when there is none; RunFolderError when it does
     not parse, was changed after it was written, or is of a later version.
     """
+    return _stored(path).record
+
+
+def refuse_older(path: Path) -> None:
+    """As `migrations.refuse_older`, of the run in a folder. Raises as `read_record` too."""
+    migrations.refuse_older(_stored(path).version, path)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A run.json. record: as today's; spec_hash: of what it holds, which may be of an earlier version."""
+
+    record: dict[str, Any]
+    version: int
+    spec_hash: str
+
+
+def _stored(path: Path) -> _Stored:
     record = path / "run.json"
     try:
         body = loads(record.read_text(encoding="utf-8"))
@@ -359,4 +377,4 @@ def read_record(path: Path) -> dict[str, Any]:
         unchanged = False
     if not unchanged:
         raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
-    return migrations.up_to_date(dict(body), version)
+    return _Stored(migrations.up_to_date(dict(body), version), version, stated)

@@ -1,6 +1,7 @@
 """The version of a run folder's schema, and what makes a record of today of an earlier one.
 
 run.json states the version, and it holds for the whole folder: the keys of run.json, and the tables with their columns.
+Folders of every version are read and reported. No run goes on in one of an earlier version: its parts would be of two.
 Raise `VERSION` with each change of either, add the step from the version before to `MIGRATIONS`, and commit a folder
 of that version to tests/runs/folders: a test opens each of them.
 """
@@ -49,6 +50,21 @@ def known(version: object, path: Path) -> int:
         advice = "install a newer Transect"
         raise RunFolderError(f"{path}: expected schema version {VERSION} or before, got {stated}: {advice}")
     return stated
+
+
+def refuse_older(version: int, folder: Path) -> None:
+    """Raise RunFolderError for a run of an earlier version, to which no more can be written: one folder, one version.
+
+    >>> refuse_older(VERSION, Path("run"))
+    >>> refuse_older(0, Path("run"))
+    Traceback (most recent call last):
+    transect.errors.RunFolderError: run: expected a run of schema version 1 to go on with, got one of version 0; ...
+    """
+    if version < VERSION:
+        raise RunFolderError(
+            f"{folder}: expected a run of schema version {VERSION} to go on with, got one of version {version}; choose "
+            "another --out and run it again there (transect report still reads this one)"
+        )
 
 
 def up_to_date(record: Record, version: int) -> Record:

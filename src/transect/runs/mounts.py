@@ -11,19 +11,22 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, final
 
-from transect.errors import BadInput, RunFolderError
+from transect.errors import BadInput
 from transect.runs import bounds, stores
 from transect.runs.addresses import checked, is_address
+from transect.runs.part_names import PART
+from transect.runs.places import TEMPORARY
 from transect.texts import call
 
 if TYPE_CHECKING:
     from transect.runs.claims import Claim
 
+S = TypeVar("S")
 T = TypeVar("T")
 Wanted: TypeAlias = Callable[[str], bool]
 """Whether a file of this name is fetched when its folder is opened."""
@@ -33,14 +36,13 @@ MOST_NAMES: Final = 4_000_000
 MOST_FILES: Final = 20_000
 LARGEST: Final = 1 << 28
 """Files that are fetched when an address is opened, and bytes of one and of all of them together."""
-_OWN: Final = re.compile(r"(.*/)?(part-\d{5,}\.parquet|\.digests/.+|\.claims/.+)")
+_OWN: Final = re.compile(rf"{PART.pattern}|(?:.*/)?\.(?:digests|claims)/.+")
 """What stays on the storage: parts, their digests, and who writes."""
-_PART: Final = re.compile(r"(.*/)?part-\d{5,}\.parquet")
 _LONGEST_DIGEST: Final = 256
 _SEGMENT: Final = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 _DEEPEST: Final = 12
 _AT_ONCE: Final = 8
-"""Parts that are fetched at once."""
+"""Objects that are fetched at once."""
 
 _mounts: dict[Path, Mount] = {}
 
@@ -94,37 +96,36 @@ def name_of(path: Path) -> str:
     return str(path) if found is None else found[0].place(found[1])
 
 
-def keep(path: Path) -> None:
-    """Store a file that was written; nothing outside mounts."""
+def keep(path: Path, written: Path) -> None:
+    """Store what was `written` as the file `path`, before it lies there: what is here is stored; no other files."""
     if found := of(path):
         mount, name = found
-        mount.put(name, path.read_bytes())
+        mount.put(name, written.read_bytes())
 
 
 def discard(path: Path) -> None:
-    """Delete a file of a run folder, if it is there."""
-    there = path.exists()
-    path.unlink(missing_ok=True)
-    if there and (found := of(path)):
+    """Delete a file of a run folder, if it is there: on the storage first, so that what is not here is not there."""
+    if path.exists() and (found := of(path)):
         mount, name = found
         mount.delete(name)
+    path.unlink(missing_ok=True)
 
 
 def discard_folder(path: Path) -> None:
-    """Delete a folder in a run folder with all that it holds, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path)
+    """Delete a folder in a run folder with all that it holds, if it is there; on the storage first."""
     if found := of(path):
         mount, name = found
         mount.delete_below(name)
+    if path.is_dir():
+        shutil.rmtree(path)
 
 
-def mapped(path: Path, work: Callable[[int], T], indices: Iterable[int]) -> list[T]:
-    """What `work` makes of each index, in order: one after another, or several at once where each waits for storage."""
+def mapped(path: Path, work: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """What `work` makes of each item, in order: one after another, or several at once where each waits for storage."""
     if of(path) is None:
-        return [work(index) for index in indices]
+        return [work(item) for item in items]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(work, indices))
+        return list(pool.map(work, items))
 
 
 def close_all() -> None:
@@ -160,24 +161,37 @@ class Mount:
         """Whether a part was on the storage when it was last listed, or was written since."""
         return name in self._parts
 
+    def is_stored(self, name: str) -> bool:
+        """Whether an object is on the storage now."""
+        try:
+            self.store.changed(name)
+        except FileNotFoundError:
+            return False
+        return True
+
     def read(self, name: str) -> bytes:
         """The content of a part or a digest. Raises FileNotFoundError, BadInput beyond the bound, RunFolderError."""
-        return self.store.read(name, bounds.allowed(0) if _PART.fullmatch(name) else _LONGEST_DIGEST)
+        return self.store.read(name, bounds.allowed(0) if PART.fullmatch(name) else _LONGEST_DIGEST)
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object, in place of an earlier one. Raises RunFolderError where another run has taken over."""
         self._check(name)
         self.store.put(name, content)
 
-    def create(self, name: str, content: bytes) -> None:
-        """Write a part where there is none. Raises RunFolderError where it is there with another content."""
+    def create(self, name: str, content: bytes) -> bool:
+        """Write an object where there is none; whether it has this content afterwards. Raises as `put`."""
         self._check(name)
-        if not self.store.create(name, content):
-            raise RunFolderError(
-                f"{self.place(name)}: expected no such part, found one with another content; another run writes here: "
-                "choose another --out"
-            )
-        self._parts.add(name)
+        created = self.store.create(name, content)
+        if created and PART.fullmatch(name):
+            self._parts.add(name)
+        return created
+
+    def confirm(self, name: str) -> None:
+        """Look on the storage whether another run has taken over what this process holds. Raises as `put`."""
+        for claim in self.claims:
+            if claim.covers(name):
+                claim.beat()
+        self._check(name)
 
     def delete(self, name: str) -> None:
         """Delete an object, if there is one."""
@@ -192,19 +206,27 @@ class Mount:
             self.delete(each)
 
     def refresh(self, below: str, wanted: Wanted = lambda _name: True) -> None:
-        """List what is on the storage, fetch small files that changed, and delete those that are gone."""
+        """List what is on the storage, fetch small files that changed, and delete those that are not there.
+
+        Where this process holds a claim, its own files are the latest, and its log is not stored yet: they stay.
+        """
         there, parts = self._listing(below)
         inside = f"{below}/" if below else ""
         self._parts = {name for name in self._parts if not name.startswith(inside)} | parts
-        for name in [name for name in self._fetched if name.startswith(inside) and name not in there]:
-            del self._fetched[name]
-            (self.folder / name).unlink(missing_ok=True)
+        self._delete_all_but(there, below)
         total = 0
         for name, listed in there.items():
-            if wanted(name) and self._fetched.get(name) != listed:
+            if wanted(name) and self._fetched.get(name) != listed and not self._is_held(name):
                 total += listed.size
                 stores.check_size(self.store.address, total, LARGEST)
                 self._fetch(name, listed)
+
+    def _delete_all_but(self, there: Collection[str], below: str) -> None:
+        for path in list((self.folder / below).rglob("*")):
+            name = path.relative_to(self.folder).as_posix()
+            if name not in there and path.is_file() and not name.endswith(TEMPORARY) and not self._is_held(name):
+                path.unlink(missing_ok=True)
+                self._fetched.pop(name, None)
 
     def _listing(self, below: str) -> tuple[dict[str, stores.Listed], set[str]]:
         """Small files by name, and the names of parts."""
@@ -216,7 +238,7 @@ class Mount:
                     f"{self.place(below)}: expected a run or a folder of runs with at most {MOST_FILES} small files, "
                     "found more; give the address of one run"
                 )
-            if _PART.fullmatch(name):
+            if PART.fullmatch(name):
                 parts.add(name)
             elif _is_safe(name) and not _OWN.fullmatch(name):
                 files[name] = listed
@@ -237,6 +259,9 @@ class Mount:
                 f"{self.place(name)}: expected a file or a folder of that name, found both; delete one"
             ) from None
         self._fetched[name] = listed
+
+    def _is_held(self, name: str) -> bool:
+        return any(claim.covers(name) for claim in self.claims)
 
     def _check(self, name: str) -> None:
         for claim in self.claims:

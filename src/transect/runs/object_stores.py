@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
-from transect.errors import MissingExtra
+from transect.errors import BadInput, MissingExtra
 from transect.runs.stores import Listed, check_size, storage_errors
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ WAIT: Final = 1.0
 _CONNECTING: Final = timedelta(seconds=10)
 _CHUNK: Final = 1 << 20
 _LISTED_AT_ONCE: Final = 1000
+_LONGEST_REPLACED: Final = 1 << 16
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
@@ -78,6 +79,28 @@ class ObjectStore:
         try:
             obstore.put(self._store, name, content, mode="create", use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
+            return self._size(name) == len(content) and self.read(name, len(content)) == content
+        return True
+
+    def replace(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
+        """As `Store.replace`."""
+        with storage_errors(self._place(name)):
+            try:
+                return _tried(lambda: self._replaced(name, content, ours))
+            except FileNotFoundError:
+                return False
+
+    def _replaced(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
+        import obstore
+        from obstore.exceptions import PreconditionError
+
+        answer = obstore.get(self._store, name)
+        if answer.meta["size"] > _LONGEST_REPLACED or not ours(bytes(answer.bytes())):
+            return False
+        read: Any = {mark: answer.meta[mark] for mark in ("e_tag", "version") if answer.meta[mark]}
+        try:
+            obstore.put(self._store, name, content, mode=read or "overwrite", use_multipart=False)
+        except PreconditionError:
             return self._size(name) == len(content) and self.read(name, len(content)) == content
         return True
 
@@ -141,5 +164,5 @@ def _profile(address: str) -> dict[str, Any]:
     try:
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ModuleNotFoundError:
-        raise MissingExtra("rekognition", "AWS_PROFILE") from None
+        raise BadInput("AWS_PROFILE: expected the library boto3, got none; pip install boto3, or unset it") from None
     return {"credential_provider": Boto3CredentialProvider()}

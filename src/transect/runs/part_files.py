@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import CorruptedPart
-from transect.runs import bounds, mounts
+from transect.runs import bounds, mounts, part_names
 from transect.runs.part_schemas import check_part
 
 
 def part_of(folder: Path, table: str, index: int) -> Path:
     """The file of a part."""
-    return folder / table / f"part-{index:05d}.parquet"
+    return folder / part_names.part(table, index)
 
 
 def digest_of(folder: Path, table: str, index: int) -> Path:
     """The file of the SHA-256 of a part."""
-    return folder / ".digests" / table / f"part-{index:05d}.sha256"
+    return folder / part_names.digest(part_names.part(table, index))
 
 
 def exists(folder: Path, table: str, index: int) -> bool:
@@ -33,10 +33,10 @@ def exists(folder: Path, table: str, index: int) -> bool:
 
 def digest(folder: Path, table: str, index: int) -> str:
     """The SHA-256 of a part, as it was written; "" where there is none."""
-    path = digest_of(folder, table, index)
-    found = mounts.of(path)
-    there = path.is_file() if found is None else found[0].has(found[1])
-    return _content(path).decode("utf-8", errors="replace") if there else ""
+    try:
+        return _content(digest_of(folder, table, index)).decode("utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ""
 
 
 def read_part(
@@ -67,8 +67,7 @@ def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -
     """As `FinishedRun.read_columns`. On object storage the whole part is fetched, in one request, and compared."""
     path = part_of(folder, table, index)
     if mounts.of(path) is not None:
-        rows = read_part(folder, table, index)
-        return rows.drop_columns([name for name in without if name in rows.column_names])
+        return narrowed(read_part(folder, table, index), without=without)
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
         rows = bounds.read_parquet(path, columns=names, checksums=True)
@@ -76,6 +75,16 @@ def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -
         return rows
     except (OSError, pa.ArrowException, CorruptedPart) as error:
         raise _corrupted(path) from error
+
+
+def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[str] = ()) -> pa.Table:
+    """Of the columns that are there those named `only`, where some are, or all but those `without`.
+
+    >>> rows = pa.table({"id": [1], "image": [b""]})
+    >>> narrowed(rows, without=("image", "score")).column_names
+    ['id']
+    """
+    return rows.select([name for name in rows.column_names if (name in only if only else name not in without)])
 
 
 def _content(path: Path) -> bytes:

@@ -18,6 +18,8 @@ INTERPOLATION: Final = "interpolation"
 MANIFEST: Final = "manifest.json"
 """The digests of a run's files, see `runs.manifest`."""
 SIGNATURE: Final = "manifest.sig"
+TEMPORARY: Final = ".partial"
+"""The end of the name of a file that is being written."""
 OWN_FOLDERS: Final = (
     *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
     *(CONTROL, INTERPOLATION),

@@ -1,21 +1,47 @@
-"""The parts of a run on object storage, and their digests, by name with the SHA-256 of each: for its manifest."""
+"""The parts of a run on object storage, and their digests: how they are written, and the SHA-256 of each by name."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from transect.errors import RunFolderError
 from transect.runs import mounts
 from transect.runs.mounts import Mount
+from transect.runs.part_names import DIGEST, PART, part_of
 
-_PART: Final = re.compile(r"(.*/)?part-\d{5,}\.parquet")
-_DIGEST: Final = re.compile(r"((?:.*/)?)\.digests/(.+)\.sha256")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_AT_ONCE: Final = 8
+
+
+def write(mount: Mount, part: str, digest: str, content: bytes) -> None:
+    """Write a part where there is none, by names in the mount; its digest first: a part that is there has one.
+
+    A digest that is there already is that of a part that was never finished, of a run that was killed between the two,
+    or that of another run, which writes at the same time. It is replaced only where no part is there, by the run that
+    holds the folder; should the other's part appear all the same, its digest is put back. Raises RunFolderError where
+    another run writes here.
+    """
+    stated = hashlib.sha256(content).hexdigest().encode()
+    earlier = None
+    if not mount.create(digest, stated):
+        earlier = mount.read(digest)
+        mount.confirm(part)
+        if mount.is_stored(part):
+            raise _of_another(mount, part)
+        mount.put(digest, stated)
+    if not mount.create(part, content):
+        if earlier is not None:
+            mount.put(digest, earlier)
+        raise _of_another(mount, part)
+
+
+def _of_another(mount: Mount, part: str) -> RunFolderError:
+    return RunFolderError(
+        f"{mount.place(part)}: expected no such part, found one with another content; another run writes here: "
+        "choose another --out"
+    )
 
 
 def stated(folder: Path) -> dict[str, str]:
@@ -27,14 +53,14 @@ def stated(folder: Path) -> dict[str, str]:
         return {}
     mount, below = found
     names = _names(mount, below)
-    digests = [name for name in names if _DIGEST.fullmatch(name)]
-    contents = dict(zip(digests, _mapped(lambda name: _read(mount, below, name), digests), strict=True))
+    digests = [name for name in names if DIGEST.fullmatch(name)]
+    read = mounts.mapped(folder, lambda name: _read(mount, below, name), digests)
+    contents = dict(zip(digests, read, strict=True))
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    texts = {_part_of(name): content.decode("ascii", errors="replace") for name, content in contents.items()}
-    parts = [name for name in names if _PART.fullmatch(name)]
-    unstated = [name for name in parts if not _SHA256.fullmatch(texts.get(name, ""))]
-    known = {name: texts[name] for name in parts if name not in set(unstated)}
-    return sums | known | _sums(mount, below, unstated)
+    texts = {part_of(name): content.decode("ascii", errors="replace") for name, content in contents.items()}
+    parts = [name for name in names if PART.fullmatch(name)]
+    known = {name: texts[name] for name in parts if _SHA256.fullmatch(texts.get(name, ""))}
+    return sums | known | _sums(folder, mount, below, [name for name in parts if name not in known])
 
 
 def found(folder: Path) -> dict[str, str]:
@@ -42,33 +68,19 @@ def found(folder: Path) -> dict[str, str]:
     if (place := mounts.of(folder)) is None:
         return {}
     mount, below = place
-    return _sums(mount, below, _names(mount, below))
+    return _sums(folder, mount, below, _names(mount, below))
 
 
 def _names(mount: Mount, below: str) -> list[str]:
     inside = f"{below}/" if below else ""
     names = (name.removeprefix(inside) for name, _ in mount.store.listed(below))
-    return sorted(name for name in names if _PART.fullmatch(name) or _DIGEST.fullmatch(name))
+    return sorted(name for name in names if PART.fullmatch(name) or DIGEST.fullmatch(name))
 
 
-def _part_of(digest: str) -> str:
-    """The name of the part that a digest is of.
-
-    >>> _part_of("studies/a/.digests/predictions/ours/part-00003.sha256")
-    'studies/a/predictions/ours/part-00003.parquet'
-    """
-    return _DIGEST.sub(r"\1\2.parquet", digest)
-
-
-def _sums(mount: Mount, below: str, names: list[str]) -> dict[str, str]:
-    sums = _mapped(lambda name: hashlib.sha256(_read(mount, below, name)).hexdigest(), names)
+def _sums(folder: Path, mount: Mount, below: str, names: list[str]) -> dict[str, str]:
+    sums = mounts.mapped(folder, lambda name: hashlib.sha256(_read(mount, below, name)).hexdigest(), names)
     return dict(zip(names, sums, strict=True))
 
 
 def _read(mount: Mount, below: str, name: str) -> bytes:
     return mount.read(f"{below}/{name}" if below else name)
-
-
-def _mapped(work: Callable[[str], mounts.T], names: list[str]) -> list[mounts.T]:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(work, names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +22,7 @@ _REFUSED: Final = ("PermissionDeniedError", "UnauthenticatedError", "PermissionE
 _NO_BUCKET: Final = "the storage has no such bucket; create it, or correct its name"
 _METADATA: Final = ("169.254.169.254", "metadata.google.internal")
 """Servers of cloud machines that are asked for credentials where the environment has none."""
+_NO_ACCOUNT: Final = "Account must be specified"
 
 
 @final
@@ -57,6 +58,13 @@ class Store(Protocol):
         """Write an object where there is none; whether it has this content afterwards.
 
         A write whose answer was lost counts as done: the object is there with this content.
+        """
+
+    def replace(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
+        """Write an object in place of one whose content is `ours`; whether it has this content afterwards.
+
+        It is not written where there is none, or another's. Storage that can write on the condition that an object is
+        the one that was read is asked to.
         """
 
     def changed(self, name: str) -> datetime:
@@ -119,7 +127,7 @@ def reason(error: BaseException) -> str:
     """
     text = str(error)[:20_000]
     code, status = _CODE.search(text), _STATUS.search(text)
-    if any(server in text for server in _METADATA):
+    if any(sign in text for sign in (*_METADATA, _NO_ACCOUNT)):
         return "no credentials for the storage were found; give them in the environment"
     if code and code[1] == "NoSuchBucket":
         return _NO_BUCKET

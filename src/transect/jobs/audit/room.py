@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from transect.errors import FolderOfAnotherSpec
+from transect.errors import FolderOfAnotherSpec, RunFolderError
 from transect.experiment.study import Study
-from transect.runs.folder import read_record
+from transect.runs.folder import read_record, refuse_older
 from transect.runs.overwriting import clear
 from transect.runs.places import places_of
 from transect.runs.plain_json import loads
@@ -18,7 +18,7 @@ def make(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> Non
     """Do nothing where the folder has room, or holds the same studies, which then resume.
 
     studies: by the folder of each. overwrite: delete what is in the way. Raises FolderOfAnotherSpec where a run with
-    other settings, or of other studies, is in the way.
+    other settings, of other studies or of an earlier schema version is in the way.
     """
     reason = _in_the_way(folder, studies)
     if not reason:
@@ -34,11 +34,21 @@ def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     for place, study in studies.items():
         if place in held and (told := in_plain_words(read_record(place), _as_stored(study))):
             return f"{place} holds a run with other settings: {told}"
+        if place in held and (told := _of_an_earlier_version(place)):
+            return told
     others = [place for place in held if place not in studies]
     if not others:
         return ""
     name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
     return f"{folder} holds {name}, which this audit does not have: choose another --out"
+
+
+def _of_an_earlier_version(place: Path) -> str:
+    try:
+        refuse_older(place)
+    except RunFolderError as error:
+        return str(error)
+    return ""
 
 
 def _as_stored(study: Study) -> Mapping[str, object]:

@@ -1,0 +1,37 @@
+"""The names of the parts of a run's tables and of their digests, from the run's folder, with "/" between folders."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+PART: Final = re.compile(r"(?:.*/)?part-\d{5,}\.parquet")
+DIGEST: Final = re.compile(r"((?:.*/)?)\.digests/(.+)\.sha256")
+"""Names from a run's folder, or from one above it."""
+
+
+def part(table: str, index: int) -> str:
+    """The name of a part.
+
+    >>> part("predictions/ours", 3)
+    'predictions/ours/part-00003.parquet'
+    """
+    return f"{table}/part-{index:05d}.parquet"
+
+
+def digest(name: str) -> str:
+    """The name of the SHA-256 of a part, by the name of the part.
+
+    >>> digest("predictions/ours/part-00003.parquet")
+    '.digests/predictions/ours/part-00003.sha256'
+    """
+    return f".digests/{name.removesuffix('.parquet')}.sha256"
+
+
+def part_of(name: str) -> str:
+    """The name of the part that a digest is of; both may begin above the run's folder.
+
+    >>> part_of("studies/a/.digests/predictions/ours/part-00003.sha256")
+    'studies/a/predictions/ours/part-00003.parquet'
+    """
+    return DIGEST.sub(r"\1\2.parquet", name)
