@@ -18,6 +18,8 @@ INTERPOLATION: Final = "interpolation"
 MANIFEST: Final = "manifest.json"
 """The digests of a run's files, see `runs.manifest`."""
 SIGNATURE: Final = "manifest.sig"
+UNFINISHED: Final = "unfinished.txt"
+"""The file that says that an audit was stopped, see `runs.unfinished`."""
 OWN_FOLDERS: Final = (
     *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
     *(CONTROL, INTERPOLATION),
@@ -26,6 +28,7 @@ OWN_FOLDERS: Final = (
 OWN_FILES: Final = (
     *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
     *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
+    UNFINISHED,
 )
 """The files that a run and its report write."""
 OF_PEOPLE: Final = (
