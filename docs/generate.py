@@ -36,10 +36,10 @@ HEAD = """# The command line
 Written by `python docs/generate.py`; do not edit by hand.
 
 Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
-input, 3 stopped because more images failed than `--max-failures` allows, 4 a study waits for people, 130 interrupted.
-After 3, 4 and 130, finished parts are kept: rerun the command to resume. Progress goes to standard error, results and
-`--json` to standard output. `transect check`, `audit --check`, `reproduce` and `verify run` leave with 1 where
-something is not as it must be.
+input, 3 stopped because more images failed than `--max-failures` allows, 4 a study waits for people, 130 interrupted,
+143 ended by SIGTERM. After 3, 4, 130 and 143, finished parts are kept: rerun the command to resume. Progress goes to
+standard error, results and `--json` to standard output. `transect check`, `audit --check`, `reproduce` and
+`verify run` leave with 1 where something is not as it must be.
 """
 
 

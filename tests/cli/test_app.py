@@ -43,9 +43,12 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         (("verify", "world", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512, got 8"),
         (("verify", "world", "--landmark-model", "nowhere.dat"), "landmark_model nowhere.dat: expected a file of dlib's, found none"),
         (("audit",), "expected at least one target, got none"),
-        (("report",), "Missing argument"),
-        (("bogus",), "No such command 'bogus'"),
+        (("report",), "Missing argument 'DIR'. see: transect report --help"),
+        (("verify", "run"), "Missing argument 'RUN'. see: transect verify run --help"),
+        (("bogus",), "No such command 'bogus'. see: transect --help"),
         (("audit", "x", "--siz", "3"), "No such option: --siz"),
+        (("audit", "x", "--nope", "3"), "; see: transect audit --help"),
+        (("audit", "x", "--vary"), "Option '--vary' requires an argument. see: transect audit --help"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line_and_exit_2(arguments, message, tmp_path):

@@ -175,9 +175,12 @@ def test_jobs_that_make_no_images_need_no_torch(tmp_path):
 def test_the_guide_names_what_these_jobs_need():
     """All dependencies but PyTorch, safetensors, and what Pydantic brings along."""
     guide = (ROOT / "docs" / "how-to" / "install.md").read_text()
-    (listed,) = re.findall(r"^pip install (filelock .*)$", guide, re.M)
+    first, *others = re.findall(r"^pip install -c constraints.txt ([^#\n]*)", guide, re.M)
     base = {Requirement(line).name for line in PROJECT["dependencies"]}
-    assert set(listed.split()) == base - {"torch", "safetensors", "typing-extensions"}
+    assert set(first.split()) == base - {"torch", "safetensors", "typing-extensions"}
+    libraries = [{Requirement(line).name for line in EXTRAS[name]} for name in ("annotate", "sign", "storage")]
+    assert [set(line.split()) for line in others] == libraries
+    assert EXTRAS["view"] == ["transect[annotate]"]
 
 
 def test_without_torch_a_command_that_needs_it_is_one_line():

@@ -8,7 +8,13 @@ from transect.errors import BadInput
 from transect.runs.addresses import checked, is_address
 
 
-@pytest.mark.parametrize("text", ["s3://bucket/run", "gs://bucket", "memory://run", Path("s3://bucket/run")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("s3://bucket/run", "gs://bucket", "memory://run", Path("s3://bucket/run")),
+        *("s3:///bucket/run", "file:///srv/run", "hdfs:///runs", "s3:////a", "s3:/", "s3:///"),
+    ],
+)
 def test_a_scheme_makes_an_address(text):
     assert is_address(text)
 
@@ -66,15 +72,26 @@ def test_credentials_are_refused_and_not_repeated(address):
 @pytest.mark.parametrize(
     ("address", "found"),
     [
-        ("s3:///run", "another name of a bucket"),
+        ("s3:///run", "none of a bucket; name it after two slashes"),
+        ("s3:///bucket/run", "none of a bucket"),
+        ("s3:///", "none of a bucket"),
+        ("s3://buck et/run", "another name of a bucket"),
+        ("hdfs:////runs", "another path"),
         ("s3://bucket/../other", "another path"),
         ("s3://bucket/a//b", "another path"),
         ("s3://bucket/a\nb", "another path"),
         ("s3://bucket/a%2e%2e/b", "another path"),
         ("https://server/run", "a web server"),
         ("file:///srv/run", "a folder of this machine"),
+        ("file:/srv/run", "a folder of this machine"),
+        ("local:///srv/run", "a folder of this machine"),
     ],
 )
 def test_what_no_run_can_be_written_to_is_refused(address, found):
     with pytest.raises(BadInput, match=found):
         checked(address)
+
+
+def test_a_file_system_without_hosts_has_three_slashes():
+    assert checked("hdfs:///runs/demo/") == "hdfs:///runs/demo"
+    assert checked("hdfs://namenode:8020/runs") == "hdfs://namenode:8020/runs"

@@ -126,7 +126,13 @@ def test_a_new_report_takes_the_signature_away(run, keys):
 
 def test_what_is_not_as_written_is_not_signed(run, keys):
     (run / "results.json").write_text("{}")
-    with pytest.raises(BadInput, match=r"expected the files of its manifest, got another results\.json"):
+    with pytest.raises(BadInput, match=r"expected the files of its manifest, got results\.json changed; put them back"):
+        manifest.sign(run, keys / "auditor")
+    (run / "effects.parquet").unlink()
+    for name in ("00001", "00002"):
+        shutil.copy(run / "images" / "part-00000.parquet", run / "images" / f"part-{name}.parquet")
+    words = r"got results\.json changed, effects\.parquet missing, images/part-00001\.parquet added \(and 1 more\); put"
+    with pytest.raises(BadInput, match=words):
         manifest.sign(run, keys / "auditor")
     assert not (run / "manifest.sig").exists()
 
@@ -136,15 +142,40 @@ def test_another_file_is_no_key(run, keys, tmp_path):
     (tmp_path / "rsa").write_bytes(rsa.private_bytes(PEM, PKCS8, PLAIN))
     locked = Ed25519PrivateKey.generate().private_bytes(PEM, PKCS8, serialization.BestAvailableEncryption(b"word"))
     (tmp_path / "locked").write_bytes(locked)
+    (tmp_path / "text").write_text("no key")
     for path, message in {
-        tmp_path / "rsa": "expected an Ed25519 private key in PEM or OpenSSH's form, got another file; make a pair",
-        keys / "auditor.pub": "expected an Ed25519 private key in PEM or OpenSSH's form, got another file",
+        tmp_path
+        / "rsa": "expected an Ed25519 private key in PEM or OpenSSH's form, got one of the kind RSA; make a pair",
+        tmp_path / "text": "expected an Ed25519 private key in PEM or OpenSSH's form, got another file; make a pair",
+        keys / "auditor.pub": "form, got the public half; give auditor (the file without .pub)",
+        keys / "other.pub": "form, got the public half; give other (the file without .pub)",
         tmp_path / "locked": "expected a key without a passphrase, got one with it",
         tmp_path / "none": "expected an Ed25519 private key, got none",
     }.items():
         with pytest.raises(BadInput) as error:
             manifest.sign(run, path)
         assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["auditor", "other"])
+def test_the_private_half_checks_nothing_and_the_public_one_is_named(run, keys, name):
+    manifest.sign(run, keys / name)
+    with pytest.raises(BadInput, match=rf"got the private half; give {name}\.pub, and keep this one secret"):
+        manifest.check(run, keys / name)
+
+
+def test_a_signed_run_says_so_and_why_a_key_does_not_match(run, keys):
+    def answer(*words):
+        ended = command("verify", "run", str(run), *words)
+        return ended.returncode, ended.stdout.strip()
+
+    manifest.sign(run, keys / "auditor")
+    assert answer() == (0, "8 files as written. A signature is there; check it with --key.")
+    assert answer("--key", str(keys / "auditor.pub")) == (0, "8 files as written. Signed by the key.")
+    assert answer("--key", str(keys / "other.pub")) == (
+        1, "8 files as written. The signature does not match: another key signed it, or manifest.json was changed."
+    )  # fmt: skip
+    assert "check it with" not in answer("--sign", str(keys / "auditor"))[1]
 
 
 def test_without_the_library_the_extra_is_named(run, keys, monkeypatch):

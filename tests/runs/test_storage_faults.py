@@ -121,5 +121,5 @@ def test_storage_that_ignores_conditions_is_refused(bucket, proxy):
 
 def test_a_server_that_is_not_there_is_one_line(bucket, proxy, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    with pytest.raises(RunFolderError, match=r"^s3://[^ ]*: the storage did not answer; .* resume$"):
+    with pytest.raises(RunFolderError, match=r"^s3://[^ ]*: no storage listens at its host; .* start it$"):
         mounts.opened(bucket.address("run"))

@@ -122,7 +122,12 @@ def test_the_address_of_a_container_with_its_account_is_taken():
         ("error sending request for url (http://169.254.169.254/latest/api/token)", "no credentials"),
         ("Generic MicrosoftAzure error: Account must be specified", "no credentials"),
         ("connection reset AKIASECRET", "did not answer"),
-        ("\x1b[2J<Code>AKIASECRET evil\n</Code>", "did not answer"),
+        ("\x1b[2J<Code>AKIASECRET evil\n</Code>", "did not answer; check the address and the network"),
+        ("Unable to load libjvm\ndlopen(/usr/AKIASECRET)", "a library of Hadoop is missing .libjvm or libhdfs."),
+        ("source: ConnectError(dns error, AKIASECRET)", "host is unknown; correct the address"),
+        ("[Errno -2] Name or service not known", "host is unknown; correct the address"),
+        ("[Errno 111] Connection refused", "no storage listens at its host"),
+        ("Account must be specified", "set AZURE_STORAGE_ACCOUNT_NAME"),
     ],
 )
 def test_a_server_is_not_repeated(said, words):
@@ -130,3 +135,35 @@ def test_a_server_is_not_repeated(said, words):
         raise ValueError(said)
     assert "AKIASECRET" not in str(error.value)
     assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_rerun_is_advised_where_something_is_kept(begun):
+    with pytest.raises(RunFolderError) as error, stores.storage_errors("s3://bucket/a", begun=begun):
+        raise ValueError("status code: 503")
+    assert ("finished parts are kept: rerun the command to resume" in str(error.value)) == begun
+
+
+def test_a_store_knows_whether_anything_was_written(store, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("status code: 503")
+
+    def told():
+        reading = "obstore.get" if type(store).__name__ == "ObjectStore" else "fsspec.spec.AbstractFileSystem.open"
+        with monkeypatch.context() as patched:
+            patched.setattr(stores, "reason", lambda error: "it fails")
+            patched.setattr(reading, broken)
+            with pytest.raises(RunFolderError) as error:
+                store.read("a", 1)
+        return str(error.value)
+
+    assert told().endswith("it fails")
+    store.put("a", b"1")
+    assert told().endswith("it fails; finished parts are kept: rerun the command to resume")
+
+
+def test_the_library_of_a_file_system_is_named(monkeypatch):
+    pytest.importorskip("fsspec")
+    monkeypatch.setitem(__import__("sys").modules, "paramiko", None)
+    with pytest.raises(BadInput, match='got none .SFTPFileSystem requires "paramiko" to be installed'):
+        stores.opened("sftp://host/run")

@@ -56,7 +56,7 @@ PAGES = {
     "docs/how-to/install.md": Page(
         {
             "pip install --no-deps transect": "nothing is installed here; tests/cli/test_extras_absent.py runs without PyTorch",
-            "pip install filelock": "the libraries that the line above leaves out",
+            "pip install -c constraints.txt": "the libraries that the line above leaves out",
         },
         small={"--subjects": 3, "--size": 32},
     ),

@@ -63,6 +63,7 @@ def publish(
     sections: Sequence[Section] = (),
     margins: Mapping[str, float] | None = None,
     again: Again | None = None,
+    cautions: Sequence[str] = (),
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
@@ -70,7 +71,7 @@ def publish(
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
     models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
     further sections, after the standard ones. margins: of equivalence, by outcome. again: estimates an effect with an
-    interval of another level, for verdicts.
+    interval of another level, for verdicts. cautions: what must be checked first, before what is found here.
 
     Raises UnknownName for another correction or model.
     """
@@ -87,7 +88,7 @@ def publish(
         **_results(studies, effects, entries, further, built, correction, limits),
         "verdicts": plain(verdicts),
         "selection": picked,
-        "warnings": warnings_of(studies, verdicts),
+        "warnings": [*cautions, *warnings_of(studies, verdicts)],
     }
     stage("page")
     mounts.discard(folder / CHECKS)  # they are of the results of before

@@ -25,7 +25,7 @@ from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
 from transect.records import Attribute, Effect, Task
 from transect.reports.records import Section
-from transect.runs import bins, covariates, error_conditions, manifest, margins
+from transect.runs import bins, covariates, error_conditions, manifest, margins, unfinished
 from transect.runs import boundary as boundaries
 from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import read_spec
@@ -137,6 +137,7 @@ def _report(
         sections=[*fitted, *interpolation.sections(folder), *rated],
         margins=margin,
         again=selection.Estimates({run.spec.name: run for run in runs}, cut_points),
+        cautions=list(unfinished.told(folder)),
     )
 
 

@@ -1,14 +1,15 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-4 a study waits for people, 130 interrupted (rerun the command to resume); of requirements 1 violated, 4 not shown;
-of a reproduction 1 differs, and of a run's files 1 not as written.
+4 a study waits for people, 130 interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements 1
+violated, 4 not shown; of a reproduction 1 differs, and of a run's files 1 not as written.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Final
@@ -20,7 +21,7 @@ from transect.cli.attributes import attributes
 from transect.cli.dataset_table import table
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
-from transect.cli.interruptions import interrupted
+from transect.cli.interruptions import Termination, interrupted
 from transect.cli.study_command import study
 from transect.cli.targets import targets as targets_group
 from transect.console.single_options import refuse_repeats
@@ -125,6 +126,7 @@ def _one_line(error: BaseException) -> str:
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return one_line(f"{place}{words_of(error)}; check the path and your permissions")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
+    text += _see_help(error, text)
     if (faults := getattr(error.__cause__, "errors", None)) and callable(faults):  # pydantic reads values for Typer
         from transect.runs.validation_words import expectation, in_words
 
@@ -133,11 +135,34 @@ def _one_line(error: BaseException) -> str:
     return one_line(text)
 
 
+def _see_help(error: BaseException, text: str) -> str:
+    """Where a usage error finds its fix; "" for a value that was not expected, which has it in its words."""
+    context = getattr(error, "ctx", None)
+    if not text or context is None or text.startswith("Invalid value"):
+        return ""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, str(context.info_name))
+        context = context.parent
+    return f"{'' if text.endswith(('.', '?')) else ';'} see: {' '.join(['transect', *names])} --help"
+
+
+_termination: Final = Termination()
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character gets another
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    _termination.heard()
+    try:
+        _run()
+    finally:
+        _termination.unheard()
+
+
+def _run() -> None:
     try:
         code = app(standalone_mode=False)
     except TransectError as error:
@@ -145,6 +170,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # Typer takes the end of any file for the end of the terminal
             _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
+        _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
+    except SystemExit as error:
+        if error.code != signal.SIGTERM:
+            raise
+        _termination.asked = True  # Ray's own handler leaves in this way
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
@@ -162,7 +192,7 @@ def _leave(error: BaseException, code: int, cause: BaseException | None = None) 
         raise cause or error
     if message := _one_line(error):  # without arguments the help is already there
         say(f"transect: {message}", error=True)
-    _end(code)
+    _end(Termination.CODE if code == Interrupted.exit_code and _termination.asked else code)
 
 
 def _end(code: int) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import typing
 from collections import Counter
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transect.errors import BadInput
 from transect.runs.addresses import is_address
+
+_WRITTEN: Final = frozenset({"out", "report", "publish", "junit", "summary", "badge"})
+"""Parameters that say where a command writes."""
 
 
 @final
@@ -43,7 +46,12 @@ def refuse_repeats(app: typer.Typer) -> None:
 
 
 def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> None:
-    values, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    try:
+        values, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    except Exception as error:
+        if getattr(error, "ctx", ctx) is None:  # a usage error, whose command the message names
+            error.ctx = ctx  # type: ignore[attr-defined]
+        raise
     for parameter, times in Counter(order).items():
         if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
             name = "/".join((*parameter.opts, *parameter.secondary_opts))
@@ -60,7 +68,9 @@ def _check_local(parameter: Any, value: object) -> None:
     local = Path in (annotation, *typing.get_args(annotation))
     if local and any(isinstance(text, str) and is_address(text) for text in given):
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
-        raise BadInput(
-            f"{name}: expected a file or folder of this machine, got an address; copy the run to this machine first, "
-            "and give its folder"
+        advice = (
+            "give a folder here, and copy it to the storage afterwards"
+            if parameter.name in _WRITTEN
+            else "copy the run to this machine first, and give its folder"
         )
+        raise BadInput(f"{name}: expected a file or folder of this machine, got an address; {advice}")

@@ -10,7 +10,7 @@ from transect.errors import BadInput
 
 NATIVE: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
 """Schemes of storage whose conditional writes are asked for directly; others are file systems of fsspec."""
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}(?=[^/]|$)")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _AZURE: Final = frozenset({"az", "abfs", "abfss"})
 _OF_ACCOUNT: Final = re.compile(
     r"([A-Za-z0-9-]{1,63})@[A-Za-z0-9-]{1,63}\.(?:dfs|blob)\.(?:core\.windows\.net|fabric\.microsoft\.com)"
@@ -29,7 +29,13 @@ _CREDENTIALS: Final = {
 """By scheme, where they belong."""
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]*(:[0-9]{1,5})?")
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f\\@?#%]{1,255}")
-_UNWRITABLE: Final = {"http": "a web server", "https": "a web server", "file": "a folder of this machine"}
+_UNWRITABLE: Final = {
+    "http": "a web server",
+    "https": "a web server",
+    "file": "a folder of this machine",
+    "local": "a folder of this machine",
+    "memory": "the memory of this process, which is lost at its end",
+}
 
 
 def is_address(place: str | Path) -> bool:
@@ -71,7 +77,9 @@ def checked(address: str | Path) -> str:
         raise _refused(scheme, "without credentials", "one with '@'", f"give them {where}")
     if "?" in rest or "#" in rest:
         raise _refused(scheme, "of a bucket and a path alone", "one with a query", "give keys in the environment")
-    if not _HOST.fullmatch(name) or (scheme in NATIVE and (":" in name or not name)):
+    if scheme in NATIVE and not name:
+        raise _refused(scheme, f"as {scheme}://bucket/path", "none of a bucket", "name it after two slashes")
+    if not _HOST.fullmatch(name) or (scheme in NATIVE and ":" in name):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another name of a bucket", "correct it")
     if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another path", "use letters, digits, '-', '_' and '.'")

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from transect.errors import BadInput, MissingExtra
 from transect.runs.stores import Listed, check_size, storage_errors
+from transect.texts import words_of
 
 _LONGEST_REPLACED: Final = 1 << 16
 
@@ -22,11 +23,12 @@ class FileSystem:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self._begun = False  # whether anything was written
         self._files, self._root = _connected(address)
 
     def listed(self, below: str = "") -> Iterator[tuple[str, Listed]]:
         """As `Store.listed`."""
-        with storage_errors(self._place(below)):
+        with storage_errors(self._place(below), begun=self._begun):
             self._files.invalidate_cache()
             root = self._path(below)
             found = self._files.find(root, detail=True) if self._files.exists(root) else {}
@@ -37,20 +39,21 @@ class FileSystem:
 
     def read(self, name: str, most: int) -> bytes:
         """As `Store.read`."""
-        with storage_errors(self._place(name)), self._files.open(self._path(name), "rb") as file:
+        with storage_errors(self._place(name), begun=self._begun), self._files.open(self._path(name), "rb") as file:
             content = bytes(file.read(most + 1))
         check_size(self._place(name), len(content), most)
         return content
 
     def put(self, name: str, content: bytes) -> None:
         """As `Store.put`."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             self._files.makedirs(self._files._parent(self._path(name)), exist_ok=True)
             self._files.pipe_file(self._path(name), content)
+            self._begun = True
 
     def create(self, name: str, content: bytes) -> bool:
         """As `Store.create`."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             self._files.invalidate_cache()
             self._files.makedirs(self._files._parent(self._path(name)), exist_ok=True)
             try:
@@ -58,6 +61,7 @@ class FileSystem:
             except FileExistsError:
                 same = self._files.size(self._path(name)) == len(content)
                 return same and self.read(name, len(content)) == content
+        self._begun = True
         return True
 
     def replace(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
@@ -75,13 +79,13 @@ class FileSystem:
 
     def changed(self, name: str) -> datetime:
         """As `Store.changed`."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             self._files.invalidate_cache()
             return _time_of(self._files.info(self._path(name)))
 
     def delete(self, name: str) -> None:
         """As `Store.delete`."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             try:
                 self._files.rm_file(self._path(name))
             except FileNotFoundError:
@@ -116,6 +120,8 @@ def _connected(address: str) -> tuple[Any, str]:
     try:
         with storage_errors(address):
             files, root = fsspec.core.url_to_fs(address)
-    except ImportError:
-        raise BadInput(f"{scheme}://…: expected its library for fsspec, got none; pip install it") from None
+    except ImportError as error:  # fsspec's own words name the library
+        raise BadInput(
+            f"{scheme}://…: expected the library of this file system, got none ({words_of(error)}); pip install it"
+        ) from None
     return files, root.rstrip("/")

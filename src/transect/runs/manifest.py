@@ -139,8 +139,15 @@ def sign(folder: Path, key: Path) -> Path:
     private = _private_key(key)
     found = check(folder)
     if not found.holds:
-        first = (*found.changed, *found.missing, *found.added)[0]
-        raise BadInput(f"{folder}: expected the files of its manifest, got another {first}; put it back or rerun")
+        kinds = {"changed": found.changed, "missing": found.missing, "added": found.added}
+        faults = [
+            f"{names[0]} {kind}" + (f" (and {len(names) - 1} more)" if names[1:] else "")
+            for kind, names in kinds.items()
+            if names
+        ]
+        raise BadInput(
+            f"{folder}: expected the files of its manifest, got {', '.join(faults)}; put them back, or rerun the audit"
+        )
     signature = private.sign(_PURPOSE + (folder / MANIFEST).read_bytes())
     write_atomically(folder / SIGNATURE, signature.hex() + "\n")
     return folder / SIGNATURE
@@ -256,6 +263,7 @@ def _key(path: Path, half: str, kind: str, *readers: Any) -> Any:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: expected an Ed25519 {half} key, got none ({words_of(error)}); {advice}") from None
+    found = _other_half(content, path, half) or f"another file; {advice}"
     for read in readers:
         try:
             key = read(content)
@@ -265,4 +273,16 @@ def _key(path: Path, half: str, kind: str, *readers: Any) -> Any:
             continue
         if isinstance(key, getattr(ed25519, kind)):
             return key
-    raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got another file; {advice}")
+        found = f"one of the kind {type(key).__name__.partition('P')[0]}; {advice}"
+    raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got {found}")
+
+
+def _other_half(content: bytes, path: Path, half: str) -> str:
+    """That a file holds the private half where the public one is wanted, or the reverse; "" for another file."""
+    public = content.startswith(b"ssh-") or b"-----BEGIN PUBLIC KEY-----" in content
+    private = b"PRIVATE KEY-----" in content
+    if half == "public" and private:
+        return f"the private half; give {path.name}.pub, and keep this one secret"
+    if half == "private" and public:
+        return f"the public half; give {path.name.removesuffix('.pub')} (the file without .pub)"
+    return ""

@@ -36,13 +36,14 @@ class ObjectStore:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self._begun = False  # whether anything was written
         self._store = _connected(address)
 
     def listed(self, below: str = "") -> Iterator[tuple[str, Listed]]:
         """As `Store.listed`."""
         import obstore
 
-        with storage_errors(self._place(below), writing=True):
+        with storage_errors(self._place(below), writing=True, begun=self._begun):
             for chunk in obstore.list(self._store, below or None, chunk_size=_LISTED_AT_ONCE):
                 for found in chunk:
                     yield found["path"], Listed(found["size"], found["last_modified"], str(found["e_tag"]))
@@ -52,7 +53,7 @@ class ObjectStore:
         import obstore
 
         content = bytearray()
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             answer = obstore.get(self._store, name)
             check_size(self._place(name), answer.meta["size"], most)
             for chunk in answer.stream(min_chunk_size=_CHUNK):
@@ -64,13 +65,16 @@ class ObjectStore:
         """As `Store.put`."""
         import obstore
 
-        with storage_errors(self._place(name), writing=True):
+        with storage_errors(self._place(name), writing=True, begun=self._begun):
             _tried(lambda: obstore.put(self._store, name, content, use_multipart=False))
+            self._begun = True
 
     def create(self, name: str, content: bytes) -> bool:
         """As `Store.create`."""
-        with storage_errors(self._place(name), writing=True):
-            return _tried(lambda: self._created(name, content))
+        with storage_errors(self._place(name), writing=True, begun=self._begun):
+            created = _tried(lambda: self._created(name, content))
+        self._begun = True
+        return created
 
     def _created(self, name: str, content: bytes) -> bool:
         import obstore
@@ -113,14 +117,14 @@ class ObjectStore:
         """As `Store.changed`."""
         import obstore
 
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             return obstore.head(self._store, name)["last_modified"]
 
     def delete(self, name: str) -> None:
         """As `Store.delete`."""
         import obstore
 
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             try:
                 _tried(lambda: obstore.delete(self._store, name))
             except FileNotFoundError:

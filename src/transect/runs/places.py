@@ -20,6 +20,8 @@ MANIFEST: Final = "manifest.json"
 SIGNATURE: Final = "manifest.sig"
 TEMPORARY: Final = ".partial"
 """The end of the name of a file that is being written."""
+UNFINISHED: Final = "unfinished.txt"
+"""The file that says that an audit was stopped, see `runs.unfinished`."""
 OWN_FOLDERS: Final = (
     *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
     *(CONTROL, INTERPOLATION),
@@ -28,6 +30,7 @@ OWN_FOLDERS: Final = (
 OWN_FILES: Final = (
     *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
     *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
+    UNFINISHED,
 )
 """The files that a run and its report write."""
 OF_PEOPLE: Final = (

@@ -18,11 +18,23 @@ _STATUS: Final = re.compile(r"status code: ([1-5][0-9]{2})\b")
 _CREDENTIALS: Final = frozenset(
     {"AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken"}
 )
-_REFUSED: Final = ("PermissionDeniedError", "UnauthenticatedError", "PermissionError", "NoCredentialsError")
+_REFUSED: Final = ("PermissionDeniedError", "UnauthenticatedError", "PermissionError")
+_NO_CREDENTIALS: Final = "no credentials for the storage were found; give them in the environment"
 _NO_BUCKET: Final = "the storage has no such bucket; create it, or correct its name"
 _METADATA: Final = ("169.254.169.254", "metadata.google.internal")
 """Servers of cloud machines that are asked for credentials where the environment has none."""
-_NO_ACCOUNT: Final = "Account must be specified"
+_CAUSES: Final = {
+    r"Unable to load lib(jvm|hdfs)": "a library of Hadoop is missing (libjvm or libhdfs); install Java and Hadoop's "
+    "client, and set JAVA_HOME and HADOOP_HOME",
+    r"Account must be specified": "the storage account is not named; set AZURE_STORAGE_ACCOUNT_NAME",
+    r"dns error|failed to lookup address|[Nn]ame or service not known|nodename nor servname|No address associated": (
+        "the storage's host is unknown; correct the address, or AWS_ENDPOINT_URL"
+    ),
+    r"Connection refused|actively refused": "no storage listens at its host; correct the address or AWS_ENDPOINT_URL, "
+    "or start it",
+}
+"""What libraries say where no server was reached, as patterns, and our words for it."""
+_KEPT: Final = "; finished parts are kept: rerun the command to resume"
 
 
 @final
@@ -99,11 +111,11 @@ def check_size(place: str, size: int, most: int) -> None:
 
 
 @contextmanager
-def storage_errors(place: str, *, writing: bool = False) -> Iterator[None]:
+def storage_errors(place: str, *, writing: bool = False, begun: bool = False) -> Iterator[None]:
     """Raise what a library of storage raises as a RunFolderError of one line; FileNotFoundError stays.
 
-    writing: nothing can be missing but the bucket. What a server says is not repeated: it may hold the name of a key,
-    or be hostile.
+    writing: nothing can be missing but the bucket. begun: something was written already, so that a rerun resumes. What
+    a server says is not repeated: it may hold the name of a key, or be hostile.
     """
     try:
         yield
@@ -114,24 +126,25 @@ def storage_errors(place: str, *, writing: bool = False) -> Iterator[None]:
     except (BadInput, RunFolderError, ImportError):
         raise
     except Exception as error:
-        raise RunFolderError(
-            f"{place}: {reason(error)}; finished parts are kept: rerun the command to resume"
-        ) from None
+        raise RunFolderError(f"{place}: {reason(error)}{_KEPT if begun else ''}") from None
 
 
 def reason(error: BaseException) -> str:
-    """Why the storage could not be used, in our own words.
+    """Why the storage could not be used, in our own words, and what to do.
 
     >>> reason(ValueError("status code: 503 Service Unavailable: <Code>SlowDown</Code>"))
-    'the storage answered with an error (SlowDown, status 503)'
+    'the storage answered with an error (SlowDown, status 503); try again later'
     """
     text = str(error)[:20_000]
     code, status = _CODE.search(text), _STATUS.search(text)
-    if any(sign in text for sign in (*_METADATA, _NO_ACCOUNT)):
-        return "no credentials for the storage were found; give them in the environment"
+    if any(server in text for server in _METADATA) or type(error).__name__ == "NoCredentialsError":
+        return _NO_CREDENTIALS
     if code and code[1] == "NoSuchBucket":
         return _NO_BUCKET
     if (code and code[1] in _CREDENTIALS) or type(error).__name__ in _REFUSED:
         return "the storage refuses access; check the credentials in the environment and what they allow"
     said = ", ".join([*([code[1]] if code else []), *([f"status {status[1]}"] if status else [])])
-    return f"the storage answered with an error ({said})" if said else "the storage did not answer"
+    if said:
+        return f"the storage answered with an error ({said}); try again later"
+    known = (words for pattern, words in _CAUSES.items() if re.search(pattern, text))
+    return next(known, "the storage did not answer; check the address and the network, and try again later")

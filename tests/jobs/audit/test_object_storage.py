@@ -231,14 +231,37 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(arguments, tmp_path)
     assert KEY not in line
 
 
+FIRST = "copy the run to this machine first, and give its folder"
+AFTERWARDS = "give a folder here, and copy it to the storage afterwards"
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "advice"),
     [
-        ("export", "s3://bucket/run", "--to", "csv"),
-        ("render", "--out", "s3://bucket/sheet.png"),
-        ("report", "runs/demo", "--perceived", "s3://bucket/table.csv"),
+        (("export", "s3://bucket/run", "--to", "csv"), FIRST),
+        (("export", "runs/demo", "--to", "csv", "--out", "s3://bucket/run"), AFTERWARDS),
+        (("render", "--out", "s3://bucket/sheet.png"), AFTERWARDS),
+        (("search", "opencv:haarcascade_smile", "--out", "s3://bucket/run"), AFTERWARDS),
+        (("reproduce", "runs/demo", "--out", "s3://bucket/run"), AFTERWARDS),
+        (("match", "--features", "rows.csv", "--treatment", "hat", "--report", "s3://bucket/run"), AFTERWARDS),
+        (("report", "runs/demo", "--perceived", "s3://bucket/table.csv"), FIRST),
     ],
 )
-def test_where_a_path_is_wanted_an_address_is_refused_with_the_way_round(arguments):
-    wanted = "expected a file or folder of this machine, got an address; copy the run to this machine first"
-    assert wanted in refused(*arguments)
+def test_where_a_path_is_wanted_an_address_is_refused_with_the_way_round(arguments, advice):
+    line = refused(*arguments)
+    assert line.endswith(f": expected a file or folder of this machine, got an address; {advice}")
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("s3:///bucket/x", "none of a bucket; name it after two slashes"),
+        ("file:///srv/run", "a folder of this machine"),
+        ("memory://x", "the memory of this process, which is lost at its end"),
+    ],
+)
+def test_an_address_that_keeps_no_run_makes_no_folder_of_its_name(place, found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small = ("--subjects", "2", "--size", "32", "--no-control")
+    assert found in refused("audit", "audited:brightness", "--vary", "smile", *small, "--out", place)
+    assert list(tmp_path.iterdir()) == []

@@ -24,7 +24,7 @@ from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.seen import check as check_ratings
 from transect.records import Design
-from transect.runs import bins, boundary, covariates, error_conditions, margins, mounts
+from transect.runs import bins, boundary, covariates, error_conditions, margins, mounts, unfinished
 from transect.runs.folder import slug
 from transect.runs.inputs import as_names
 from transect.runs.locks import refuse_links_in
@@ -164,11 +164,13 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
         for part, place in zip(studies, places, strict=True):
             refuse_links_in(folder, place)
             study.run(part, place, quiet=quiet, engine=engine)
+            unfinished.begin(folder)
             if part is planned.controlled(studies, request):
                 study.run_control(planned.of_plain_world(part), place, quiet=quiet, engine=engine)
             gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
+    unfinished.end(folder)
     boundary.write(folder, request.report.boundary)
     for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
         mounts.discard(folder / stored)  # of an earlier command with other settings
@@ -237,6 +239,8 @@ def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", 
         place = out / STUDIES / name
         refuse_links_in(out, place)
         study.run(replace(part, name=name), place, quiet=quiet)
+        unfinished.begin(out)
         study.run_control(replace(part, name=name), place, quiet=quiet)
+    unfinished.end(out)
     with announcing_stages(quiet=quiet):
         return reporting.report(out)

@@ -13,7 +13,7 @@ from transect.analysis import rater_report, reporting, sections
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
-from transect.runs import bounds, mounts
+from transect.runs import bounds, mounts, unfinished
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.places import runs_of
@@ -21,6 +21,7 @@ from transect.runs.plain_json import loads
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
 from transect.runs.spec import RunSpec
+from transect.texts import say
 
 
 def report(
@@ -46,7 +47,7 @@ def report(
     out; the first two are paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that
     stands for the truth, as "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a
     validation by raters that the images must pass. All but the first three are stored with the run. quiet: no stages on
-    standard error.
+    standard error; a line there says where the audit was stopped before its end.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
@@ -57,6 +58,8 @@ def report(
         rater_report.judge(path, reference)
     if require_validation is not None:
         gates.attach(path, gates.read(Path(require_validation)))
+    for line in unfinished.told(path):
+        say(f"warning: {line}", error=True)
     with announcing_stages(quiet=quiet):
         return reporting.report(path, shares=shares, correction=correction, models=checked, settings=settings)
 

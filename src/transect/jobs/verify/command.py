@@ -19,6 +19,7 @@ from transect.console.target_options import (
     TaskName,
     given,
 )
+from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.verify.run import VerifyResult
@@ -178,6 +179,8 @@ def run_files(
 
     result = run("run", run=folder, key=key, sign=sign)
     rows = result.rows()
+    for line in result.numbers.run.unfinished if result.numbers.run is not None else ():
+        say(f"warning: {line}", error=True)
     show(result, json, result.headline(), *([rows] if rows[1] else []))
     if result.numbers.run is not None and not result.numbers.run.holds:
         raise typer.Exit(1)
