@@ -66,7 +66,7 @@ class FileSystem:
 
     def replace(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
         """As `Store.replace`, without a condition: it looks first."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), begun=self._begun):
             self._files.invalidate_cache()
             try:
                 found = self._files.cat_file(self._path(name), end=_LONGEST_REPLACED)

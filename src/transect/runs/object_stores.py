@@ -88,7 +88,7 @@ class ObjectStore:
 
     def replace(self, name: str, content: bytes, ours: Callable[[bytes], bool]) -> bool:
         """As `Store.replace`."""
-        with storage_errors(self._place(name)):
+        with storage_errors(self._place(name), writing=True, begun=self._begun):
             try:
                 return _tried(lambda: self._replaced(name, content, ours))
             except FileNotFoundError:
