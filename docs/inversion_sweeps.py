@@ -118,7 +118,8 @@ def edited(
     for direction in directions:
         if direction.name not in EDITED or direction.quality < _GOOD or not len(codes):
             continue
-        step = torch.from_numpy(direction.normal * spreads[direction.name] / direction.slope).to(codes)
+        unit = direction.way / (direction.way @ direction.normal)
+        step = torch.from_numpy(unit * spreads[direction.name] / direction.slope).to(codes)
         after = _read_codes(generator, codes + step, space)
         change = {name: (after[name] - before[name]) / spreads[name] for name in READ}
         gains.append(change[direction.name].mean())
