@@ -103,8 +103,8 @@ in w from {sizes["labels"]} of its own images as the feature network reads them;
 
 {_generator_table(generator["rows"])}
 Medians over faces; attribute error and edits are means. Attribute error: directions read the mean code, the world knows
-the truth, in deviations of the truth. Edits: codes moved along an attribute's way by one deviation; change that is read per
-change that is asked, and change of other attributes in deviations; directions with an R² below 0.3 do not count.
+the truth, in deviations of the truth. Edits: codes moved along an attribute's way by one deviation; change that is read
+per change that is asked, and change of other attributes in deviations; directions with an R² below 0.3 do not count.
 Identity and edits are read by the network whose distance is optimised, so that they flatter what that network sees.
 
 ## Into FaceWorld's latent view
