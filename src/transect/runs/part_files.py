@@ -84,7 +84,8 @@ def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[
     >>> narrowed(rows, without=("image", "score")).column_names
     ['id']
     """
-    return rows.select([name for name in rows.column_names if (name in only if only else name not in without)])
+    names = [name for name in rows.column_names if (name in only if only else name not in without)]
+    return rows if names == rows.column_names else rows.select(names)
 
 
 def _content(path: Path) -> bytes:
