@@ -116,7 +116,9 @@ PAGES = {
         slow=True,
         made=(my_model,),
         small={"--images": 8, "--size": 32},
-        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
+        extra={
+            "transect train gan": "--count 40 --batch 4 --channels 64 --max-channels 8 --distil 8 --blend 4 --grow 16:4 --fade 2"
+        },
     ),
     "docs/explanation/replication-balakrishnan2020.md": Page(
         {"transect": "needs a StyleGAN2 and raters; tests/ratings and tests/analysis have each option"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar, final
+from typing import Generic, Protocol, TypeVar, final, runtime_checkable
 
 from transect.engines.cores import cores
 from transect.errors import BadInput
@@ -18,6 +18,7 @@ IN_FLIGHT = 2
 """Parts for each worker that are begun and not yet taken: one is made while the one before waits to be stored."""
 
 
+@runtime_checkable
 class Opened(Protocol[_Task_contra, _Result_co]):
     """Work that is ready: the world and the models are loaded."""
 
@@ -30,6 +31,7 @@ class Opened(Protocol[_Task_contra, _Result_co]):
         ...
 
 
+@runtime_checkable
 class Work(Protocol[_Task_contra, _Result_co]):
     """What a worker needs to make parts: a frozen record of texts, numbers and arrays, which is sent to it."""
 
@@ -57,6 +59,7 @@ class Ready(Generic[Task, Result]):
         return self._opened()
 
 
+@runtime_checkable
 class Engine(Protocol):
     """An ordered map over parts."""
 

@@ -6,7 +6,7 @@ A run folder may come from somebody else: a link inside it would let a run write
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
 
@@ -20,6 +20,7 @@ _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 """A folder that holds one of these is a run's."""
 
 
+@runtime_checkable
 class Lock(Protocol):
     """The right of this process to write in a folder."""
 

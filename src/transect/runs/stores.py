@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol, final
+from typing import Final, Protocol, final, runtime_checkable
 
 from transect.errors import BadInput, RunFolderError
 from transect.runs import bounds
@@ -47,6 +47,7 @@ class Listed:
     mark: str
 
 
+@runtime_checkable
 class Store(Protocol):
     """A folder on object storage. Names are relative to it, with "/" between their parts.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar, final
+from typing import Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -153,6 +153,7 @@ def short(text: str) -> str:
     return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"
 
 
+@runtime_checkable
 class Counting(Protocol):
     """What counts the failures of a target's answers as they come: a FailureBudget, or a record for one."""
 
