@@ -2,13 +2,14 @@
 
 import json
 import shutil
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from small_folders import FOLDERS, NUMBERS, brightness, numbers_of
 
 import transect
 from transect.errors import RunFolderError
+from transect.experiment.study import Study
 from transect.jobs.audit import room
 from transect.runs import migrations
 from transect.runs.folder import FinishedRun, RunFolder, read_record, spec_hash
@@ -84,7 +85,7 @@ def test_no_run_goes_on_in_a_folder_of_an_earlier_version(tmp_path):
 def test_an_audit_finds_room_in_a_folder_of_an_earlier_version_where_it_may_overwrite(version, tmp_path):
     run = shutil.copytree(FOLDERS / f"version-{version}", tmp_path / "run")
     spec = FinishedRun(run).spec
-    same = {run: SimpleNamespace(spec=lambda: spec)}
+    same = {run: Mock(spec=Study, **{"spec.return_value": spec})}
     if version < migrations.VERSION:
         with pytest.raises(RunFolderError, match="one of version 0; choose another .*; --overwrite deletes that run"):
             room.make(run, same, overwrite=False)
