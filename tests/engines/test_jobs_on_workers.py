@@ -129,7 +129,7 @@ def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, t
 
 @pytest.mark.isolated
 def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder, tmp_path, monkeypatch):
-    """A worker that gives up where the command's own count goes on stops the command."""
+    """A worker that gives up stops the command, also where the command's own count would continue."""
     monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
     with pytest.raises(RuntimeError, match="a worker left a part out for its failures"):
         embedded(folder, tmp_path / "apart", lent, spec="people_tables:embedder_of_some")

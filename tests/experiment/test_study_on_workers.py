@@ -183,7 +183,7 @@ def test_a_check_of_an_object_is_asked_in_this_process():
 
 
 def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smaller_parts, tmp_path, monkeypatch):
-    """A worker that gives up where the run's own count goes on: the run stops, and nothing of the part is stored."""
+    """Where a worker gives up and the run's own count would continue, the run stops and stores nothing of the part."""
     monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
     (one,) = studies_of(["audited:raises_on_bright"], vary=["background_lightness=0,1"], subjects=40, max_failures=0.01)
     with pytest.raises(RuntimeError, match="a worker left a part out for its failures, of which the run allows more"):

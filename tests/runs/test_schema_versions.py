@@ -75,7 +75,7 @@ def test_no_run_goes_on_in_a_folder_of_an_earlier_version(tmp_path):
         with pytest.raises(RunFolderError) as error, RunFolder(run, read_record(run)):
             pass
         assert str(error.value) == (
-            f"{run}: expected a run of schema version 1 to go on with, got one of version 0; choose another --out and "
+            f"{run}: expected a run of schema version 1 to resume, got one of version 0; choose another --out and "
             "run it again there (transect report still reads this one)"
         )
     assert {path: path.read_bytes() for path in before} == before

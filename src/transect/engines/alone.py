@@ -33,7 +33,7 @@ def _of_ray(name: str) -> bool:
 
 @contextmanager
 def apart(ray: Any) -> Iterator[None]:
-    """While a Ray is started: it listens on the loopback alone, and asks for a new token, which no file has.
+    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has.
 
     The variables stay set, for the workers; see `restore` and `read_again`.
     """
@@ -50,6 +50,6 @@ def apart(ray: Any) -> Iterator[None]:
 
 
 def read_again(ray: Any) -> None:
-    """Let Ray read mode and token again: it keeps what it read first, and would go on with those of another Ray."""
+    """Let Ray read mode and token again: it keeps what it read first, which may be those of another Ray."""
     ray._raylet.Config.initialize("")
     ray._raylet.AuthenticationTokenLoader.instance().reset_cache()

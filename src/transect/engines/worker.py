@@ -49,7 +49,7 @@ class Surroundings:
         return Surroundings(str(Path.cwd()), path, cores() // share if share else 1, _threads(), _products())
 
     def crowded(self, workers: int, cores: int) -> str:
-        """A line where so many workers have several threads each, and more than there are cores; "" elsewhere.
+        """A warning where workers have several threads each, more in all than the cores; "" elsewhere.
 
         >>> Surroundings("", (), 1, threads=4, products=1).crowded(2, 6)
         '2 workers with 4 threads each on 6 cores slow each other down: set OMP_NUM_THREADS=1 before the command'

@@ -1,7 +1,7 @@
 """The version of a run folder's schema, and what makes a record of today of an earlier one.
 
 run.json states the version, and it holds for the whole folder: the keys of run.json, and the tables with their columns.
-Folders of every version are read and reported. No run goes on in one of an earlier version: its parts would be of two.
+Folders of every version are read and reported. One of an earlier version is not resumed: its parts would have two.
 Raise `VERSION` with each change of either, add the step from the version before to `MIGRATIONS`, and commit a folder
 of that version to tests/runs/folders: a test opens each of them.
 """
@@ -58,11 +58,11 @@ def refuse_older(version: int, folder: Path) -> None:
     >>> refuse_older(VERSION, Path("run"))
     >>> refuse_older(0, Path("run"))
     Traceback (most recent call last):
-    transect.errors.RunFolderError: run: expected a run of schema version 1 to go on with, got one of version 0; ...
+    transect.errors.RunFolderError: run: expected a run of schema version 1 to resume, got one of version 0; ...
     """
     if version < VERSION:
         raise RunFolderError(
-            f"{folder}: expected a run of schema version {VERSION} to go on with, got one of version {version}; choose "
+            f"{folder}: expected a run of schema version {VERSION} to resume, got one of version {version}; choose "
             "another --out and run it again there (transect report still reads this one)"
         )
 
