@@ -107,6 +107,9 @@ def audit(folder: Path, versions: Mapping[str, str]) -> tuple[str, list[str]]:
         return "vulnerabilities: not audited", [f"pip-audit, exit code {done.returncode}: {reason[0][:200]}"]
     rows = json.loads(file.read_text(encoding="utf-8"))["dependencies"]
     audited = {normal(row["name"]) for row in rows if "skip_reason" not in row}
+    if not audited:
+        found_none = f"pip-audit found none of {len(versions)} libraries in the database of advisories"
+        return "vulnerabilities: not audited", [f"{found_none}: run it where pypi.org is reached"]
     found = [f"{row['name']} {row['version']}: {each['id']}" for row in rows for each in row.get("vulns", [])]
     lacking = [f"vulnerabilities of {name}: not audited" for name in versions if name not in audited]
     return f"vulnerabilities: {len(found)} known in {len(audited)} libraries", [*found, *lacking]

@@ -161,6 +161,16 @@ def test_an_audit_that_breaks_is_a_fault_and_a_network_that_is_not_reached_is_no
     assert fault.startswith("pip-audit, exit code 1: HTTPConnectionPool")
 
 
+def test_a_database_that_knows_no_library_is_one_fault_and_not_one_of_each(release, monkeypatch, tmp_path):
+    """As where a proxy answers instead of pypi.org."""
+    rows = [{"name": name, "skip_reason": "Dependency not found on PyPI"} for name in ("a-lib", "b", "c", "d")]
+    line, faults = audit(release, monkeypatch, tmp_path, written=json.dumps({"dependencies": rows}))
+    assert line == "vulnerabilities: not audited"
+    assert faults == [
+        "pip-audit found none of 4 libraries in the database of advisories: run it where pypi.org is reached"
+    ]
+
+
 @pytest.fixture(scope="module")
 def transect_of_the_wheel(release, tmp_path_factory):
     """Runs a program of a new environment that has the wheel, which was built from the sdist.
