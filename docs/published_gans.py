@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from transect.effects.intervals import wilson
 from transect.generators import load
 from transect.perceptual.features import read
 from transect.perceptual.judging import judge
@@ -38,19 +39,18 @@ def lines_of(run: Path) -> list[dict[str, Any]]:
 
 
 def quality(runs: Mapping[str, Path], images: int) -> str:
-    """FID, KID, precision and recall of each, beside FaceWorld's own at the same size."""
+    """FID, KID, precision and recall of each, and below it FaceWorld's own at the same size."""
     rows = [
         "| | pictures | images shown | FID | KID | precision | recall |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    floor: dict[str, Any] = {}
     for name, run in runs.items():
         made = load(run / "generator.safetensors")
         size = int(made.image_size)
         found = plain(judge(load("faceworld", image_size=size), made, images))
-        floor, shown = found["floor"], int(lines_of(run)[-1]["shown"])
-        rows.append(f"| {name} | {size} px | {shown:,} | {_figures(found)} |")
-    return "\n".join([*rows, f"| FaceWorld again | | | {_figures(floor)} |"])
+        rows.append(f"| {name} | {size} px | {int(lines_of(run)[-1]['shown']):,} | {_figures(found)} |")
+        rows.append(f"| FaceWorld again | {size} px | | {_figures(found['floor'])} |")
+    return "\n".join(rows)
 
 
 def _figures(found: Mapping[str, float]) -> str:
@@ -65,7 +65,7 @@ def obedience(run: Path, asked: Sequence[str], images: int) -> str:
     drawn = {"made": made.sample(seeds), "world": world.sample(seeds)}
     said = {"made": read(made.render(drawn["made"]).pixels), "world": read(world.render(drawn["world"]).pixels)}
     rows = [
-        "| condition | level | pictures | read as set | FaceWorld's own, read as set |",
+        "| condition | level | pictures | read as set, 95 % interval | FaceWorld's own, read as set |",
         "| --- | --- | --- | --- | --- |",
     ]
     # The network's reading of two levels is the probability of the second, of more the index of the likeliest.
@@ -76,8 +76,10 @@ def obedience(run: Path, asked: Sequence[str], images: int) -> str:
             chosen = {side: truth[side] == place for side in truth}
             edges = cuts or (0.5,) * (len(one.levels) == 2)
             looks = {side: _place(values[one.name], edges) for side, values in said.items()}
-            seen = {side: float((looks[side][mask] == place).mean()) for side, mask in chosen.items()}
-            rows.append(f"| {one.name} | {level} | {chosen['made'].sum()} | {seen['made']:.2f} | {seen['world']:.2f} |")
+            seen = {side: looks[side][mask] == place for side, mask in chosen.items()}
+            low, high = wilson(seen["made"].sum(), seen["made"].size)
+            share = f"{seen['made'].mean():.3f} ({low:.3f} to {high:.3f})"
+            rows.append(f"| {one.name} | {level} | {seen['made'].size} | {share} | {seen['world'].mean():.3f} |")
     return "\n".join(rows)
 
 
@@ -104,15 +106,15 @@ def encoders(runs: Mapping[str, Path], generators: Mapping[str, str]) -> str:
 
 
 def sheet(runs: Sequence[Path]) -> None:
-    """Twenty pictures of FaceWorld, then twenty of each, of seeds not chosen."""
+    """Twenty pictures of FaceWorld, then twenty of each, of seeds not chosen; pixels are drawn as squares."""
     made = [load(run / "generator.safetensors") for run in runs]
-    world = load("faceworld", image_size=int(made[0].image_size))
+    size = max(int(one.image_size) for one in made)
     seeds = np.arange(_FIRST_SEED, _FIRST_SEED + 20)
     parts: list[Any] = []
-    for one in (world, *made):
-        parts += [tiled(one.render(one.sample(seeds)).pixels, 5), np.full((4 * world.image_size, 16, 3), 255, np.uint8)]
-    picture = Image.fromarray(np.concatenate(parts[:-1], axis=1))
-    picture.resize((picture.width * 2, picture.height * 2), Image.Resampling.NEAREST).save(SHEET, quality=88)
+    for one in (load("faceworld", image_size=size), *made):
+        pixels = one.render(one.sample(seeds)).pixels.repeat(size // one.image_size, axis=1)
+        parts += [tiled(pixels.repeat(size // one.image_size, axis=2), 5), np.full((4 * size, 16, 3), 255, np.uint8)]
+    Image.fromarray(np.concatenate(parts[:-1], axis=1)).save(SHEET, quality=88)
 
 
 def main() -> None:

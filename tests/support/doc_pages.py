@@ -67,14 +67,6 @@ PAGES = {
     ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
-    "docs/explanation/conditional-gan.md": Page(
-        {
-            "transect train gan faceworld --arch conditional --condition 'glasses!=none' --condition skin_tone=5.5 --size 128": GPU
-        },
-        small={"--images": 8, "--size": 32},
-        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
-        slow=True,
-    ),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
@@ -108,8 +100,11 @@ PAGES = {
         }
     ),
     "docs/explanation/published-gans.md": Page(
+        {
+            "transect train gan faceworld --arch conditional --condition 'glasses!=none' --condition skin_tone=5.5 --size 128": GPU
+        },
         small={"--images": 8, "--size": 32},
-        extra={"transect train gan": TINY_GAN},
+        extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
         slow=True,
     ),
     "docs/explanation/reference-generator.md": Page(
