@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 
 import pytest
 from report_factory import make_gallery, make_results
@@ -82,18 +83,23 @@ def records(log):
 
 @pytest.mark.filterwarnings("ignore")  # wandb's own
 def test_wandb_keeps_an_offline_run(run, tmp_path, monkeypatch):
-    pytest.importorskip("wandb", reason="needs the extra wandb")
+    wandb = pytest.importorskip("wandb", reason="needs the extra wandb")
     from wandb.proto import wandb_internal_pb2
 
     monkeypatch.setenv("WANDB_MODE", "offline")
     made = transect.export(run, "wandb", tmp_path, project="bias")
     assert "wandb sync" in made.numbers.place
+    wandb.teardown()  # on a busy machine its service may still be writing when the run is finished
     (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    found = {}
-    for data in records(file.read_bytes()):
-        record = wandb_internal_pb2.Record()
-        record.ParseFromString(data)
-        for item in record.summary.update:
-            found[item.key or "/".join(item.nested_key)] = json.loads(item.value_json)
+    found, kinds, until = {}, set(), time.monotonic() + 60
+    while not found and time.monotonic() < until:
+        for data in records(file.read_bytes()):
+            record = wandb_internal_pb2.Record()
+            record.ParseFromString(data)
+            kinds.add(record.WhichOneof("record_type"))
+            for item in record.summary.update:
+                found[item.key or "/".join(item.nested_key)] = json.loads(item.value_json)
+        time.sleep(0.1)
+    assert found, f"no summary among the records of {file.stat().st_size} bytes: {sorted(map(str, kinds))}"
     expected = metrics(results_of(run))
     assert {name: value for name, value in found.items() if name in expected} == expected
