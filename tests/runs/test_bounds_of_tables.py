@@ -173,3 +173,29 @@ def test_features_of_many_rows(small_bound, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1 << 14, 1), np.float32))
     with pytest.raises(BadInput, match=MOST_ROWS):
         read_features(tmp_path / "x.npy")
+
+
+def test_an_npz_with_an_entry_that_needs_a_password(tmp_path):
+    """The flags of the first entry, in the directory at the end of the file, say that it is encrypted."""
+    np.savez(tmp_path / "x.npz", a=np.zeros(3))
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "x.npz").write_bytes(content)
+    with pytest.raises(BadInput, match="expected entries without a password, found encrypted ones"):
+        read_table(tmp_path / "x.npz")
+
+
+def test_parquet_whose_counts_of_levels_contradict_its_columns(tmp_path):
+    """pyarrow ends the process where it is asked for the metadata of such a column; other columns can be read.
+
+    The column has one level of definition more than its schema says: "optional" (1) becomes "required" (0).
+    """
+    required = pa.schema([pa.field("a", pa.float64(), nullable=False), pa.field("b", pa.float64())])
+    pq.write_table(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}, schema=required), tmp_path / "x.parquet")
+    content = (tmp_path / "x.parquet").read_bytes()
+    optional = b"\x25\x02\x18\x01b"  # of the schema's last element: its repetition, and its name
+    assert content.count(optional) == 1
+    (tmp_path / "x.parquet").write_bytes(content.replace(optional, b"\x25\x00\x18\x01b"))
+    with pytest.raises(BadInput, match="expected a readable parquet file, got: .*histogram"):
+        read_table(tmp_path / "x.parquet")
+    assert bounds.read_parquet(tmp_path / "x.parquet", ["a"])["a"].to_pylist() == [1.0, 2.0]

@@ -37,6 +37,7 @@ MOST_OPERATIONS: Final = 2_000_000
 """Operations of a pickle of weights; a network of ten thousand tensors needs half a million."""
 
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8}
+_ENCRYPTED: Final = 0x1
 _PICKLES_OF_A_STREAM: Final = 5
 _MOST_ROWS: Final = 1 << 20
 _PARTS: Final = 8
@@ -88,8 +89,8 @@ def check(name: str, size: int, needed: int) -> None:
 def check_archive(path: Path, *, stored: bool = False) -> None:
     """Bound the entries of a zip archive by the sizes in its directory, which its readers do not exceed.
 
-    stored: also refuse compressed entries, as no writer of the format makes them. What is no archive is left to its
-    reader. Raises BadInput.
+    Encrypted entries are refused. stored: also compressed ones, as no writer of the format makes them. What is no
+    archive is left to its reader. Raises BadInput.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -97,6 +98,8 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     except (zipfile.BadZipFile, NotImplementedError, OSError):
         return
     check(str(path), size_of(path), sum(entry.file_size for entry in entries))
+    if any(entry.flag_bits & _ENCRYPTED for entry in entries):
+        raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 
@@ -167,7 +170,7 @@ def parquet_table(
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
         if wanted is not None:
             columns = [name for name in file.schema_arrow.names if wanted(name)]
-        fixed, varying, longest = _worst(file.metadata, chosen, columns)
+        fixed, varying, longest = _worst(file, chosen, columns)
         check_rows(name, size, sum(file.metadata.row_group(group).num_rows for group in chosen))
         check(name, size, fixed + longest)
         if fixed + varying <= allowed(size) or _measured(source, file.metadata, name, size, columns, chosen):
@@ -300,28 +303,37 @@ def _of_views(array: Any) -> int:
     return 16 * len(array) + int(views[array.is_valid().to_numpy(zero_copy_only=False)].sum(dtype=np.int64))
 
 
-def _worst(metadata: Any, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
+def _worst(file: Any, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
     """Bytes of values of fixed width; the most that texts can take; the most that the texts of a row can."""
+    schema = file.metadata.schema
+    leaves = [(place, schema.column(place)) for place in range(file.metadata.num_columns)]
+    wanted = [(place, leaf) for place, leaf in leaves if columns is None or _is_of(leaf.path, columns)]
     fixed = varying = longest = 0
-    for group in map(metadata.row_group, groups):
+    for group in groups:
         texts = 0
-        for chunk in map(group.column, range(group.num_columns)):
-            path = chunk.path_in_schema
-            if columns is not None and not any(path == name or path.startswith(f"{name}.") for name in columns):
-                continue
-            if chunk.physical_type == "BYTE_ARRAY":
+        for place, leaf in wanted:
+            chunk = _chunk(file, group, place, leaf.path)
+            if leaf.physical_type == "BYTE_ARRAY":
                 texts += chunk.total_uncompressed_size
                 varying += chunk.num_values * chunk.total_uncompressed_size
             else:
-                fixed += chunk.num_values * (_WIDTHS.get(chunk.physical_type) or _length(metadata, chunk))
+                fixed += chunk.num_values * (_WIDTHS.get(leaf.physical_type) or max(1, leaf.length))
         longest = max(longest, texts)
     return fixed, varying, longest
 
 
-def _length(metadata: Any, chunk: Any) -> int:
-    """Bytes of one value of a fixed length that the schema states."""
-    columns = map(metadata.schema.column, range(metadata.num_columns))
-    return next((max(1, column.length) for column in columns if column.path == chunk.path_in_schema), 1)
+def _is_of(path: str, columns: Sequence[str]) -> bool:
+    return any(path == name or path.startswith(f"{name}.") for name in columns)
+
+
+def _chunk(file: Any, group: int, place: int, path: str) -> Any:
+    """What the metadata say of a column of a row group.
+
+    pyarrow ends the process where such an entry contradicts itself, but its reader raises: so a row is read first,
+    which needs one page of at most 2 GiB.
+    """
+    next(file.iter_batches(1, row_groups=[group], columns=[path], use_threads=False), None)
+    return file.metadata.row_group(group).column(place)
 
 
 def _shown(size: int) -> str:

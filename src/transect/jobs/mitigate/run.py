@@ -328,7 +328,7 @@ def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
     try:
         with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, BadZipFile):
+    except (OSError, ValueError, EOFError, RuntimeError, BadZipFile):
         return None
 
 
