@@ -22,6 +22,7 @@ _FEW: Final = 10
 """Subjects with a disagreement below which the upper end is at least that of the exact limit of their share."""
 _TAIL: Final = 0.025
 _STEP: Final = 1e-9
+_ROUNDING: Final = 1e-12
 
 
 def alpha_interval(
@@ -123,6 +124,8 @@ def _end(moves: _Moves, alpha: float, end: float) -> float:
 def _excess(alpha: float, moves: _Moves) -> float:
     """The squared sum of the moves less its squared limit: above 0 where alpha is rejected."""
     move = moves.observed - (1 - alpha) * moves.expected
+    terms = np.abs(moves.observed) + abs(1 - alpha) * np.abs(moves.expected)
+    move[np.abs(move) <= _ROUNDING * terms.max()] = 0  # else a rounding error counts as a subject that differs
     total, limit = float(move[: moves.n].sum()), float(stdtrit(moves.n - 1, 1 - _TAIL))
     return total**2 - limit**2 * moves.n * _variance(move, moves.n)
 
