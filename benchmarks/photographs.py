@@ -157,13 +157,19 @@ def best(works: list[Callable[[], object]]) -> list[float]:
     return seconds
 
 
-def compare(name: str, pictures: list[np.ndarray], pool: ThreadPoolExecutor) -> tuple[float, float]:
+def compare(name: str, pictures: list[np.ndarray], pool: ThreadPoolExecutor, threads: int) -> tuple[float, float]:
     """Images per second of ours and of the plain loop."""
     edits, work = Edits(**{name: LEVELS[name]}), PLAIN[name](name, pictures[0].shape[0])
     check(name, camera.retaken(pictures[0], edits, 1), work(pictures[0]))
 
+    shares = np.array_split(np.arange(len(pictures)), threads)
+
+    def some(share: np.ndarray) -> None:
+        for place in share.tolist():
+            camera.retaken(pictures[place], edits, place)
+
     def ours() -> None:
-        list(pool.map(lambda place: camera.retaken(pictures[place], edits, place), range(len(pictures))))
+        list(pool.map(some, shares))
 
     def theirs() -> None:
         for picture in pictures:
@@ -216,7 +222,7 @@ def main() -> None:
     print(f"{'edit':<15}{'images/s':>10}{'plain':>10}{'ratio':>8}")
     with ThreadPoolExecutor(asked.threads) as pool:
         for name in LEVELS:
-            ours, theirs = compare(name, pictures, pool)
+            ours, theirs = compare(name, pictures, pool, asked.threads)
             print(f"{name:<15}{ours:>10.0f}{theirs:>10.0f}{ours / theirs:>8.2f}", flush=True)
             record(f"photographs: {name}", "a plain OpenCV loop", ours / theirs, FASTER, REPEATS)
     print(f"whole renders of a folder: {whole(pictures, asked.threads):.0f} images/s")

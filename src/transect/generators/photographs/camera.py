@@ -6,7 +6,9 @@ does nothing at all; with none set the photograph comes back itself.
 
 from __future__ import annotations
 
-from typing import Final
+import functools
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
@@ -28,6 +30,8 @@ _SPREAD: Final = frozenset({"rotation", "scale", "defocus", "motion", "noise", "
 """Edits that mix pixels or colors, so that a table from value to value is not enough."""
 _TONE: Final = frozenset({"exposure", "contrast"})
 _EVERYWHERE: Final = frozenset(NEUTRAL) - _SCENE - {"crop"}
+_Step: TypeAlias = Callable[[UInt8[np.ndarray, "h w 3"], int], UInt8[np.ndarray, "h w 3"]]
+"""From a picture and the key of its noise to a picture."""
 
 
 def retaken(picture: UInt8[np.ndarray, "h w 3"], edits: Edits, key: int) -> UInt8[np.ndarray, "h w 3"]:
@@ -37,16 +41,35 @@ def retaken(picture: UInt8[np.ndarray, "h w 3"], edits: Edits, key: int) -> UInt
     before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white; white balance,
     tone curve, fewer pixels, crop; the file's compression.
     """
+    for step in _steps(edits):
+        picture = step(picture, key)
+    return picture
+
+
+@functools.lru_cache(maxsize=4096)
+def _steps(edits: Edits) -> tuple[_Step, ...]:
+    """What these edits ask for, in the camera's order: a step for each stage that is set."""
+    steps: list[_Step] = []
+    if edits.any_of(_SCENE):
+        board, hand = int(edits.board), int(edits.hand)
+        steps.append(lambda picture, _: covers.covered(picture, board, hand))
+    if edits.any_of(_SPREAD):
+        steps.append(lambda picture, key: _exposed(picture, edits, key))
+    elif edits.any_of(_TONE):
+        steps.append(_by_table(light.toning(2.0**edits.exposure, edits.contrast)))
+    late = {"resolution": fewer_pixels, "crop": cropped, "jpeg_quality": compressed}
+    chosen = {name: stage for name, stage in late.items() if getattr(edits, name) != NEUTRAL[name]}
+    return (*steps, *(_late(stage, getattr(edits, name)) for name, stage in chosen.items()))
+
+
+def _by_table(table: UInt8[np.ndarray, " 256"]) -> _Step:
     import cv2
 
-    shown = covers.covered(picture, int(edits.board), int(edits.hand)) if edits.any_of(_SCENE) else picture
-    if edits.any_of(_SPREAD):
-        shown = _exposed(shown, edits, key)
-    elif edits.any_of(_TONE):
-        shown = cv2.LUT(shown, light.toning(2.0**edits.exposure, edits.contrast))
-    shown = fewer_pixels(shown, edits.resolution)
-    shown = cropped(shown, edits.crop)
-    return compressed(shown, edits.jpeg_quality)
+    return lambda picture, _: np.asarray(cv2.LUT(picture, table))
+
+
+def _late(stage: Callable[[UInt8[np.ndarray, "h w 3"], float], UInt8[np.ndarray, "h w 3"]], level: float) -> _Step:
+    return lambda picture, _: stage(picture, level)
 
 
 def changed(edits: Edits, width: int, height: int) -> Bool[np.ndarray, "h w"]:
@@ -116,8 +139,10 @@ def cropped(picture: UInt8[np.ndarray, "h w 3"], share: float) -> UInt8[np.ndarr
         return picture
     height, width = picture.shape[:2]
     left, top, right, bottom = window(share, width, height)
-    framed = np.full_like(picture, MARGIN)
+    framed = np.empty_like(picture)
     framed[top:bottom, left:right] = picture[top:bottom, left:right]
+    framed[:top] = framed[bottom:] = MARGIN
+    framed[top:bottom, :left] = framed[top:bottom, right:] = MARGIN
     return framed
 
 
