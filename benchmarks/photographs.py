@@ -64,7 +64,9 @@ def of_frame(name: str, size: int) -> Plain:
     """A turn or a scale."""
     turned, scaled = (-LEVELS[name], 1.0) if name == "rotation" else (0.0, LEVELS[name])
     turn = cv2.getRotationMatrix2D(((size - 1) / 2, (size - 1) / 2), turned, scaled)
-    return lambda picture: encoded(cv2.warpAffine(decoded(picture), turn, (size, size), borderMode=REFLECT))
+    return lambda picture: encoded(
+        cv2.warpAffine(decoded(picture), turn, (size, size), borderValue=(DECODING[118].item(),) * 3)
+    )
 
 
 def of_lens(name: str, size: int) -> Plain:

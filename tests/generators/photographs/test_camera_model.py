@@ -151,8 +151,12 @@ def test_blurs_of_a_slanted_edge():
 
 
 def test_blurs_leave_a_flat_card():
-    for edits in ({"defocus": 0.08}, {"motion": 0.15}, {"rotation": 33.0}, {"scale": 0.6}, {"resolution": 0.1}):
+    for edits in ({"defocus": 0.08}, {"motion": 0.15}, {"scale": 1.7}, {"resolution": 0.1}):
         assert np.array_equal(retaken(card(77), **edits), card(77))
+    for edits in ({"rotation": 33.0}, {"scale": 0.6}):  # beyond the picture is the grey card
+        assert np.array_equal(retaken(card(covers.CARD), **edits), card(covers.CARD))
+        assert (retaken(card(77), **edits)[0, 0] == covers.CARD).all()
+        assert (retaken(card(77), **edits)[32, 32] == 77).all()
 
 
 def test_a_quarter_turn_is_exact():

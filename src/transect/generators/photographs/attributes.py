@@ -34,7 +34,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
-    _set("scale", "size of what is shown, 1 as it is: larger, or smaller with mirrored borders", 0.5, 2, "times"),
+    _set("scale", "size of what is shown, 1 as it is: larger, or smaller before a grey card", 0.5, 2, "times"),
     _set("defocus", "diameter of the disc that a point becomes", 0, 0.1, "share of the width", _LENS),
     _set("motion", "length of the level line that a point becomes", 0, 0.2, "share of the width", _LENS),
     _set("exposure", "linear light on the sensor, 0 as it is; what is above white is lost", -6, 6, "stops"),

@@ -92,7 +92,7 @@ def _exposed(picture: UInt8[np.ndarray, "h w 3"], edits: Edits, key: int) -> UIn
     gained = light.decoding(2.0**edits.exposure)  # frame and lens are linear: the light may be scaled before them
     scene = cv2.LUT(picture, gained)
     if edits.rotation != NEUTRAL["rotation"] or edits.scale != NEUTRAL["scale"]:
-        scene = lens.framed(scene, edits.rotation, edits.scale)
+        scene = lens.framed(scene, edits.rotation, edits.scale, float(gained[covers.CARD]))
     if edits.defocus:
         scene = lens.defocused(scene, edits.defocus)
     if edits.motion:

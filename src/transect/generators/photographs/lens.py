@@ -1,6 +1,8 @@
 """What lies before the sensor: the camera's roll and distance, and blurs, on linear light float32 [h, w, 3].
 
-Borders are mirrored, so that no edge of the picture becomes darker. Kernels sum to 1: blurs keep the mean of light.
+Blurs mirror the borders, so that no edge of the picture becomes darker; their kernels sum to 1 and keep the mean of
+light. Beyond the borders of a turned or smaller scene is a grey card: mirrored borders would show parts of a second
+face.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ _FINE: Final = 16
 _CACHED: Final = 64
 
 
-def framed(light: Float[np.ndarray, "h w 3"], rotation: float, scale: float) -> Float[np.ndarray, "h w 3"]:
+def framed(
+    light: Float[np.ndarray, "h w 3"], rotation: float, scale: float, beyond: float
+) -> Float[np.ndarray, "h w 3"]:
     """The scene turned clockwise by degrees and made larger, about the middle, in one resampling (bilinear).
 
-    A smaller scene is averaged first over the area that each new pixel covers.
+    A smaller scene is averaged first over the area that each new pixel covers. beyond: the light outside its borders.
     """
     import cv2
 
@@ -29,8 +33,8 @@ def framed(light: Float[np.ndarray, "h w 3"], rotation: float, scale: float) -> 
         box = line(1 / scale)
         light = cv2.sepFilter2D(light, -1, box, box, borderType=cv2.BORDER_REFLECT_101)
     turn = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), -rotation, scale)
-    mirrored = cv2.BORDER_REFLECT_101
-    return np.asarray(cv2.warpAffine(light, turn, (width, height), flags=cv2.INTER_LINEAR, borderMode=mirrored))
+    card = (beyond, beyond, beyond)
+    return np.asarray(cv2.warpAffine(light, turn, (width, height), flags=cv2.INTER_LINEAR, borderValue=card))
 
 
 def defocused(light: Float[np.ndarray, "h w 3"], share: float) -> Float[np.ndarray, "h w 3"]:
