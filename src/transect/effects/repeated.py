@@ -191,7 +191,7 @@ def freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
     tr(BW)² / tr(BWBW), W = diag m². One less than people where all have as many photographs.
 
     >>> freedom(np.full((10, 1), 3.0)).round(6), freedom(np.array([[8.0], [1.0], [1.0]])).round(2)
-    (array([9.]), array([1.13]))
+    (array([9.]), array([1.1]))
     """
     n = np.maximum(counts.sum(axis=0), 1.0)
     d = 1 / np.maximum(1 - counts / n, 1e-9)

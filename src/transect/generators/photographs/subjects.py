@@ -120,7 +120,7 @@ class Subjects:
             )
 
 
-def fitted(labelled: LabelledImages, whole: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "h w 3"]:
+def fitted(labelled: LabelledImages, whole: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
     """The picture cut where the data set has a crop, and resized once so that its longer side is that of the square.
 
     Area means where it becomes smaller, bilinear where it becomes larger; a picture of that size is not touched.

@@ -23,7 +23,7 @@ def planckian(kelvin: float) -> tuple[float, float]:
     """Chromaticity x, y (CIE 1931) of a black body from 2222 to 25,000 K. Kim et al. 2002.
 
     >>> [round(value, 3) for value in planckian(6500)]
-    [0.314, 0.324]
+    [0.313, 0.324]
     """
     of_x, of_y = _WARM if kelvin < _BORDER else _COOL
     x = sum(weight / kelvin**power for weight, power in zip(of_x, (3, 2, 1, 0), strict=True))
