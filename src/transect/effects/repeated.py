@@ -202,7 +202,8 @@ def freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
     crossed = c**2 * zero**2 + 2 * zero * two - 4 * c * zero * one + 2 * one**2
     squared = (w**2 * (own**2 - (c - 2 * v) ** 2)).sum(axis=0) + crossed
     trace = (w * own).sum(axis=0)
-    return np.maximum(np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0), 1.0)
+    found = np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0)
+    return np.asarray(np.maximum(found, 1.0))
 
 
 def _scatter(

@@ -112,7 +112,7 @@ def noisy(scene: Float[np.ndarray, "h w 3"], iso: float, key: int) -> Float[np.n
     those of `key`, the same at every sensitivity, one per pixel and color. Foi et al. 2008.
     """
     white_at = ELECTRONS * 100 / iso
-    deviation = np.maximum(scene, 0)
+    deviation: np.ndarray = np.maximum(scene, 0)
     deviation *= np.float32(1 / white_at)
     deviation += np.float32((READ_ELECTRONS / white_at) ** 2)
     np.sqrt(deviation, out=deviation)

@@ -123,6 +123,6 @@ class _Place:
         import cv2
 
         ends, whole = (self._at(start), self._at(end)), max(1, round(thickness * self.unit * _FINE))
-        cv2.line(shape, *ends, 1, whole)
-        cv2.line(cloth, *ends, float(_SEAM), whole)
-        cv2.line(cloth, *ends, float(_GLOVE), max(1, round(whole * 0.84)))
+        cv2.line(shape, *ends, (1,), whole)
+        cv2.line(cloth, *ends, (_SEAM,), whole)
+        cv2.line(cloth, *ends, (_GLOVE,), max(1, round(whole * 0.84)))

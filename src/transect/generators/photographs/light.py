@@ -47,7 +47,7 @@ def encoding(slope: float = 1.0) -> UInt8[np.ndarray, " 65536"]:
     """
     light = np.arange(STEPS + 1) / STEPS
     toned = light if slope == 1.0 else np.minimum(GREY * (light / GREY) ** slope, 1.0)
-    return np.rint(to_srgb(toned) * 255).astype(np.uint8)
+    return np.asarray(np.rint(to_srgb(toned) * 255), dtype=np.uint8)
 
 
 def steps_of(light: Float[np.ndarray, "*shape"]) -> UInt16[np.ndarray, "*shape"]:
