@@ -166,4 +166,5 @@ def compressed(picture: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.
     options = [cv2.IMWRITE_JPEG_QUALITY, round(quality)]
     options += [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420]
     _, file = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), options)
-    return np.asarray(cv2.cvtColor(cv2.imdecode(file, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB))
+    decoded = np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR))
+    return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB))

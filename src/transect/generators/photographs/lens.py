@@ -67,7 +67,7 @@ def disc(diameter: float) -> Float[np.ndarray, "k k"]:
         return np.ones((1, 1), dtype=np.float32)
     side = 2 * reach + 1
     area = inside.reshape(side, _FINE, side, _FINE).sum(axis=(1, 3)).astype(np.float64)
-    return (area / area.sum()).astype(np.float32)
+    return np.asarray(area / area.sum(), dtype=np.float32)
 
 
 @functools.lru_cache(maxsize=_CACHED)
@@ -81,4 +81,4 @@ def line(length: float) -> Float[np.ndarray, " k"]:
     edges = np.arange(-reach, reach + 2) - 0.5
     half = max(length, 1.0) / 2
     covered = np.clip(edges[1:], -half, half) - np.clip(edges[:-1], -half, half)
-    return (covered / covered.sum()).astype(np.float32)
+    return np.asarray(covered / covered.sum(), dtype=np.float32)

@@ -83,7 +83,7 @@ class Subjects:
     @property
     def people(self) -> Int[np.ndarray, " n"]:
         """Who is on each photograph, as numbers."""
-        return np.asarray(self.labelled.subjects, dtype=np.int64)[self.rows]
+        return np.asarray(np.array(self.labelled.subjects, dtype=np.int64)[self.rows])
 
     @property
     def pictures_sha256(self) -> str:
