@@ -149,6 +149,7 @@ PAGES = {
         extra={"transect sample-data": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
+    "docs/how-to/audit-on-your-photographs.md": Page(small={"--subjects": 12, "--size": 48}),
     "docs/how-to/audit-photographs.md": Page(
         slow=True,
         small={"--subjects": 60},

@@ -15,6 +15,7 @@ from transect.records import Design, Effect
 
 OBSERVED: Final = "an association is no mean of subjects' differences"
 INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
+REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
 
 
 def with_always_valid(
@@ -22,13 +23,18 @@ def with_always_valid(
     differences: Sequence[Float[np.ndarray, " _"]],
     design: Design,
     binary: Mapping[tuple[str, str], bool],
+    *,
+    people_repeat: bool = False,
 ) -> tuple[Effect, ...]:
     """The effects of a study with their always-valid intervals; a population study has none, with the reason.
 
     differences: the subjects' behind each effect. binary: whether an outcome is 0 or 1, by target and outcome.
+    people_repeat: whether several subjects show one person; then there is no such interval.
     """
     if not design.levels:
         return tuple(replace(effect, always_reason=OBSERVED) for effect in effects)
+    if people_repeat:
+        return tuple(replace(effect, always_reason=REPEATED) for effect in effects)
     return tuple(
         _with(effect, _interval(effect, d, design, binary=binary[effect.target, effect.outcome]))
         for effect, d in zip(effects, differences, strict=True)

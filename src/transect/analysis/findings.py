@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
@@ -39,7 +39,10 @@ Groups = Mapping[float, str]
 @final
 @dataclass(frozen=True, slots=True)
 class TransectOutcome:
-    """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why."""
+    """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
+
+    people: who is on each subject's images; several photographs may show one person.
+    """
 
     target: str
     outcome: str
@@ -48,6 +51,7 @@ class TransectOutcome:
     tested: bool
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
+    people: Int[np.ndarray, " n"]
 
     @property
     def measure(self) -> Measure:
@@ -251,6 +255,7 @@ def estimate(
         run.design,
         run.attributes,
         table.measure,
+        people=table.people,
         confidence=confidence,
         seed=run.design.seed,
         max_order=max_order,
@@ -267,6 +272,7 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
         tested=outcome.name not in ("distance", NON_MATCH),
         values=outcome.values.reshape(shape),
         reasons=outcome.reasons.reshape(shape),
+        people=run.people[:: run.design.n_cells],
     )
 
 

@@ -116,6 +116,7 @@ def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: fl
             study.attributes,
             answered.measure,
             orders=(2, 3),
+            people=answered.people,
             confidence=confidence,
             seed=study.design.seed,
         )
@@ -155,6 +156,7 @@ def _controlled(control: Findings | None) -> list[Effect]:
             control.attributes,
             answered.measure,
             orders=(1,),
+            people=answered.people,
             seed=control.design.seed,
         )
     ]
@@ -235,7 +237,7 @@ def _variance_entry(study: Findings, answered: TransectOutcome) -> _Accompanimen
             "sources": [],
         }
         return _Accompaniment({**head, **missing}, ())
-    shares = sobol(answered.values, attributes=names, seed=study.design.seed)
+    shares = sobol(answered.values, attributes=names, people=answered.people, seed=study.design.seed)
     entry = {
         **head,
         "variance": _finite(shares.variance),
@@ -278,6 +280,7 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         population,
         study.attributes,
         is_binary=answered.is_binary,
+        people=answered.people,
         seed=study.design.seed,
     )
     entry = {

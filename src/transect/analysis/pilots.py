@@ -16,6 +16,7 @@ from transect.effects.equivalence_planning import plan_equivalence_from_pilot
 from transect.effects.intervals import wilson
 from transect.effects.pilot_spread import upper_deviation, upper_share
 from transect.effects.planning import Plan, detectable, plan_from_pilot
+from transect.effects.repeated import clusters_of, linearized, people_with
 from transect.errors import BadInput
 
 
@@ -25,7 +26,8 @@ class PilotContrast:
     """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
     either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
     that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
-    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned.
+    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. Where several
+    photographs show one person, subjects are people, and images_per_subject those of one on average.
     """
 
     name: str
@@ -48,13 +50,20 @@ def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
         for answered in study.answered
         if answered.tested
         for contrast in contrasts(answered.values, answered.reasons, study.design, study.attributes)
-        if contrast.kind == "contrast" and contrast.n_subjects >= 2
+        if contrast.kind == "contrast" and _people(answered, contrast) >= 2
     ]
 
 
+def _people(answered: findings.TransectOutcome, contrast: Contrast) -> int:
+    return int(people_with(contrast.differences[:, None], clusters_of(answered.people))[0])
+
+
 def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
-    d = contrast.differences[np.isfinite(contrast.differences)]
-    single = answered.is_binary and contrast.pairs == 1
+    who = clusters_of(answered.people)
+    found = contrast.differences if who is None else linearized(contrast.differences[:, None], who)[:, 0]
+    d = found[np.isfinite(found)]
+    single = answered.is_binary and contrast.pairs == 1 and who is None
+    photographs = len(answered.people) / len(np.unique(answered.people))
     return PilotContrast(
         contrast.name,
         answered.target,
@@ -62,8 +71,8 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
         answered.unit,
         _deviation(d),
         _unpaired(study, answered, contrast),
-        contrast.n_subjects,
-        study.design.n_cells,
+        len(d),
+        round(study.design.n_cells * photographs),
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
         upper_deviation(d) or _deviation(d),
         upper_share(int(np.count_nonzero(d)), len(d)) if single else None,

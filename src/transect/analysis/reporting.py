@@ -19,6 +19,7 @@ from transect.analysis import (
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
+from transect.effects.repeated import clusters_of
 from transect.effects.shares import check_levels, read_shares
 from transect.effects.truth import FACE
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
@@ -187,7 +188,8 @@ def _changes(study: findings.Findings) -> list[Section]:
     if study.in_steps:
         return []
     answered = [(outcome.measure, outcome.values) for outcome in study.answered]
-    about = study.spec.name, study.design, study.attributes, answered
+    who = next((clusters_of(outcome.people) for outcome in study.answered), None)
+    about = study.spec.name, study.design, study.attributes, answered, who
     return [*curves.sections(*about), *changing.sections(*about)]
 
 

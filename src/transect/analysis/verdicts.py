@@ -177,7 +177,9 @@ def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Ag
     answered = next((each for each in study.answered if (each.target, each.outcome) == (target, outcome)), None)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
-        return outermost(pairs_of_levels(answered.values, axis, answered.measure, seed=study.design.seed))
+        return outermost(
+            pairs_of_levels(answered.values, axis, answered.measure, people=answered.people, seed=study.design.seed)
+        )
     if again is None or not contrasts:
         return math.nan, math.nan
     bounds = again.pairs(name, contrasts[0], EQUIVALENCE)

@@ -60,14 +60,16 @@ def open_dataset(
     limit: int | None = None,
     labelled: bool = True,
     max_unreadable: int | None = None,
+    strict: bool = True,
 ) -> LabelledImages:
     """The data set that READER:PATH names, e.g. folder:faces or celeba:data?split=test&crop=148&limit=2000.
 
     image_size: side of the square that images are fitted into where they have several sizes (default 128). crop: what
     is cut out of each before: center, SIDE or SIDE@X,Y in pixels. split: a part, by the data set's own name. limit: at
     most this many rows, drawn by a fixed seed. labelled: refuse a data set without an attribute. max_unreadable: decode
-    every image first, leave out those that cannot be read, and refuse more than this. Options after `?` in
-    the text take precedence. See the how-to on auditing photographs and on data sets.
+    every image first, leave out those that cannot be read, and refuse more than this. strict: refuse the first whose
+    header is broken, where a folder's table names it; else count it. Options after `?` in the text take precedence.
+    See the how-to on auditing photographs and on data sets.
 
     Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.
     """
@@ -85,6 +87,7 @@ def open_dataset(
         crop=Crop.parse(cut) if isinstance(cut, str) else cut,
         split=options.get("split", split),
         limit=_whole(options["limit"]) if "limit" in options else limit,
+        strict=strict,
     )
     return READERS[reader].read(Path(path), request)
 

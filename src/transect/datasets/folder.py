@@ -60,7 +60,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     subjects = subjects_of(rows.get(SUBJECT), len(files))
     ids = tuple(str(name) for name in rows[column])
     images = Rows(Files(files), ids, labels, subjects, digest([source.read_bytes()]), skipped, left)
-    return build("folder", path, images, request, strict=True)
+    return build("folder", path, images, request, strict=request.strict)
 
 
 def unlabelled(path: Path) -> Rows:

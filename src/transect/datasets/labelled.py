@@ -34,7 +34,8 @@ class Request:
     set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order
     (many data sets are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode
     every image first, leave out those that cannot be read, and refuse more than this; None: only headers are looked
-    at. Raises BadInput for a number out of range.
+    at. strict: refuse a broken header where the labels name the file; else count it. Raises BadInput for a number out
+    of range.
     """
 
     image_size: int | None = None
@@ -43,6 +44,7 @@ class Request:
     limit: int | None = None
     labelled: bool = True
     max_unreadable: int | None = None
+    strict: bool = True
 
     def __post_init__(self) -> None:
         if self.max_unreadable is not None and self.max_unreadable < 0:

@@ -9,7 +9,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import group_estimates, intervals, multiplicity, observational, randomization
+from transect.effects import group_estimates, intervals, multiplicity, observational, randomization, repeated
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.exclusions import Exclusions
 from transect.effects.rates import (
@@ -35,7 +35,7 @@ MAX_T: Final = "max-t"
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
 CORRECTIONS: Final = (*_ADJUSTMENTS, MAX_T)
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
-_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES}
+_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES, **repeated.SOURCES}
 
 
 @final
@@ -43,7 +43,8 @@ _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimat
 class Analysis:
     """What one outcome of one target showed under one design.
 
-    differences: of the subjects, behind each effect; in a population the subjects' scores. cells_left_out: of rates by
+    differences: of the subjects, behind each effect, of people who repeat the sums of theirs; in a population the
+    subjects' scores. cells_left_out: of rates by
     more attributes at once, where a population has too many of them.
     """
 
@@ -60,6 +61,7 @@ def analyse_transects(
     attributes: Mapping[str, Attribute],
     measure: Measure,
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = 2000,
     seed: int = 0,
@@ -70,7 +72,9 @@ def analyse_transects(
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences. p_adjusted is left to `adjust`, since the family is the report's.
+    differences. people: who is on each subject (default: every subject is another person); where they repeat, intervals
+    and tests are by person, as `repeated` has them, and n_subjects counts people. p_adjusted is left to `adjust`, since
+    the family is the report's.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 
@@ -86,9 +90,11 @@ def analyse_transects(
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
+    who = repeated.clusters_of(people)
     d = np.stack([contrast.differences for contrast in rows], axis=1)
-    bounds = intervals.mean_difference_interval(
+    bounds = repeated.mean_difference_interval(
         d,
+        who,
         binary=measure.is_binary,
         base=np.array([contrast.base for contrast in rows]),
         reach=np.array([contrast.reach for contrast in rows]),
@@ -98,23 +104,25 @@ def analyse_transects(
         seed=seed,
     )
     untested = np.full(len(rows), np.nan), (UNTESTED,) * len(rows)
-    p, tests = randomization.sign_flip(d, seed=seed) if measure.tested else untested
-    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
+    p, tests = repeated.sign_flip(d, who, seed=seed) if measure.tested else untested
+    n = repeated.people_with(d, who)
+    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": _subjects(design, who)}
     effects = tuple(
-        _experimental(contrast, column, bounds, float(p[column]), tests[column], measure, spec)
+        _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
         for column, contrast in enumerate(rows)
     )
     rates = transect_rates(
         values,
         reasons,
         design.levels,
+        people=people,
         is_binary=measure.is_binary,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
         max_order=max_order,
     )
-    return Analysis(effects, rates, tuple(contrast.differences for contrast in rows))
+    return Analysis(effects, rates, tuple(repeated.of_people(contrast.differences, who) for contrast in rows))
 
 
 def analyse_population(
@@ -240,10 +248,10 @@ def _experimental(
     bounds: intervals.Intervals,
     p: float,
     test: str,
+    n: int,
     measure: Measure,
     spec: Mapping[str, object],
 ) -> Effect:
-    n = contrast.n_subjects
     without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else NO_VARIATION
     return Effect(
         name=contrast.name,
@@ -298,6 +306,11 @@ def _observed(
         spec={**spec, **_flips(association.test_method), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, association.test_method),
     )
+
+
+def _subjects(design: Design, who: Int[np.ndarray, " n"] | None) -> int:
+    """How many people a design shows."""
+    return design.subjects if who is None else int(who.max()) + 1
 
 
 def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> None:

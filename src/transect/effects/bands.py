@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.special import ndtr
 
-from transect.effects import intervals
+from transect.effects import intervals, repeated
 from transect.effects.skewness import hall
 
 SOURCE: Final = (
@@ -77,12 +77,18 @@ def rate_band(
 
 
 def difference_band(
-    differences: Float[np.ndarray, "n k"], pairs: int = 1, *, confidence: float = 0.95, seed: int = 0
+    differences: Float[np.ndarray, "n k"],
+    pairs: int = 1,
+    who: Int[np.ndarray, " n"] | None = None,
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> Band:
     """Band of k mean differences of proportions; NaN where a subject has none. pairs: that one subject averages over.
 
     Each level has the paired score interval (Tango 1998) at the confidence of the sup-t factor. Where subjects average
-    over several pairs, the factor is of Student's t, since their design effect is estimated.
+    over several pairs, the factor is of Student's t, since their design effect is estimated. who: the person of each
+    subject, as `repeated.clusters_of` has it: then the person is the unit.
 
     Returns Band in [-1, 1]; no band with fewer than 20 subjects at a level.
 
@@ -90,6 +96,8 @@ def difference_band(
     >>> bool(abs(band.high[0] - 0.1611) < 0.003)
     True
     """
+    if who is not None:
+        return _difference_band_of_people(differences, pairs, who, confidence, seed)
     valid = np.isfinite(differences)
     if reason := _too_few(valid):
         return _none(differences.shape[1], reason)
@@ -98,6 +106,20 @@ def difference_band(
     residual = np.where(valid, d - d.sum(axis=0) / n, 0.0)
     factor = critical_value(residual, freedom=freedom, confidence=confidence, seed=seed)
     low, high = intervals.paired_score_clustered(d, n, np.full(len(n), float(pairs)), _alone(factor))
+    return Band(low, high, factor, PAIRED, "")
+
+
+def _difference_band_of_people(
+    differences: Float[np.ndarray, "n k"], pairs: int, who: Int[np.ndarray, " n"], confidence: float, seed: int
+) -> Band:
+    totals, counts = repeated.by_person(differences, who)
+    if reason := _too_few(counts > 0):
+        return _none(differences.shape[1], reason)
+    residual = totals - totals.sum(axis=0) / counts.sum(axis=0) * counts
+    freedom = float(repeated.freedom(counts).min())
+    factor = critical_value(residual, freedom=freedom, confidence=confidence, seed=seed)
+    pairs_of_each = np.full(differences.shape[1], float(pairs))
+    low, high = repeated.paired_score(differences, who, pairs_of_each, _alone(factor))
     return Band(low, high, factor, PAIRED, "")
 
 

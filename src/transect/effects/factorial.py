@@ -12,10 +12,10 @@ from typing import final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from transect.effects import bootstrap
+from transect.effects import bootstrap, repeated
 from transect.errors import BadInput, UnknownName
 from transect.runs.wording import counted
 
@@ -110,7 +110,7 @@ class CellMeans:
     """Means of the cells of a factorial, and the subjects' influences on them.
 
     means: float64 [cells], NaN where no image is valid. influence: [n, cells]; a weighted sum of means has the variance
-    of the same sum of influences between subjects, over n. values, valid: [n, cells].
+    of the same sum of influences between subjects, over n. values, valid: [n, cells], sums and numbers of images.
     """
 
     means: Float[np.ndarray, " cells"]
@@ -119,8 +119,10 @@ class CellMeans:
     valid: Float[np.ndarray, "n cells"]
 
     @classmethod
-    def of(cls, values: Float[np.ndarray, "n ..."]) -> CellMeans:
+    def of(cls, values: Float[np.ndarray, "n ..."], people: Int[np.ndarray, " n"] | None = None) -> CellMeans:
         """Cell means of outcomes [n, *shape], NaN where there is no valid image.
+
+        people: who is on each subject; where they repeat, rows are people, with the sums and numbers of their images.
 
         >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
         >>> result.means, result.influence
@@ -128,11 +130,15 @@ class CellMeans:
                [ 0.5,  0. ]]))
         """
         flat = values.reshape(len(values), -1)
-        valid = np.isfinite(flat).astype(np.float64)
-        filled = np.where(valid > 0, flat, 0.0)
+        who = repeated.clusters_of(people)
+        if who is None:
+            valid = np.isfinite(flat).astype(np.float64)
+            filled = np.where(valid > 0, flat, 0.0)
+        else:
+            filled, valid = repeated.by_person(flat, who)
         images = valid.sum(axis=0)
         means, residual = bootstrap.ratio(filled, valid)
-        return cls(means, residual * len(values) / np.maximum(images, 1.0), filled, valid)
+        return cls(means, residual * len(filled) / np.maximum(images, 1.0), filled, valid)
 
     @property
     def empty(self) -> int:

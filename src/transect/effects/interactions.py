@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from transect.effects import intervals, randomization
+from transect.effects import intervals, randomization, repeated
 from transect.effects.contrasts import PAIR_INCOMPLETE
 from transect.effects.exclusions import Exclusions
 from transect.effects.samples import Measure
@@ -100,6 +100,7 @@ def factorial_effects(
     measure: Measure,
     *,
     orders: Sequence[int] = (1, 2, 3),
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -109,16 +110,19 @@ def factorial_effects(
     Intervals are those of contrasts (BCa by subject, or the paired score interval where few subjects differ). The test
     flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
     subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
-    `attributes`, `from`, `to` and `order`. p_adjusted is left to `adjust`.
+    `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
+    is left to `adjust`.
 
     An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
     """
     rows = interactions(values, reasons, design, attributes, orders=orders)
     if not rows:
         return ()
+    who = repeated.clusters_of(people)
     d = np.stack([row.differences for row in rows], axis=1)
-    bounds = intervals.mean_difference_interval(
+    bounds = repeated.mean_difference_interval(
         d,
+        who,
         binary=measure.is_binary,
         base=np.array([row.base for row in rows]),
         reach=np.array([row.reach for row in rows]),
@@ -128,10 +132,12 @@ def factorial_effects(
         seed=seed,
     )
     untested = np.full(len(rows), np.nan), ("",) * len(rows)
-    p, tests = randomization.sign_flip(d, seed=seed) if measure.tested else untested
-    settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
+    p, tests = repeated.sign_flip(d, who, seed=seed) if measure.tested else untested
+    n, subjects = repeated.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
+    settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": subjects}
     return tuple(
-        _effect(row, bounds, place, float(p[place]), tests[place], measure, settings) for place, row in enumerate(rows)
+        _effect(row, bounds, place, float(p[place]), tests[place], int(n[place]), measure, settings)
+        for place, row in enumerate(rows)
     )
 
 
@@ -215,10 +221,11 @@ def _effect(
     place: int,
     p: float,
     test: str,
+    n: int,
     measure: Measure,
     settings: Mapping[str, object],
 ) -> Effect:
-    n, order = int(np.isfinite(interaction.differences).sum()), len(interaction.attributes)
+    order = len(interaction.attributes)
     without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
     sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
     return Effect(
@@ -253,6 +260,6 @@ def _effect(
 
 def _named(interval: str, test: str) -> Iterator[tuple[Mapping[str, str], str]]:
     if interval:
-        yield intervals.SOURCES, interval
+        yield {**intervals.SOURCES, **repeated.SOURCES}, interval
     if test in randomization.SOURCES:
         yield randomization.SOURCES, test

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from transect.effects import bootstrap, intervals
+from transect.effects import bootstrap, intervals, repeated
 from transect.effects.factorial import CellMeans, empty_cells
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput, UnknownName
@@ -76,6 +76,7 @@ def project(
     attributes: Mapping[str, Attribute],
     *,
     is_binary: bool = True,
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -85,7 +86,8 @@ def project(
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
     Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
     known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
-    subjects, their differences BCa or the paired score interval, ratios BCa.
+    subjects, their differences BCa or the paired score interval, ratios BCa. people: who is on each subject; where
+    several show one person, all intervals are BCa, or Student's t below 10 people, by person.
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
@@ -104,7 +106,8 @@ def project(
     shares, unseen = _on_grid(levels, population)
     equal = tuple(name for name in levels if name not in population.attributes)
     wanted = _quantities(levels, shares, attributes)
-    cells = CellMeans.of(values)
+    cells = CellMeans.of(values, people)
+    is_binary = is_binary and repeated.clusters_of(people) is None
     if unseen > _ROUNDING:
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]

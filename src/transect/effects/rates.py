@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from transect.effects.exclusions import Exclusions
 from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, mean_interval, wilson_clustered
+from transect.effects.repeated import clusters_of
 
 HIGHEST_ORDER: Final = 3
 MOST_CELLS: Final = 2400
@@ -47,6 +48,7 @@ def transect_rates(
     reasons: np.ndarray,
     levels: Mapping[str, Sequence[float]],
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     is_binary: bool,
     max_order: int = HIGHEST_ORDER,
     confidence: float = 0.95,
@@ -56,7 +58,8 @@ def transect_rates(
     """Rates of a transect design: values and reasons [n, *shape] with one axis per attribute of `levels`.
 
     Binary outcomes have Wilson intervals, on the effective number of images where a subject contributes several; others
-    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. Images count equally.
+    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. Images count equally. people: who is
+    on each subject, where several show one person, who then is the unit of the interval.
 
     Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
 
@@ -67,11 +70,13 @@ def transect_rates(
     """
     index = np.stack(np.meshgrid(*(np.arange(len(column)) for column in levels.values()), indexing="ij"), axis=-1)
     n, n_cells = len(values), index[..., 0].size
+    clusters = clusters_of(people)
+    who = np.arange(n) if clusters is None else clusters
     images = GroupedImages(
         values=values.reshape(-1),
         exclusions=Exclusions.of(values.reshape(-1), np.asarray(reasons, dtype=object).reshape(-1)),
-        subjects=np.repeat(np.arange(n), n_cells),
-        n_subjects=n,
+        subjects=np.repeat(who, n_cells),
+        n_subjects=int(who.max(initial=-1)) + 1,
         groups=np.tile(index.reshape(n_cells, -1), (n, 1)),
         levels={name: tuple(float(value) for value in column) for name, column in levels.items()},
     )

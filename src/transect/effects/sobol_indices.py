@@ -17,6 +17,7 @@ import pyarrow as pa
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
+from transect.effects import repeated
 from transect.effects.factorial import CellMeans, Factorial, as_factorial, empty_cells
 from transect.errors import BadInput
 
@@ -87,6 +88,7 @@ def sobol(
     outcome: str = "",
     attributes: Sequence[str] = (),
     weights: Mapping[str, Sequence[float]] | None = None,
+    people: Int[np.ndarray, " n"] | None = None,
     resamples: int = 500,
     confidence: float = 0.95,
     seed: int = 0,
@@ -95,9 +97,10 @@ def sobol(
 
     values: outcomes [n, *shape], NaN without a valid answer, one axis per attribute; or a Factorial; or an Arrow table
     with a row per image and columns `subject`, `outcome` and `attributes`. weights: attribute -> how often each level
-    occurs (default: all equally); attributes are taken as independent. With one subject the outcomes are taken as the
-    function itself. Intervals, from 60 subjects: estimate ∓ the larger tail of the bootstrap over subjects, cut to
-    [0, 1].
+    occurs (default: all equally); attributes are taken as independent. people: who is on each subject, where several
+    show one person: then people are resampled, and all cells of a person are permuted alike. With one subject the
+    outcomes are taken as the function itself. Intervals, from 60 subjects: estimate ∓ the larger tail of the bootstrap
+    over subjects, cut to [0, 1].
 
     Returns SobolIndices; NaN with the reason where cells are empty, or differ by no more than chance: a test permutes
     each subject's cells, at 5 %.
@@ -114,16 +117,16 @@ def sobol(
     if len(names) > _MOST_ATTRIBUTES:
         raise BadInput(f"expected at most {_MOST_ATTRIBUTES} attributes, got {len(names)}; average over the others")
     chances = [_chances(name, size, (weights or {}).get(name)) for name, size in zip(names, shape, strict=True)]
-    cells = CellMeans.of(data.values)
-    counted = (len(data.values), int(cells.valid.sum()), int(cells.valid.size - cells.valid.sum()))
+    cells, who = CellMeans.of(data.values, people), repeated.clusters_of(people)
+    images, n = int(cells.valid.sum()), len(cells.values)
+    counted = (n, images, data.values.size - images)
     if cells.empty:
         return _none(names, counted, empty_cells(cells.empty))
     split = _Split(chances)
     raw = split.parts(cells.means[None])[0]
     scatter = split.parts(cells.influence)
-    n = len(data.values)
     variances = raw - (scatter.sum(axis=0) / (n * (n - 1)) if n > 1 else 0.0)
-    p = spread_test(data.values, chances, seed) if n > 1 else 0.0
+    p = spread_test(repeated.of_people(data.values, who), chances, seed) if n > 1 else 0.0
     if p > ALPHA or not _spreads(variances, raw, cells.means):
         return _none(names, counted, NO_SPREAD.format(p=p))
     estimates = split.indices(variances[None])[0]

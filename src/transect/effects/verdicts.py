@@ -18,8 +18,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
+from transect.effects import repeated
 from transect.effects.contrasts import by_level, known_mean, level_differences
-from transect.effects.intervals import FEW_AVERAGED, mean_difference_interval
+from transect.effects.intervals import FEW_AVERAGED
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
@@ -62,13 +63,20 @@ class Pair:
 
 
 def pairs_of_levels(
-    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, confidence: float = EQUIVALENCE, seed: int = 0
+    values: Float[np.ndarray, "n ..."],
+    axis: int,
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    confidence: float = EQUIVALENCE,
+    seed: int = 0,
 ) -> tuple[Pair, ...]:
     """The difference of every pair of levels along an axis of a transect, with its interval.
 
     values: outcomes [n, *shape], NaN without a valid answer. axis: of the shape, 0 for the first attribute. Of a pair,
     each subject's difference is the mean over the other attributes' cells. Intervals of scores allow for people whom
-    nobody is like (`unseen_people`). NaN where a pair has no interval.
+    nobody is like (`unseen_people`). people: who is on each subject, where several show one person. NaN where a pair
+    has no interval.
 
     >>> pairs_of_levels(np.zeros((100, 3)), 0, Measure("t", "miss"))[0].high.__round__(4)  # z² / (100 + z²), z = 1.645
     0.0263
@@ -78,19 +86,21 @@ def pairs_of_levels(
     differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
     rates = np.array([known_mean(grid[:, level]) for level in range(grid.shape[1])])
     rare = np.minimum(rates, 1 - rates)
-    bounds = mean_difference_interval(
+    who = repeated.clusters_of(people)
+    bounds = repeated.mean_difference_interval(
         differences,
+        who,
         binary=measure.is_binary,
         base=np.array([min(rare[first], rare[second]) for first, second in chosen]),
         pairs=np.full(len(chosen), float(grid.shape[2])),
         confidence=confidence,
         seed=seed,
     )
-    people = np.isfinite(differences).sum(axis=0)
-    unseen = np.zeros(len(chosen)) if measure.is_binary else unseen_people(values, people)
+    n = repeated.people_with(differences, who)
+    unseen = np.zeros(len(chosen)) if measure.is_binary else unseen_people(values, n)
     low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
-        Pair(*pair, known_mean(differences[:, k]), float(low[k]), float(high[k]), int(people[k]))
+        Pair(*pair, known_mean(differences[:, k]), float(low[k]), float(high[k]), int(n[k]))
         for k, pair in enumerate(chosen)
     )
 

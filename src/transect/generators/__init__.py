@@ -20,8 +20,10 @@ _AVAILABLE = {
     "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
+    "photographs:reader:path": "your photographs, set by a camera's settings and covers; readers: transect datasets",
 }
 _DIFFUSERS = "diffusers:"
+_PHOTOGRAPHS = "photographs:"
 _DEFAULT_SIZE = 128
 _OPTIONS = ("label", "truncation", "noise")
 """Options of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
@@ -32,7 +34,7 @@ def available() -> dict[str, str]:
     """The generators that `load` knows: name -> meaning in one line.
 
     >>> list(available())
-    ['faceworld', 'faceworld-latent', 'reference', 'diffusers:file.toml']
+    ['faceworld', 'faceworld-latent', 'reference', 'diffusers:file.toml', 'photographs:reader:path']
     """
     return dict(_AVAILABLE)
 
@@ -44,10 +46,11 @@ def load(
     population: str | Path = "balanced",
     device: str = "cpu",
 ) -> Generator:
-    """The generator of that name, of a safetensors file (StyleGAN2, progressive GAN), or of diffusers:FILE.toml.
+    """The generator of that name, of a network's safetensors file, diffusers:FILE.toml, or photographs:READER:PATH.
 
-    image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
-    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. A StyleGAN2's file and the
+    image_size: pixels (FaceWorld: 128 by default; a network has its own; photographs are resized). population: for
+    FaceWorld, a shipped name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not of
+    photographs, which have neither. A StyleGAN2's file and the
     reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
     from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
     population, option) and BadInput (another file, another size than the network's, device, population's file, value
@@ -61,6 +64,8 @@ def load(
         from transect.generators.diffusion.generator import DiffusionGenerator
 
         return DiffusionGenerator(name.removeprefix(_DIFFUSERS), image_size=image_size, device=device)
+    if name.startswith(_PHOTOGRAPHS):
+        return _photographs(name.removeprefix(_PHOTOGRAPHS), image_size, population, device)
     path, options = _file_of(name)
     if path.suffix.lower() in _CHECKPOINTS:
         return _network(path, image_size, device, options)
@@ -78,6 +83,15 @@ def load(
     from transect.generators.faceworld.latent_world import LatentWorld
 
     return LatentWorld(world)
+
+
+def _photographs(source: str, image_size: int | None, population: str | Path, device: str) -> Generator:
+    from transect.generators.photographs.world import Photographs
+
+    for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
+        if str(value) != only:
+            raise BadInput(f"--{option}: photographs have none, got {value}; leave it out")
+    return Photographs(source, image_size=image_size)
 
 
 def _file_of(name: str) -> tuple[Path, Options]:

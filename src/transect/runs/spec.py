@@ -70,6 +70,11 @@ class GeneratorDescription:
         return "labels_sha256" in self.facts
 
     @property
+    def edits_photographs(self) -> bool:
+        """Whether its subjects are photographs on which a camera's settings are set."""
+        return "pictures_sha256" in self.facts
+
+    @property
     def steps(self) -> StepSize | None:
         """The attribute moved in steps λ; None where attributes are set to values."""
         return record_of(StepSize, self.facts["steps"], "generator.steps") if self.facts.get("steps") else None

@@ -18,6 +18,7 @@ from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import UNTRUE, WORSE_WHEN_LARGER
 from transect.effects.paired_groups import gaps_between_groups
 from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
+from transect.effects.repeated import clusters_of, rows_of_people
 from transect.runs import bins
 
 CONFIDENCE: Final = 0.95
@@ -66,14 +67,7 @@ def _measured(
 def _people_and_cells(pair: PairedOutcome) -> tuple[Float[np.ndarray, "n cells"], Float[np.ndarray, "n cells"]]:
     """Both outcomes with a row for each person, NaN where a person has fewer images than another."""
     _, who = np.unique(pair.run.people, return_inverse=True)
-    order = np.argsort(who, kind="stable")
-    starts = np.searchsorted(who[order], np.arange(who.max(initial=-1) + 1))
-    place = np.empty(len(who), dtype=np.int64)
-    place[order] = np.arange(len(who)) - starts[who[order]]
-    grids = np.full((2, len(starts), int(place.max(initial=-1)) + 1), np.nan)
-    for grid, values in zip(grids, (pair.first, pair.second), strict=True):
-        grid[who, place] = values
-    return grids[0], grids[1]
+    return rows_of_people(pair.first, who), rows_of_people(pair.second, who)
 
 
 def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
@@ -83,6 +77,8 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
     first, second = pair.first.reshape(shape), pair.second.reshape(shape)
     reasons = np.full(shape, "", dtype=object)
     tested = contrasts(first, reasons, design, run.attributes)
+    who = clusters_of(run.people[:: design.n_cells])
+    first, second = rows_of_people(first, who), rows_of_people(second, who)
     for axis, (name, levels) in enumerate(design.levels.items()):
         attribute = run.attributes[name]
         grids = by_level(first, axis), by_level(second, axis)

@@ -22,6 +22,7 @@ from transect.analysis.target_outcomes import TargetOutcomes
 from transect.analysis.trust import not_judged
 from transect.effects.observational import cut
 from transect.effects.outcomes import FAILED, UNTRUE, Outcome, category, offered
+from transect.effects.repeated import clusters_of, rows_of_people
 from transect.effects.requirements import (
     ERROR,
     Bound,
@@ -218,9 +219,13 @@ class _About:
 
     @property
     def values(self) -> Float[np.ndarray, "n ..."]:
-        """The outcomes of an experiment [subjects, *shape]."""
+        """The outcomes of an experiment [subjects, *shape]; of people who repeat [people, *shape, photographs]."""
+        return self._by_person(self.outcome)
+
+    def _by_person(self, outcome: Outcome) -> Float[np.ndarray, "n ..."]:
         design = self.run.design
-        return self.outcome.values.reshape(design.subjects, *design.shape)
+        by_subject = outcome.values.reshape(design.subjects, *design.shape)
+        return rows_of_people(by_subject, clusters_of(self.run.people[:: design.n_cells]))
 
     @property
     def axis(self) -> int:
@@ -278,7 +283,7 @@ class _About:
             raise UnknownName(f"target in {path}:", self.target.name, [target.name for target in targets])
         self._check_alike(same[0], targets[0], path)
         outcomes = TargetOutcomes(same[0], targets[0])
-        return outcomes.outcome(self.outcome.name).values.reshape(self.values.shape)
+        return self._by_person(outcomes.outcome(self.outcome.name))
 
     def _check_alike(self, baseline: Run, target: TargetEntry, path: Path) -> None:
         """Raises BadInput where the baseline's outcome is another: of another task, or judged by another truth."""

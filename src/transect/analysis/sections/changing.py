@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import table, words
 from transect.effects.changes import SOURCES, Changes, Share, changes
+from transect.effects.repeated import rows_of_people
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 from transect.reports.records import Section, Table
@@ -20,7 +21,7 @@ _TEXT: Final = (
     "p is 1 where equally many change each way, however many they are.",
 )
 _PAIRS: Final = (
-    "Each subject is seen at both levels in several cells of the other attributes. Shares are of these pairs of "
+    "Each subject is seen at both levels in several pairs of images. Shares are of these pairs of "
     "images, each subject with equal weight; subjects are counted that have at least one such pair."
 )
 
@@ -30,16 +31,20 @@ def sections(
     design: Design,
     attributes: Mapping[str, Attribute],
     answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+    who: Int[np.ndarray, " n"] | None = None,
 ) -> list[Section]:
     """The section of one experiment; none where no outcome is a yes or no that is tested.
 
-    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none.
+    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none. who: the person of
+    each subject, where several show one person (`repeated.clusters_of`); each person counts once.
     """
-    several = any(design.n_cells > len(levels) for levels in design.levels.values())
+    several = who is not None or any(design.n_cells > len(levels) for levels in design.levels.values())
     tables = []
     for measure, values in answered:
         rows = (
-            [_row(row) for row in changes(values, design, attributes)] if measure.is_binary and measure.tested else []
+            [_row(row) for row in changes(rows_of_people(values, who), design, attributes)]
+            if measure.is_binary and measure.tested
+            else []
         )
         if rows:
             tables.append(_table(rows, f"{measure.outcome} of {measure.target}", "pairs" if several else "subjects"))

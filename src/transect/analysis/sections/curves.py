@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,11 +12,13 @@ from jaxtyping import Float, Int
 from transect.analysis.sections.answers import point, words
 from transect.effects.bands import SOURCES, Band, difference_band, mean_band, rate_band
 from transect.effects.contrasts import level_differences
+from transect.effects.repeated import by_person, people_with
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Unit
 
 FEWEST_LEVELS: Final = 3
+_Who: TypeAlias = Int[np.ndarray, " n"] | None
 _TEXT: Final = (
     "A band contains the whole true curve with 95 % confidence. It is wider than intervals of each level alone: six "
     "independent ones miss a curve somewhere in a quarter of all audits. Use the band to judge the course of a curve, "
@@ -48,17 +50,19 @@ def sections(
     design: Design,
     attributes: Mapping[str, Attribute],
     answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+    who: _Who = None,
 ) -> list[Section]:
     """The section of one experiment; none where no ordered attribute has three levels.
 
-    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none.
+    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none. who: the person of
+    each subject, where several show one person (`repeated.clusters_of`).
     """
     curves = [
         curve
         for measure, values in answered
         for axis, name in enumerate(design.levels)
         if not attributes[name].discrete and len(design.levels[name]) >= FEWEST_LEVELS
-        for curve in _both(measure, values, design, attributes[name], axis)
+        for curve in _both(measure, values, design, attributes[name], axis, who)
     ]
     if not curves:
         return []
@@ -77,22 +81,34 @@ def sections(
 
 
 def _both(
-    measure: Measure, values: Float[np.ndarray, ...], design: Design, attribute: Attribute, axis: int
+    measure: Measure,
+    values: Float[np.ndarray, ...],
+    design: Design,
+    attribute: Attribute,
+    axis: int,
+    who: _Who,
 ) -> list[_Curve]:
     levels = design.levels[attribute.name]
     grid = np.moveaxis(values, axis + 1, 1).reshape(len(values), len(levels), -1)
     return [
-        _rates(measure, grid, attribute, levels, design.seed),
-        _changes(measure, grid, attribute, levels, design.seed),
+        _rates(measure, grid, attribute, levels, design.seed, who),
+        _changes(measure, grid, attribute, levels, design.seed, who),
     ]
 
 
 def _rates(
-    measure: Measure, grid: Float[np.ndarray, "n k cells"], attribute: Attribute, levels: tuple[float, ...], seed: int
+    measure: Measure,
+    grid: Float[np.ndarray, "n k cells"],
+    attribute: Attribute,
+    levels: tuple[float, ...],
+    seed: int,
+    who: _Who,
 ) -> _Curve:
     """Images count equally, as in the rates of cells."""
     counts = np.isfinite(grid).sum(axis=2).astype(np.float64)
     totals = np.nansum(grid, axis=2)
+    if who is not None:
+        totals, counts = by_person(totals, who)[0], by_person(counts, who)[0]
     images = counts.sum(axis=0)
     mean = np.divide(totals.sum(axis=0), images, out=np.full(len(levels), np.nan), where=images > 0)
     band = (rate_band if measure.is_binary else mean_band)(totals, counts, seed=seed)
@@ -100,13 +116,24 @@ def _rates(
 
 
 def _changes(
-    measure: Measure, grid: Float[np.ndarray, "n k cells"], attribute: Attribute, levels: tuple[float, ...], seed: int
+    measure: Measure,
+    grid: Float[np.ndarray, "n k cells"],
+    attribute: Attribute,
+    levels: tuple[float, ...],
+    seed: int,
+    who: _Who,
 ) -> _Curve:
     d = np.stack([level_differences(grid[:, 0], grid[:, k]) for k in range(1, len(levels))], axis=1)
     n = np.isfinite(d).sum(axis=0)
     mean = np.divide(np.nansum(d, axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    band = difference_band(d, grid.shape[2], seed=seed) if measure.is_binary else mean_band(d, seed=seed)
-    return _Curve(measure, attribute, True, levels[0], levels[1:], mean, n, band)
+    band = _band_of_changes(d, grid.shape[2], who, measure.is_binary, seed)
+    return _Curve(measure, attribute, True, levels[0], levels[1:], mean, people_with(d, who), band)
+
+
+def _band_of_changes(d: Float[np.ndarray, "n k"], pairs: int, who: _Who, is_binary: bool, seed: int) -> Band:
+    if is_binary:
+        return difference_band(d, pairs, who, seed=seed)
+    return mean_band(d, seed=seed) if who is None else mean_band(*by_person(d, who), seed=seed)
 
 
 def _figure(outcome: str, curves: Sequence[_Curve]) -> Figure:

@@ -11,6 +11,7 @@ from transect.analysis.sections.answers import Answers, compared, table, words
 from transect.analysis.sections.conditions import condition
 from transect.effects.contrasts import level_differences
 from transect.effects.missing_answers import Bounds, group_bounds, paired_bounds
+from transect.effects.repeated import clusters_of, rows_of_people
 from transect.reports.records import Table
 
 WORST: Final = (
@@ -54,14 +55,18 @@ def _sent(answers: Answers, values: Float[np.ndarray, " n"], name: str) -> Bool[
 def _paired(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     levels, attribute = answers.design.levels.get(name, ()), answers.attributes[name]
     shape = (answers.design.subjects, *answers.design.shape)
+    who = clusters_of(answers.subjects[:: answers.design.n_cells])
     axis = list(answers.design.levels).index(name) + 1 if levels else 0
     rows: list[list[object]] = []
     for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels)]:
-        grids = [np.moveaxis(x.reshape(shape), axis, 1) for x in (values, _sent(answers, values, name))]
+        grids = [
+            np.moveaxis(rows_of_people(x.reshape(shape).astype(np.float64), who), axis, 1)
+            for x in (values, _sent(answers, values, name))
+        ]
         (first, sent_first), (second, sent_second) = (
-            tuple(grid[:, place].reshape(shape[0], -1) for grid in grids) for place in (0, level)
+            tuple(grid[:, place].reshape(len(grid), -1) for grid in grids) for place in (0, level)
         )
-        sent = sent_first.astype(np.bool_) & sent_second.astype(np.bool_)
+        sent = (sent_first == 1) & (sent_second == 1)
         if np.isfinite(first[sent]).all() and np.isfinite(second[sent]).all():
             continue
         both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))

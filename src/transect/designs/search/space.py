@@ -24,6 +24,7 @@ from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
 from transect.protocols import World
 from transect.records import Attribute, Latents
+from transect.runs.capabilities import sample_unedited
 from transect.runs.wording import spaced
 
 KINDS: Final = ("attributes", "conditions", "latent")
@@ -198,7 +199,7 @@ def space_of(
     seeds = np.arange(SUBJECTS) + _SEEDS
     if kind == "conditions":
         return _conditions([_levels_of(text, known) for text in texts or _discrete(known)])
-    space = _attributes(texts, known, world.read(world.sample(seeds)))
+    space = _attributes(texts, known, world.read(sample_unedited(world, seeds)))
     if kind == "attributes":
         return space
     latent = latent_part_of(world, seeds, latent_dims)

@@ -25,7 +25,7 @@ from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
 from transect.records import Attribute, Design, Task
 from transect.runs import boundary
-from transect.runs.capabilities import check_subjects, usual_levels
+from transect.runs.capabilities import check_subjects, generator_entry, usual_levels
 from transect.runs.inputs import as_names
 from transect.runs.places import INTERPOLATION
 from transect.texts import say
@@ -126,6 +126,7 @@ def of_plain_world(study: Study) -> Study:
 
 def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
+    _check_photographs(request, world)
     population = worlds.population_of(world)
     observed = request.observe or request.images
     if observed is None or request.vary or request.steps:
@@ -144,6 +145,23 @@ def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
         design = population_design(population, images=observed, seed=request.seed)
         name = AUDIT if request.images is not None else OBSERVATION
         yield Study(name, world, design, (), recipe=_recipe(request))
+
+
+def _check_photographs(request: AuditRequest, world: World) -> None:
+    """Refuse of photographs what is not about what is set on them."""
+    if not generator_entry(world).edits_photographs:
+        return
+    if request.steps:
+        raise BadInput(
+            "--steps: photographs begin at the level as it is of every edit, so steps are levels; give --vary"
+        )
+    if request.observe or request.images:
+        raise BadInput(
+            f"--observe: {world.name} has nothing of its own to compare images by; compare photographs by their labels:"
+            " --dataset READER:PATH"
+        )
+    if request.interpolate is not None:
+        raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")
 
 
 def _experiment(request: AuditRequest, world: World, population: str) -> Study:

@@ -27,6 +27,7 @@ _HASHES: Final = {
     "population_sha256": "--population",
     "labels_sha256": "--dataset",
     "weights_sha256": "--generator",
+    "pictures_sha256": "--generator",
     "directions": "--directions",
     "photographs": "--latents",
 }
@@ -177,7 +178,8 @@ def _plain_world(stored: GeneratorDescription, given: Given) -> World:
         raise BadInput("expected the file of its directions, got none; give it: --directions FILE")
     if stored.photographs and given.latents is None:
         raise BadInput("expected the file of its inverted photographs, got none; give it: --latents FILE")
-    size = facts.get("image_size") if named.startswith("faceworld") else None
+    sized = named.startswith(("faceworld", "photographs:"))
+    size = facts.get("image_size") if sized else None
     directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
     return open_world(name, size, population, facts.get("device"), directions, latents)
 

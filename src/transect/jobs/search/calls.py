@@ -15,13 +15,15 @@ from jaxtyping import Float, UInt8
 
 from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import compute
+from transect.effects.truth import FACE
 from transect.experiment import costs
 from transect.jobs.search.request import Search
 from transect.jobs.search.results import best_rule
 from transect.jobs.search.shared import SharedAnswers
 from transect.protocols import Target
-from transect.records import Predictions, Task
+from transect.records import Latents, Predictions, Task
 from transect.runs import tables as columns
+from transect.runs.capabilities import truths
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
 from transect.runs.progress import Progress
@@ -163,9 +165,17 @@ def _images(search: Search, folder: RunFolder, part: int, start: int, points: Fl
     if not folder.has_part("images", part):
         seeds = search.design.subject_seeds(start, start + len(points))
         latents = search.space.subjects(search.world, seeds, points)
-        rows = columns.images_table(search.design, seeds, search.world.read(latents), search.world.render(latents))
+        rows = columns.images_table(search.design, seeds, _known(search, latents), search.world.render(latents))
         folder.write_part("images", part, rows)
     return folder.read_part("images", part)
+
+
+def _known(search: Search, latents: Latents) -> pa.Table:
+    """What the world reads, and the truth where it knows that of its images without setting it, as a label."""
+    read, name = search.world.read(latents), search.truth.attribute
+    if name == FACE or name in read.column_names:
+        return read
+    return read.append_column(name, truths(search.world, latents)[name])
 
 
 def _answers_table(search: Search) -> str:

@@ -31,7 +31,7 @@ from transect.protocols import Generator, Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Task
 from transect.runs import error_conditions
-from transect.runs.capabilities import generator_entry, world_entry
+from transect.runs.capabilities import check_subjects, generator_entry, world_entry
 from transect.runs.provenance import versions
 from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
@@ -211,6 +211,7 @@ def search_for(
         raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
+    check_subjects(world, budget)
     stated, outcome = _truth_and_outcome(world, target, truth)
     return Search(
         world,
@@ -237,7 +238,7 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple
     text = truth or (FACE if task is Task.DETECTION else None)
     if text is None:
         raise BadInput("a search needs a truth, got none; give --truth, for example 'smile>0.5'")
-    attributes = {attribute.name: attribute for attribute in world.attributes}
+    attributes = {**worlds.truth_attributes(world), **{each.name: each for each in world.attributes}}
     stated = Truth.parse(text, attributes)
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, attributes)

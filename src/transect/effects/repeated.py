@@ -1,0 +1,251 @@
+"""Several photographs of one person are one person: means, intervals and tests of transects with the person as cluster.
+
+Each photograph has its own difference between levels; those of one person are alike, and count as one draw. The effect
+stays the mean over photographs. How sure it is comes from how people's sums of differences scatter, and under the null
+all differences of a person change their sign together. Where nobody repeats, all of this is what it was by subject.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import ndtri, stdtrit
+
+from transect.effects import bootstrap, intervals, randomization
+from transect.effects.intervals import FEW_AVERAGED, NO_INTERVAL, UNSEEN, Intervals
+
+STUDENT: Final = "Student t by person"
+PAIRED_SCORE: Final = "paired score by person"
+SOURCES: Final = {
+    STUDENT: "Bell and McCaffrey 2002, Bias reduction in standard errors for linear regression with multi-stage "
+    "samples, Survey Methodology 28(2); Imbens and Kolesár 2016, Robust standard errors in small samples: some "
+    "practical advice, doi:10.1162/REST_a_00552",
+    PAIRED_SCORE: intervals.SOURCES[intervals.PAIRED_SCORE] + "; on effective photographs as in Korn and Graubard "
+    "1998, Survey Methodology 24(2)",
+}
+
+
+def clusters_of(people: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " n"] | None:
+    """The number of the person of each subject, from 0; None where nobody repeats.
+
+    >>> clusters_of(np.array([7, 9, 7])), clusters_of(np.array([7, 9]))
+    (array([0, 1, 0]), None)
+    """
+    if people is None:
+        return None
+    names, who = np.unique(people, return_inverse=True)
+    return None if len(names) == len(people) else who.ravel().astype(np.int64)
+
+
+def by_person(
+    values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, "p ..."], Float[np.ndarray, "p ..."]]:
+    """Sums of the finite values of each person's rows, and how many there are.
+
+    >>> by_person(np.array([[1.0], [2.0], [np.nan]]), np.array([0, 0, 1]))
+    (array([[3.],
+           [0.]]), array([[2.],
+           [0.]]))
+    """
+    known = np.isfinite(values)
+    shape = (int(who.max(initial=-1)) + 1, *values.shape[1:])
+    totals, counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(totals, who, np.where(known, values, 0.0))
+    np.add.at(counts, who, known.astype(np.float64))
+    return totals, counts
+
+
+def of_people(differences: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
+    """Each person's sum of differences, NaN where a person has none; the differences themselves where nobody repeats.
+
+    Under the null a person's sum is as likely as its negative: what sign-flip tests and max-T take.
+    """
+    if who is None:
+        return differences
+    totals, counts = by_person(differences, who)
+    return np.where(counts > 0, totals, np.nan)
+
+
+def people_with(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " k"]:
+    """How many people have a difference, in each column."""
+    return np.asarray(np.isfinite(of_people(differences, who)).sum(axis=0))
+
+
+def sign_flip(
+    differences: Float[np.ndarray, "n k"],
+    who: Int[np.ndarray, " n"] | None = None,
+    *,
+    resamples: int = randomization.FLIPS,
+    seed: int = 0,
+) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
+    """`randomization.sign_flip`, all differences of one person under one sign.
+
+    >>> d, who = np.array([[1.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 1, 1])
+    >>> sign_flip(d)[0], sign_flip(d, who)[0]  # 2 / 2^4 of four people, 2 / 2^2 of two
+    (array([0.125]), array([0.5]))
+    """
+    return randomization.sign_flip(of_people(differences, who), resamples=resamples, seed=seed)
+
+
+def mean_difference_interval(
+    differences: Float[np.ndarray, "n k"],
+    who: Int[np.ndarray, " n"] | None = None,
+    *,
+    binary: bool,
+    base: Float[np.ndarray, " k"] | None = None,
+    reach: Float[np.ndarray, " k"] | None = None,
+    pairs: Float[np.ndarray, " k"] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Intervals:
+    """`intervals.mean_difference_interval` of n photographs with the person as cluster; the same where nobody repeats.
+
+    Scores: the mean ∓ Student's t with CR2 errors and Bell and McCaffrey's degrees of freedom. Binary outcomes: the
+    paired score interval on effective photographs.
+
+    Returns Intervals; NaN with an empty method where fewer than two people have a difference, or where a score does
+    not vary at all.
+
+    >>> none_differ = np.zeros((40, 1))  # two photographs of each of 20 people count as 20: z² / (20 + z²)
+    >>> mean_difference_interval(none_differ, np.arange(40) // 2, binary=True).high.round(4)
+    array([0.1611])
+    """
+    if who is None:
+        return intervals.mean_difference_interval(
+            differences,
+            binary=binary,
+            base=base,
+            reach=reach,
+            pairs=pairs,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+    if not binary:
+        return mean_interval(*by_person(differences, who), confidence=confidence)
+    k = differences.shape[1]
+    scale = np.ones(k) if reach is None else reach
+    low, high = paired_score(differences / scale, who, np.ones(k) if pairs is None else pairs, confidence)
+    known = people_with(differences, who) >= 2
+    methods = np.where(known, PAIRED_SCORE, NO_INTERVAL).tolist()
+    return Intervals(np.where(known, scale * low, np.nan), np.where(known, scale * high, np.nan), tuple(methods))
+
+
+def mean_interval(
+    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"], *, confidence: float = 0.95
+) -> Intervals:
+    """Interval of the mean of photographs, of which person i has `counts[i]` that sum to `totals[i]`.
+
+    The mean ∓ t sqrt(V), V = Σ r² / (1 - m/N) / N² with the residual sums r of people of m photographs of N (CR2), and
+    t of Student with the degrees of freedom that V has where photographs of one person agree. Bell and McCaffrey 2002.
+
+    Returns Intervals; NaN with an empty method with fewer than two people, or where nothing varies.
+
+    >>> result = mean_interval(np.array([[1.0], [2.0], [3.0]]), np.ones((3, 1)))  # 2 ∓ 4.3027 * 1 / sqrt(3)
+    >>> result.low.round(3), result.high.round(3), result.methods
+    (array([-0.484]), array([4.484]), ('Student t by person',))
+    """
+    mean, squares, photographs = _scatter(totals, counts)
+    known = ((counts > 0).sum(axis=0) >= 2) & (squares > 0)
+    quantile = stdtrit(freedom(counts), (1 + confidence) / 2)
+    half = np.where(known, quantile * np.sqrt(squares) / np.maximum(photographs, 1.0), np.nan)
+    return Intervals(mean - half, mean + half, tuple(np.where(known, STUDENT, NO_INTERVAL).tolist()))
+
+
+def paired_score(
+    d: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"], pairs: Float[np.ndarray, " k"], confidence: float
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs.
+
+    Photographs are divided by the design effect: the variance between people (CR2, with the squared ratio of Student's
+    quantile to the normal one, and half a person with the largest possible difference below 150 people) over that of as
+    many independent pairs. It is held between 1 / pairs and what it is where all photographs of a person agree, Σ m²/N,
+    which it also is where nothing varies. Tango 1998; Korn and Graubard 1998.
+
+    Returns low and high; NaN where there is no photograph.
+    """
+    totals, counts = by_person(d, who)
+    mean, squares, photographs = _scatter(totals, counts)
+    known = np.where(np.isfinite(d), d, 0.0)
+    positive, negative = np.maximum(known, 0).sum(axis=0), np.maximum(-known, 0).sum(axis=0)
+    some, people = np.maximum(photographs, 1.0), (counts > 0).sum(axis=0)
+    multinomial = (positive + negative) / some - np.nan_to_num(mean) ** 2
+    few, size = people < FEW_AVERAGED, (counts**2).sum(axis=0) / np.maximum(people, 1)
+    tail = (1 + confidence) / 2
+    wider = np.where(few, (stdtrit(freedom(counts), tail) / ndtri(tail)) ** 2, 1.0)
+    between = (squares + np.where(few, UNSEEN * size, 0.0)) * wider
+    alike = np.maximum((counts**2).sum(axis=0) / some, 1.0)
+    effect = alike.copy()
+    np.divide(between, some * multinomial, out=effect, where=(multinomial > 1e-12) & (squares > 0))
+    effect = np.clip(effect, 1 / pairs, alike)
+    return intervals.paired_score_interval(positive, negative, photographs, design_effect=effect, confidence=confidence)
+
+
+def freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
+    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1.
+
+    With V = Tᵀ B T of people's sums T, whose variances are as m² (m: photographs of a person), Satterthwaite's
+    tr(BW)² / tr(BWBW), W = diag m². One less than people where all have as many photographs.
+
+    >>> freedom(np.full((10, 1), 3.0)).round(6), freedom(np.array([[8.0], [1.0], [1.0]])).round(2)
+    (array([9.]), array([1.1]))
+    """
+    n = np.maximum(counts.sum(axis=0), 1.0)
+    d = 1 / np.maximum(1 - counts / n, 1e-9)
+    v, c = d * counts / n, (counts**2 * d).sum(axis=0) / n**2
+    w = counts**2
+    own = d - 2 * v + c
+    zero, one, two = w.sum(axis=0), (w * v).sum(axis=0), (w * v**2).sum(axis=0)
+    crossed = c**2 * zero**2 + 2 * zero * two - 4 * c * zero * one + 2 * one**2
+    squared = (w**2 * (own**2 - (c - 2 * v) ** 2)).sum(axis=0) + crossed
+    trace = (w * own).sum(axis=0)
+    found = np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0)
+    return np.asarray(np.maximum(found, 1.0))
+
+
+def _scatter(
+    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"]
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """The mean of photographs, the sum over people of r² / (1 - m/N), and N."""
+    mean, residual = bootstrap.ratio(totals, counts)
+    photographs = counts.sum(axis=0)
+    share = counts / np.maximum(photographs, 1.0)
+    return mean, (residual**2 / np.maximum(1 - share, 1e-9)).sum(axis=0), photographs
+
+
+def linearized(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"]) -> Float[np.ndarray, "p k"]:
+    """A value for each person whose mean is that of the photographs and whose spread is its error; NaN without any.
+
+    mean + (sum of the person's residuals) people / photographs: for plans, which count people.
+
+    >>> linearized(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1])).ravel()  # 3 - 2 * 2/3, 3 + 2 * 2/3
+    array([1.66666667, 4.33333333])
+    """
+    totals, counts = by_person(differences, who)
+    mean, residual = bootstrap.ratio(totals, counts)
+    people, photographs = (counts > 0).sum(axis=0), np.maximum(counts.sum(axis=0), 1.0)
+    return np.where(counts > 0, mean + residual * people / photographs, np.nan)
+
+
+def rows_of_people(values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
+    """Outcomes [n, *shape] as [people, *shape, photographs], NaN where a person has fewer than another.
+
+    For estimators that average over the cells of a row: there each person counts once. As they are where nobody
+    repeats.
+
+    >>> rows_of_people(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 0]))[0]
+    array([[1., 5.],
+           [2., 6.]])
+    """
+    if who is None:
+        return values
+    order = np.argsort(who, kind="stable")
+    starts = np.searchsorted(who[order], np.arange(int(who.max(initial=-1)) + 1))
+    place = np.empty(len(who), dtype=np.int64)
+    place[order] = np.arange(len(who)) - starts[who[order]]
+    rows = np.full((len(starts), int(place.max(initial=-1)) + 1, *values.shape[1:]), np.nan)
+    rows[who, place] = values
+    return np.moveaxis(rows, 1, -1)

@@ -1,0 +1,98 @@
+"""What can be set on a photograph: thirteen edits of scene, frame, lens, sensor, processing and file.
+
+They stand in the order in which a camera applies them. No image library is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final, final
+
+from transect.records import Attribute
+
+BOARDS: Final = ("none", "left", "right", "top", "bottom", "middle")
+HANDS: Final = ("none", "left", "right", "below")
+_PHOTOGRAPHY = "photographic convention"
+_CARD = "ISO 12232, a card that reflects 18 %"
+_LENS = "Potmesil and Chakravarty 1981, doi:10.1145/965161.806818"
+_NOISE = "Foi et al. 2008, doi:10.1109/TIP.2008.2001399; EMVA 1288"
+_WHITE = "Lam 1985, Bradford adaptation; Kim et al. 2002, US 7024034, Planckian locus"
+_TONE = "Hurter and Driffield 1890, gamma of the characteristic curve"
+_JPEG = "ITU-T T.81 (JPEG), quality as the Independent JPEG Group scales it"
+
+
+def _set(name: str, meaning: str, low: float, high: float, unit: str = "", source: str = _PHOTOGRAPHY) -> Attribute:
+    return Attribute(name, "continuous", meaning, unit, low, high, role="nuisance", source=source)
+
+
+def _cover(name: str, meaning: str, levels: tuple[str, ...], source: str) -> Attribute:
+    return Attribute(name, "categorical", meaning, levels=levels, role="nuisance", source=source)
+
+
+ATTRIBUTES: Final[tuple[Attribute, ...]] = (
+    _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
+    _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
+    _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
+    _set("scale", "size of what is shown, 1 as it is: larger, or smaller before a grey card", 0.5, 2, "times"),
+    _set("defocus", "diameter of the disc that a point becomes", 0, 0.1, "share of the width", _LENS),
+    _set("motion", "length of the level line that a point becomes", 0, 0.2, "share of the width", _LENS),
+    _set("exposure", "linear light on the sensor, 0 as it is; what is above white is lost", -6, 6, "stops"),
+    _set("noise", "sensor noise added, as of that sensitivity; 0: none", 0, 51_200, "ISO", _NOISE),
+    _set("white_balance", "color of the picture's white, 6500 as it is; lower: more orange", 2500, 15_000, "K", _WHITE),
+    _set("contrast", "slope of the tone curve in stops around middle grey, 1 as it is", 0.25, 3, "", _TONE),
+    _set("resolution", "pixels kept, 1 as it is: made smaller, then as large as before", 0.02, 1, "share of the width"),
+    _set("crop", "frame kept around the middle, 1 as it is; grey beyond", 0.3, 1, "share of the width"),
+    _set("jpeg_quality", "JPEG quality, rounded; 100 as it is: not compressed again", 5, 100, "", _JPEG),
+)
+
+USUAL: Final[Mapping[str, tuple[float, ...]]] = {
+    "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
+    "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
+    "defocus": (0.0, 0.01, 0.02, 0.04),
+    "motion": (0.0, 0.02, 0.04, 0.08),
+    "exposure": (-2.0, -1.0, 0.0, 1.0, 2.0),
+    "noise": (0.0, 800.0, 3200.0, 9600.0),
+    "white_balance": (3200.0, 4500.0, 6500.0, 9500.0),
+    "contrast": (0.5, 0.75, 1.0, 1.5, 2.0),
+    "resolution": (0.125, 0.25, 0.5, 1.0),
+    "crop": (0.6, 0.7, 0.8, 0.9, 1.0),
+    "jpeg_quality": (10.0, 30.0, 60.0, 100.0),
+}
+"""Levels that are shown where `--vary` names none; the photograph as it is is among them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """The level of each edit on one photograph, in the unit of its attribute; the default of each is "as it is".
+
+    >>> Edits() == Edits(exposure=0.0), Edits(noise=800.0).names()
+    (True, ('noise',))
+    """
+
+    board: float = 0.0
+    hand: float = 0.0
+    rotation: float = 0.0
+    scale: float = 1.0
+    defocus: float = 0.0
+    motion: float = 0.0
+    exposure: float = 0.0
+    noise: float = 0.0
+    white_balance: float = 6500.0
+    contrast: float = 1.0
+    resolution: float = 1.0
+    crop: float = 1.0
+    jpeg_quality: float = 100.0
+
+    def names(self) -> tuple[str, ...]:
+        """The edits that are not at "as it is", in the camera's order."""
+        return tuple(name for name, level in NEUTRAL.items() if getattr(self, name) != level)
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether one of these edits is not at "as it is"."""
+        return any(getattr(self, name) != NEUTRAL[name] for name in names)
+
+
+NEUTRAL: Final[Mapping[str, float]] = {entry.name: float(str(entry.default)) for entry in fields(Edits)}
+"""By edit: the level at which the photograph is as it is."""

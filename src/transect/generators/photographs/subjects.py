@@ -1,0 +1,205 @@
+"""The photographs of a data set as subjects: which can be used, which are left out and why, and what they measure.
+
+Every file is read once when the data set is opened: bytes for its SHA-256, pixels for its size, light and sharpness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from transect.datasets import LabelledImages, open_dataset
+from transect.datasets.labelled import BROKEN
+from transect.errors import BadInput
+from transect.generators.faceworld.reflectance import LUMINANCE
+from transect.generators.photographs import light
+from transect.runs import picture_files
+from transect.runs.wording import counted
+
+SMALLEST: Final = 32
+LARGEST: Final = 80_000_000
+TINY: Final = f"photographs with a side below {SMALLEST} pixels"
+HUGE: Final = f"photographs of more than {LARGEST // 10**6} million pixels"
+MARGIN: Final = 128
+"""The sRGB value of what lies beside a photograph that is not square."""
+_AT_ONCE: Final = 256
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of one photograph when it was opened.
+
+    sha256: of its file. width, height: in pixels, upright. luminance: mean linear luminance, 0 to 1; sharpness:
+    variance of the Laplacian of the grey values, 0 to 255, both at the size of a subject. reason: why it is left out.
+    """
+
+    sha256: str = ""
+    width: int = 0
+    height: int = 0
+    luminance: float = float("nan")
+    sharpness: float = float("nan")
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Subjects:
+    """The photographs that can be used. rows: of the data set; looks: of these rows; left_out: reason -> how many."""
+
+    labelled: LabelledImages
+    rows: Int[np.ndarray, " n"]
+    looks: tuple[Look, ...]
+    left_out: dict[str, int]
+
+    @classmethod
+    def open(cls, source: str, image_size: int | None = None) -> Subjects:
+        """The photographs of READER:PATH, fitted into squares of image_size pixels (default as of data sets).
+
+        Raises UnknownName and BadInput as `open_dataset`, and BadInput where no photograph can be used.
+        """
+        labelled = open_dataset(source, image_size=image_size, labelled=False, strict=False)
+        looks = tuple(_looks(labelled))
+        kept = np.array([row for row, look in enumerate(looks) if not look.reason], dtype=np.int64)
+        reasons = Counter(look.reason for look in looks if look.reason)
+        left_out = Counter(labelled.left_out) + reasons
+        if not len(kept):
+            found = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
+            raise BadInput(f"{labelled.name}: expected photographs that can be used, got none ({found}); add some")
+        return cls(labelled, kept, tuple(looks[row] for row in kept), dict(left_out))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def people(self) -> Int[np.ndarray, " n"]:
+        """Who is on each photograph, as numbers."""
+        return np.asarray(np.array(self.labelled.subjects, dtype=np.int64)[self.rows])
+
+    @property
+    def pictures_sha256(self) -> str:
+        """SHA-256 over the files, in their order."""
+        return hashlib.sha256("".join(look.sha256 for look in self.looks).encode()).hexdigest()
+
+    def key(self, subject: int) -> int:
+        """The number from which a photograph's own noise is drawn: it depends on its file alone."""
+        return int(self.looks[subject].sha256[:16], 16) >> 1
+
+    def label(self, name: str) -> Float[np.ndarray, " n"]:
+        """A label of the data set, NaN where it is not known."""
+        return np.asarray(self.labelled.column(name)[self.rows], dtype=np.float64)
+
+    def picture(self, subject: int) -> UInt8[np.ndarray, "h w 3"]:
+        """The photograph upright in sRGB, fitted into the square, without margins. Raises BadInput where it broke."""
+        row = int(self.rows[subject])
+        pictures = self.labelled.pictures
+        whole = picture_files.open_rgb(pictures.encoded(row), pictures.name(row))
+        return fitted(self.labelled, np.asarray(whole))
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each reason for which photographs are left out."""
+        for reason, number in self.left_out.items():
+            yield f"Left out, {reason}: {number}."
+
+    def check(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than photographs."""
+        if wanted > len(self):
+            lost = f" ({sum(self.left_out.values()):,} more are left out)" if self.left_out else ""
+            raise BadInput(
+                f"{self.labelled.name}: expected at most {counted(len(self), 'subject')}, as many as there are"
+                f" photographs{lost}, got {wanted:,}; ask for {len(self)}, or add photographs"
+            )
+
+
+def fitted(labelled: LabelledImages, whole: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
+    """The picture cut where the data set has a crop, and resized once so that its longer side is that of the square.
+
+    Area means where it becomes smaller, bilinear where it becomes larger; a picture of that size is not touched.
+    """
+    import cv2
+
+    height, width = whole.shape[:2]
+    if labelled.crop is not None:
+        left, top, right, bottom = labelled.crop.box(width, height)
+        whole = whole[top:bottom, left:right]
+        height, width = whole.shape[:2]
+    longest = max(height, width)
+    if longest == labelled.image_size:
+        return np.ascontiguousarray(whole)
+    size = tuple(max(1, round(side * labelled.image_size / longest)) for side in (width, height))
+    way = cv2.INTER_AREA if longest > labelled.image_size else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(np.ascontiguousarray(whole), size, interpolation=way))
+
+
+def squared(picture: UInt8[np.ndarray, "h w 3"], size: int) -> UInt8[np.ndarray, "s s 3"]:
+    """The picture in the middle of a grey square; itself where it is square."""
+    height, width = picture.shape[:2]
+    if (height, width) == (size, size):
+        return picture
+    square = np.full((size, size, 3), MARGIN, dtype=np.uint8)
+    top, left = corner(height, width, size)
+    square[top : top + height, left : left + width] = picture
+    return square
+
+
+def corner(height: int, width: int, size: int) -> tuple[int, int]:
+    """Top and left of a picture in the middle of a square.
+
+    >>> corner(64, 48, 64)
+    (0, 8)
+    """
+    return (size - height) // 2, (size - width) // 2
+
+
+def _looks(labelled: LabelledImages) -> Iterator[Look]:
+    """A look at every row, in order; decoding releases the interpreter's lock."""
+
+    def look(row: int) -> Look:
+        return _look(labelled, row)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for start in range(0, len(labelled), _AT_ONCE):
+            yield from pool.map(look, range(start, min(start + _AT_ONCE, len(labelled))))
+
+
+def _look(labelled: LabelledImages, row: int) -> Look:
+    import cv2
+
+    name = labelled.pictures.name(row)
+    try:
+        encoded = labelled.pictures.encoded(row)
+        file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+        if reason := _size_fault(file):
+            return Look(reason=reason)
+        whole = np.asarray(picture_files.open_rgb(file, name))
+    except (BadInput, OSError):
+        return Look(reason=BROKEN)
+    picture = fitted(labelled, whole)
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    linear = cv2.LUT(picture, light.decoding()).reshape(-1, 3).mean(axis=0, dtype=np.float64)
+    height, width = whole.shape[:2]
+    luminance, sharpness = float(linear @ LUMINANCE), float(cv2.Laplacian(grey, cv2.CV_64F).var())
+    return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness)
+
+
+def _size_fault(file: bytes) -> str:
+    """Why a photograph of that size is left out, by its header alone; "" where it is not, or has none."""
+    import io
+
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(file), formats=picture_files.FORMATS) as opened:
+            width, height = opened.size
+    except picture_files.faults():
+        return ""
+    return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""

@@ -1,0 +1,241 @@
+"""Photographs as a world: a subject is a photograph, what is set is a camera's setting or a cover, all else stays.
+
+A photograph is only ever changed by what is set: without a setting its pixels are those of the file. People who are on
+several photographs are told apart by the data set, so that intervals count people.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int, UInt8
+
+from transect.datasets.labelled import SUBJECT
+from transect.errors import BadInput, MissingExtra
+from transect.generators.faceworld.chance import check_seeds
+from transect.generators.photographs import camera
+from transect.generators.photographs.attributes import ATTRIBUTES, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.subjects import Subjects, corner, squared
+from transect.generators.requests import requested_columns
+from transect.protocols import Table
+from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
+from transect.runs.wording import counted
+
+SPACE: Final = "photograph"
+MEASURED: Final = (
+    Attribute(
+        *("luminance", "continuous", "mean linear luminance of the photograph before any edit"),
+        role="nuisance",
+        source="IEC 61966-2-1",
+    ),
+    Attribute(
+        *("sharpness", "continuous", "variance of the Laplacian of its grey values before any edit", "", 0, 260_100),
+        role="nuisance",
+        source="Pech-Pacheco et al. 2000, doi:10.1109/ICPR.2000.903548",
+    ),
+    Attribute("width", "continuous", "width of the file's picture", "pixels", 1, 1e6, role="nuisance"),
+    Attribute("height", "continuous", "height of the file's picture", "pixels", 1, 1e6, role="nuisance"),
+)
+"""What is measured on each photograph; it can be read and not set."""
+_HINT: Final = "see: transect attributes --generator photographs"
+_STATEMENT: Final = (
+    "{images} of {people}, each resized once into {side} x {side} pixels (area means){margins}. Where no edit is set, "
+    "the pixels are the photograph's own. Edits are computed: exposure, blur and noise in linear light as sRGB states "
+    "it, since the tone curve of the camera that took the photograph is not known; light that was lost in the "
+    "photograph does not come back. They show what a model does when a photograph is changed so, not what a camera "
+    "would have seen."
+)
+
+
+@final
+class Photographs:
+    """The photographs of READER:PATH as subjects, with thirteen edits as attributes.
+
+    image_size: pixels (default: that of the photographs where all have one size, else 128). threads: pictures that are
+    made side by side. Raises MissingExtra without OpenCV, BadInput and UnknownName as `datasets.open_dataset`, and
+    BadInput where no photograph can be used.
+    """
+
+    def __init__(self, source: str, *, image_size: int | None = None, threads: int | None = None) -> None:
+        _check_opencv()
+        self.subjects = Subjects.open(source, image_size)
+        self.image_size = self.subjects.labelled.image_size
+        self.latent_dim = 1
+        self.threads = threads or os.cpu_count() or 1
+        self._labels = {_label_name(each.name): each for each in self.subjects.labelled.attributes}
+
+    @property
+    def name(self) -> str:
+        """The name in reports: reader and the folder's own name, without its path."""
+        return f"photographs:{self.subjects.labelled.name}"
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What can be set: the edits, in the order in which a camera applies them."""
+        return ATTRIBUTES
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What is known of an image: the edits, what is measured on the photograph, and the data set's labels."""
+        labels = (replace(attribute, name=name) for name, attribute in self._labels.items())
+        return (*ATTRIBUTES, *MEASURED, *labels)
+
+    @property
+    def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
+        """Levels of the edits that have a range, the photograph as it is among them."""
+        return USUAL
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than photographs."""
+        self.subjects.check(wanted)
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """One photograph per seed: subject i of a run's seed is the i-th of all photographs in an order of that seed.
+
+        So no photograph is drawn twice within a run. Raises BadInput for more subjects than photographs.
+        """
+        numbers = check_seeds(seeds)
+        places = numbers % SUBJECTS_PER_SEED
+        self.check_subjects(int(places.max(initial=-1)) + 1)
+        runs = (numbers // SUBJECTS_PER_SEED).tolist()
+        rows = [_order(run, len(self.subjects))[place] for run, place in zip(runs, places.tolist(), strict=True)]
+        return Latents(numbers, np.array(rows, dtype=np.float64).reshape(-1, 1), SPACE)
+
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """Photographs as they are, one drawn by each seed and put back, so that any number can be drawn."""
+        numbers = check_seeds(seeds)
+        rows = [np.random.Generator(np.random.Philox(seed)).integers(len(self.subjects)) for seed in numbers.tolist()]
+        return Latents(numbers, np.array(rows, dtype=np.float64).reshape(-1, 1), SPACE)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The float64 level of each edit, "as it is" where it is not set."""
+        return pa.table({name: pa.array(column, pa.float64()) for name, column in self._levels(latents).items()})
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """As `read`, with what is measured on the photograph, the labels (NaN: none), and the person as `subject`."""
+        rows, found = self._rows(latents), self.subjects
+        columns = dict(self._levels(latents))
+        for attribute in MEASURED:
+            columns[attribute.name] = np.array([getattr(found.looks[row], attribute.name) for row in rows], dtype=float)
+        for name, attribute in self._labels.items():
+            columns[name] = found.label(attribute.name)[rows]
+        columns[SUBJECT] = found.people[rows].astype(np.float64)
+        return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""
+        self._rows(latents)
+        settings = requested_columns(self.attributes, values, hold, len(latents), _HINT)
+        return replace(latents, settings={**latents.settings, **settings})
+
+    def render(self, latents: Latents) -> Images:
+        """Pixels uint8 [n, s, s, 3], sRGB: each photograph under its edits; margins beside it stay grey.
+
+        Each image depends on its own row alone. No rows give no pictures.
+        """
+        rows = self._rows(latents)
+        edits = self._edits(latents)
+        pixels = np.empty((len(rows), self.image_size, self.image_size, 3), dtype=np.uint8)
+        places = {row: np.flatnonzero(rows == row) for row in np.unique(rows).tolist()}
+
+        def retake(row: int) -> None:
+            picture, key = self.subjects.picture(row), self.subjects.key(row)
+            for place in places[row].tolist():
+                pixels[place] = squared(camera.retaken(picture, edits[place], key), self.image_size)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(retake, places))
+        return Images(pixels)
+
+    def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n s s"]:
+        """The pixels that the edits of each row may change; outside, the image is bitwise the photograph."""
+        masks = np.zeros((len(latents), self.image_size, self.image_size), dtype=np.bool_)
+        for place, (row, edits) in enumerate(zip(self._rows(latents).tolist(), self._edits(latents), strict=True)):
+            height, width = self.subjects.picture(row).shape[:2]
+            top, left = corner(height, width, self.image_size)
+            masks[place, top : top + height, left : left + width] = camera.changed(edits, width, height)
+        return masks
+
+    def photograph(self, latents: Latents) -> UInt8[np.ndarray, "n s s 3"]:
+        """The photographs of these rows as they are, whatever is set."""
+        return self.render(replace(latents, settings={})).pixels
+
+    def describe(self) -> dict[str, object]:
+        """What recreates the pictures: SHA-256 over the files, so that another folder is another run; no path."""
+        import cv2
+
+        found = self.subjects
+        return {
+            "name": self.name,
+            "image_size": self.image_size,
+            "pictures_sha256": found.pictures_sha256,
+            "table_sha256": found.labelled.sha256,
+            "images": len(found),
+            "people": len(np.unique(found.people)),
+            "crop": None if found.labelled.crop is None else str(found.labelled.crop),
+            "left_out": found.left_out,
+            "skipped_columns": found.labelled.skipped,
+            "camera": {
+                "version": camera.VERSION,
+                "electrons": camera.ELECTRONS,
+                "read_electrons": camera.READ_ELECTRONS,
+                "opencv": cv2.__version__,
+            },
+        }
+
+    def validity(self) -> dict[str, object]:
+        """What a report states about the images."""
+        found = self.subjects
+        statement = _STATEMENT.format(
+            images=counted(len(found), "photograph"),
+            people=counted(len(np.unique(found.people)), "person", "people"),
+            side=self.image_size,
+            margins="" if found.labelled.crop is not None else ", with grey margins where it is not square",
+        )
+        return {
+            "photometry_validated": True,
+            "statement": " ".join([statement, *found.notes(), found.labelled.about]).strip(),
+            "not_measured": "the level is computed, and nothing reads it back",
+        }
+
+    def _rows(self, latents: Latents) -> Int[np.ndarray, " n"]:
+        if latents.space != SPACE or np.asarray(latents.values).shape[1:] != (1,):
+            raise BadInput(f"latents: expected space {SPACE} with 1 number, got {latents.space}; sample them")
+        return latents.values[:, 0].astype(np.int64)
+
+    def _levels(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
+        columns = {}
+        for name, neutral in NEUTRAL.items():
+            column = latents.settings.get(name, np.full(len(latents), np.nan))
+            columns[name] = np.where(np.isnan(column), neutral, column)
+        return columns
+
+    def _edits(self, latents: Latents) -> list[Edits]:
+        columns = self._levels(latents)
+        return [Edits(*levels) for levels in zip(*(columns[name].tolist() for name in NEUTRAL), strict=True)]
+
+
+def _label_name(name: str) -> str:
+    """A label's own name, or label.NAME where an edit or a measure is called so."""
+    taken = {*NEUTRAL, *(attribute.name for attribute in MEASURED), SUBJECT}
+    return f"label.{name}" if name in taken else name
+
+
+@functools.lru_cache(maxsize=8)
+def _order(run: int, count: int) -> tuple[int, ...]:
+    """All photographs in an order drawn by a run's seed."""
+    return tuple(np.random.Generator(np.random.Philox(run)).permutation(count).tolist())
+
+
+def _check_opencv() -> None:
+    try:
+        import cv2  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("opencv", "photographs as subjects") from None

@@ -1,0 +1,213 @@
+"""People on several photographs: by-hand answers, an eigenvalue oracle, and that every transect estimator counts people."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtrit
+
+from transect.analysis.extending import REPEATED, with_always_valid
+from transect.effects import few_subjects, intervals, repeated
+from transect.effects.analysis import adjust_together, analyse_transects
+from transect.effects.bands import difference_band
+from transect.effects.factorial import CellMeans
+from transect.effects.interactions import factorial_effects
+from transect.effects.projection import project
+from transect.effects.rates import transect_rates
+from transect.effects.samples import Measure
+from transect.effects.shares import PopulationShares
+from transect.effects.sobol_indices import sobol
+from transect.effects.verdicts import pairs_of_levels
+from transect.records import Attribute, Design
+
+GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+HAT = Attribute("hat", "binary", "wears a hat", levels=("off", "on"))
+TONE = Attribute("tone", "continuous", "tone", unit="step", low=1, high=3)
+KNOWN = {"glasses": GLASSES, "hat": HAT, "tone": TONE}
+MISS, SCORE = Measure("t", "miss"), Measure("t", "score", "number", False)
+
+
+def none(y):
+    return np.full(y.shape, "", dtype=object)
+
+
+def analysed(y, people, measure=MISS, levels=None):
+    levels = levels or {"glasses": (0.0, 1.0)}
+    return analyse_transects(y, none(y), Design(levels, len(y)), KNOWN, measure, people=people, max_order=1)
+
+
+def oracle(counts):
+    """tr(BW)² / tr(BWBW) with the matrices written out."""
+    n = counts.sum()
+    m = np.eye(len(counts)) - np.outer(counts, np.ones(len(counts))) / n
+    b = m.T @ np.diag(1 / (1 - counts / n)) @ m
+    bw = b @ np.diag(counts**2)
+    return np.trace(bw) ** 2 / np.trace(bw @ bw)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=12))
+def test_degrees_of_freedom_are_satterthwaites(sizes):
+    counts = np.array(sizes, dtype=float)
+    assert repeated.freedom(counts[:, None])[0] == pytest.approx(max(oracle(counts), 1.0))
+
+
+def test_two_photographs_of_ten_people_are_ten_people():
+    """Each person's photographs agree: the interval is Student's of the ten people, and not of twenty photographs."""
+    rng = np.random.default_rng(0)
+    own = rng.normal(size=10)
+    d, people = np.repeat(own, 2), np.repeat(np.arange(10), 2)
+    found = repeated.mean_difference_interval(d[:, None], repeated.clusters_of(people), binary=False)
+    half = stdtrit(9, 0.975) * own.std(ddof=1) / np.sqrt(10)
+    assert (found.low[0], found.high[0]) == pytest.approx((own.mean() - half, own.mean() + half))
+    assert found.methods == (repeated.STUDENT,)
+    alone = intervals.mean_difference_interval(d[:, None], binary=False)
+    assert alone.high[0] - alone.low[0] < 0.75 * (found.high[0] - found.low[0])
+
+
+def test_people_who_agree_have_the_score_interval_of_people():
+    y = np.repeat(np.array([[0, 1], [0, 1], [1, 0], [0, 0], [0, 0]] * 40, dtype=float), 3, axis=0)  # 200 people
+    effect = analysed(y, np.repeat(np.arange(200), 3)).effects[0]
+    low, high = intervals.paired_score_interval(80, 40, 200)
+    assert (effect.estimate, effect.low, effect.high) == pytest.approx((0.2, float(low), float(high)), rel=0.01)
+    assert (effect.n_subjects, effect.n_images, effect.spec["subjects"]) == (200, 1200, 200)
+    assert effect.interval_method == repeated.PAIRED_SCORE
+    assert any("Korn and Graubard" in source for source in effect.sources)
+
+
+def test_the_test_flips_people():
+    y = np.repeat(np.array([[0.0, 1.0]] * 5), 4, axis=0)
+    effect = analysed(y, np.repeat(np.arange(5), 4)).effects[0]
+    assert (effect.p, effect.test_method) == (2 / 2**5, "exact sign-flip")
+    assert analysed(y, np.arange(20)).effects[0].p == 2 / 2**20
+
+
+def test_nobody_repeats_nothing_changes():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, (40, 2)).astype(float)
+    for measure in (MISS, SCORE):
+        assert analysed(y, None, measure) == analysed(y, rng.permutation(40), measure)
+
+
+def test_the_estimate_is_the_mean_over_photographs_and_agrees_with_the_rates():
+    people = np.array([0, 0, 0, 1, 2])
+    y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
+    found = analysed(y, people)
+    rates = {tuple(rate.cell.values()): rate for rate in found.rates}
+    assert found.effects[0].estimate == pytest.approx(2 / 5) == rates[1.0,].rate - rates[0.0,].rate
+    assert rates[()].n_subjects == 3
+    assert found.differences[0].tolist() == [3.0, 0.0, -1.0]
+
+
+def test_one_person_has_no_interval_and_people_without_an_answer_are_none():
+    y = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, np.nan]])
+    effect = analysed(y, np.array([4, 4, 9])).effects[0]
+    assert (effect.n_subjects, effect.reason) == (1, "one subject: no interval")
+    assert np.isnan([effect.low, effect.high]).all()
+    flat = analysed(np.array([[0.0, 1.0]] * 4), np.array([0, 0, 1, 1]), SCORE).effects[0]
+    assert (flat.estimate, flat.reason) == (1.0, "the differences do not vary: no interval")
+
+
+def test_half_a_persons_photographs_missing_keep_the_person():
+    rng = np.random.default_rng(2)
+    y, people = rng.normal(size=(30, 2)), np.arange(30) // 3
+    y[::3, 1] = np.nan
+    effect = analysed(y, people, SCORE).effects[0]
+    kept = np.arange(30) % 3 > 0
+    d = (y[kept, 1] - y[kept, 0]).reshape(10, 2)
+    half = stdtrit(9, 0.975) * d.mean(axis=1).std(ddof=1) / np.sqrt(10)
+    assert (effect.low, effect.high) == pytest.approx((d.mean() - half, d.mean() + half))
+    assert (effect.n_subjects, effect.n_images) == (10, 40)
+
+
+ORDERED = np.repeat(np.random.default_rng(3).normal(size=(30, 3, 2)), 4, axis=0)
+"""Thirty people, four photographs each that agree in every cell."""
+PEOPLE = np.repeat(np.arange(30), 4)
+LEVELS = {"tone": (1.0, 2.0, 3.0), "hat": (0.0, 1.0)}
+
+
+def test_slopes_interactions_and_pairs_of_levels_count_people():
+    """Where photographs of a person agree, four of each are as good as one."""
+    one = ORDERED[::4]
+    effects = analysed(ORDERED, PEOPLE, SCORE, LEVELS).effects
+    for effect, alone in zip(effects, analysed(one, None, SCORE, LEVELS).effects, strict=True):
+        assert effect.estimate == pytest.approx(alone.estimate)
+        assert effect.high - effect.low == pytest.approx(alone.high - alone.low, rel=0.12)  # BCa against Student's t
+        assert effect.n_subjects == 30
+    design = Design(LEVELS, len(ORDERED))
+    (crossed,) = factorial_effects(ORDERED, none(ORDERED), design, KNOWN, SCORE, orders=[2], people=PEOPLE)
+    (alone,) = factorial_effects(one, none(one), Design(LEVELS, 30), KNOWN, SCORE, orders=[2])
+    assert crossed.n_subjects == 30
+    assert crossed.p == pytest.approx(alone.p, abs=0.03)
+    assert crossed.high - crossed.low == pytest.approx(alone.high - alone.low, rel=0.12)
+    for pair, single in zip(
+        pairs_of_levels(ORDERED, 0, SCORE, people=PEOPLE), pairs_of_levels(one, 0, SCORE), strict=True
+    ):
+        assert pair.n_subjects == 30
+        assert pair.high - pair.low == pytest.approx(single.high - single.low, rel=0.12)
+
+
+def test_rates_bands_and_shares_of_variance_count_people():
+    one = ORDERED[::4]
+    rates = transect_rates(ORDERED, none(ORDERED), LEVELS, people=PEOPLE, is_binary=False, max_order=0)
+    alone = transect_rates(one, none(one), LEVELS, is_binary=False, max_order=0)
+    assert (rates[0].n_subjects, rates[0].low, rates[0].high) == pytest.approx((30, alone[0].low, alone[0].high))
+    assert sobol(ORDERED, people=PEOPLE).reason == sobol(one).reason
+    cells, single = CellMeans.of(ORDERED, PEOPLE), CellMeans.of(one)
+    np.testing.assert_allclose(cells.influence, single.influence)
+    np.testing.assert_allclose(cells.means, single.means)
+    y = np.repeat((one[:, :, 0] > 0.5).astype(float), 4, axis=0)
+    d = y[:, 1:] - y[:, :1]
+    band, narrow = difference_band(d, who=PEOPLE), difference_band(d)
+    assert (band.high - band.low > 1.5 * (narrow.high - narrow.low)).all()
+
+
+def test_projections_count_people():
+    one = (ORDERED[::4, 0] > 0).astype(float)
+    y = np.repeat(one, 4, axis=0)
+    clinic = PopulationShares("clinic", ("hat",), np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
+    rows = project(y, {"hat": (0.0, 1.0)}, clinic, KNOWN, people=PEOPLE).rows
+    alone = project(one, {"hat": (0.0, 1.0)}, clinic, KNOWN, is_binary=False).rows
+    for row, single in zip(rows, alone, strict=True):
+        assert (row.estimate, row.low, row.high) == pytest.approx(
+            (single.estimate, single.low, single.high), nan_ok=True
+        )
+        assert row.n_subjects == 30
+
+
+def test_max_t_flips_people():
+    found = analysed(ORDERED, PEOPLE, SCORE, LEVELS)
+    alone = analysed(ORDERED[::4], None, SCORE, LEVELS)
+    adjusted = [effect.p_adjusted for effect in adjust_together(found.effects, found.differences)]
+    assert adjusted == pytest.approx(
+        [e.p_adjusted for e in adjust_together(alone.effects, alone.differences)], abs=0.02
+    )
+
+
+def test_there_is_no_always_valid_interval_of_people_who_repeat():
+    found = analysed(ORDERED, PEOPLE, SCORE, LEVELS)
+    told = with_always_valid(found.effects, found.differences, Design(LEVELS, 120), {}, people_repeat=True)
+    assert {effect.always_reason for effect in told} == {REPEATED}
+
+
+def test_rows_of_people_and_sums():
+    values = np.arange(12.0).reshape(4, 3)
+    rows = repeated.rows_of_people(values, np.array([1, 0, 1, 1]))
+    assert rows.shape == (2, 3, 3)
+    assert np.array_equal(rows[0, :, 0], values[1])
+    assert np.isnan(rows[0, :, 1:]).all()
+    assert np.array_equal(rows[1], values[[0, 2, 3]].T)
+    assert repeated.rows_of_people(values, None) is values
+    spread = repeated.linearized(ORDERED[:, 0, :1], repeated.clusters_of(PEOPLE))
+    np.testing.assert_allclose(spread, ORDERED[::4, 0, :1])
+
+
+def test_the_variance_is_that_of_the_regressions_cr2():
+    """`few_subjects.bias_reduced` of a regression on a constant: another code of the same errors."""
+    rng = np.random.default_rng(5)
+    people = np.repeat(np.arange(12), rng.integers(1, 8, 12))
+    d = rng.normal(size=len(people)) + rng.normal(size=12)[people]
+    covariance, _ = few_subjects.bias_reduced(np.ones((len(d), 1)), d - d.mean(), people)
+    found = repeated.mean_difference_interval(d[:, None], people, binary=False)
+    counts = repeated.by_person(d[:, None], people)[1]
+    half = stdtrit(repeated.freedom(counts)[0], 0.975) * np.sqrt(covariance[0, 0])
+    assert (found.low[0], found.high[0]) == pytest.approx((d.mean() - half, d.mean() + half))

@@ -1,0 +1,115 @@
+"""Which photographs are used: orientation, color modes and sizes as they should be, the rest counted by reason."""
+
+from __future__ import annotations
+
+import sys
+
+import cv2
+import numpy as np
+import pytest
+from photograph_folders import label, pictures, save
+from PIL import Image
+
+from transect.datasets.labelled import BROKEN
+from transect.errors import BadInput, MissingExtra
+from transect.generators.photographs import subjects
+from transect.generators.photographs.subjects import HUGE, TINY, Subjects
+
+
+def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monkeypatch):
+    place = save(tmp_path / "faces", pictures(4))
+    Image.fromarray(pictures(1)[0]).save(place / "whole.jpg")
+    half = (place / "whole.jpg").read_bytes()
+    (place / "whole.jpg").write_bytes(half[: len(half) // 2])
+    (place / "text.png").write_text("no picture")
+    Image.new("RGB", (31, 400)).save(place / "thin.png")
+    Image.new("RGB", (120, 120)).save(place / "large.png")
+    monkeypatch.setattr(subjects, "LARGEST", 10_000)
+    found = Subjects.open(f"folder:{place}", 48)
+    assert found.left_out == {BROKEN: 2, TINY: 1, HUGE: 1}
+    assert len(found) == 4
+    assert next(found.notes()) == f"Left out, {BROKEN}: 2."
+    with pytest.raises(BadInput, match=r"expected at most 4 subjects, as many as there are photographs \(4 more are"):
+        found.check(5)
+
+
+def test_a_table_that_names_a_broken_file_counts_it_too(tmp_path):
+    place = label(save(tmp_path / "a", pictures(3)), [f"p{row:03d}.png,a{row},{row % 2}" for row in range(3)])
+    (place / "p001.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    found = Subjects.open(f"folder:{place}")
+    assert (len(found), found.left_out) == (2, {BROKEN: 1})
+    assert found.label("smile").tolist() == [0.0, 0.0]
+
+
+def test_nothing_usable_is_one_line(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="expected images with labels, got none"):
+        Subjects.open(f"folder:{tmp_path / 'empty'}")
+    place = save(tmp_path / "small", pictures(2, 16))
+    with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):
+        Subjects.open(f"folder:{place}")
+    with pytest.raises(BadInput, match="got no folder"):
+        Subjects.open(f"folder:{tmp_path / 'nowhere'}")
+
+
+def test_exif_rotation_is_undone(tmp_path):
+    place = tmp_path / "turned"
+    place.mkdir()
+    upright = pictures(1, 64)[0][:, :48]
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be shown turned by a quarter clockwise
+    Image.fromarray(np.ascontiguousarray(np.rot90(upright))).save(place / "a.png", exif=exif)
+    found = Subjects.open(f"folder:{place}")
+    assert (found.looks[0].width, found.looks[0].height) == (48, 64)
+    assert np.array_equal(found.picture(0), upright)
+
+
+def test_grey_cmyk_palettes_and_16_bits_become_srgb(tmp_path):
+    place = tmp_path / "modes"
+    place.mkdir()
+    picture = Image.fromarray(pictures(1, 64)[0])
+    picture.convert("L").save(place / "a-grey.png")
+    picture.convert("CMYK").save(place / "b-cmyk.jpg", quality=95)
+    picture.convert("P").save(place / "c-palette.png")
+    Image.fromarray(np.asarray(picture.convert("L")).astype(np.uint16) * 257).save(place / "d-deep.png")
+    found = Subjects.open(f"folder:{place}")
+    shown = [found.picture(row) for row in range(4)]
+    assert all(each.shape == (64, 64, 3) and each.dtype == np.uint8 for each in shown)
+    assert (shown[0] == shown[0][:, :, :1]).all()
+    assert np.abs(shown[1].astype(int) - np.asarray(picture)).mean() < 6
+    assert np.array_equal(shown[3], shown[0])
+
+
+def test_a_photograph_is_resized_once_by_area_means(tmp_path):
+    whole = pictures(1, 200)[0][:, :150]
+    place = save(tmp_path / "large", np.ascontiguousarray(whole[None]))
+    small = Subjects.open(f"folder:{place}", 50).picture(0)
+    assert small.shape == (50, 38, 3)
+    assert np.array_equal(small, cv2.resize(whole, (38, 50), interpolation=cv2.INTER_AREA))
+    cut = Subjects.open(f"folder:{place}?crop=center", 75).picture(0)
+    blocks = whole[25:175].reshape(75, 2, 75, 2, 3).mean(axis=(1, 3))
+    assert np.abs(cut - blocks).max() <= 0.51
+
+
+def test_noise_comes_from_the_file_and_not_from_its_place(tmp_path):
+    first, second = save(tmp_path / "a", pictures(3)), save(tmp_path / "b", pictures(3)[::-1])
+    one, other = Subjects.open(f"folder:{first}"), Subjects.open(f"folder:{second}")
+    assert [one.key(row) for row in range(3)] == [other.key(row) for row in (2, 1, 0)]
+    assert len({one.key(row) for row in range(3)}) == 3
+
+
+def test_sharpness_falls_with_blur(tmp_path):
+    sharp = pictures(1, 64)[0]
+    place = save(tmp_path / "a", np.stack([sharp, cv2.GaussianBlur(sharp, (0, 0), 3)]))
+    looks = Subjects.open(f"folder:{place}").looks
+    assert looks[0].sharpness > 1.5 * looks[1].sharpness
+
+
+def test_without_opencv_the_extra_is_named(tmp_path, monkeypatch):
+    from transect.generators.photographs.world import Photographs
+
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(
+        MissingExtra, match=r"photographs as subjects needs an optional part: pip install 'transect\[opencv\]'"
+    ):
+        Photographs(f"folder:{tmp_path}")

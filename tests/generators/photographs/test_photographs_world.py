@@ -1,0 +1,178 @@
+"""Photographs as a world: the contract, the bytes of photographs as they are, seeds, people, labels and descriptions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from photograph_folders import faces, label, people, pictures, save
+
+from transect import generators
+from transect.errors import BadInput, UnknownName
+from transect.generators.photographs.attributes import ATTRIBUTES
+from transect.generators.photographs.world import Photographs
+from transect.protocols import World
+from transect.records import SUBJECTS_PER_SEED
+from transect.runs.tables import people_of
+from transect.testing import check_world
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return people(tmp_path_factory.mktemp("photographs") / "faces", [3, 1, 2, 1, 1, 4])
+
+
+@pytest.fixture(scope="module")
+def world(folder):
+    return Photographs(f"folder:{folder}")
+
+
+def test_it_keeps_the_contract_of_a_world(world):
+    assert isinstance(world, World)
+    check_world(world, seeds=(0, 1, 2, 5))
+
+
+def test_load_opens_it_by_name(folder):
+    world = generators.load(f"photographs:folder:{folder}", image_size=32)
+    assert (world.name, world.image_size, len(world.subjects)) == ("photographs:folder:faces", 32, 12)
+    with pytest.raises(BadInput, match="--device: photographs have none, got cuda; leave it out"):
+        generators.load(f"photographs:folder:{folder}", device="cuda")
+    with pytest.raises(BadInput, match="--population: photographs have none"):
+        generators.load(f"photographs:folder:{folder}", population="celebrity-like")
+    with pytest.raises(UnknownName, match="unknown reader 'folders'"):
+        generators.load(f"photographs:folders:{folder}")
+
+
+def test_a_photograph_as_it_is_has_the_files_pixels(world):
+    stored = pictures(12)
+    latents = world.sample(np.arange(12))
+    rows = latents.values[:, 0].astype(int)
+    assert sorted(rows) == list(range(12))
+    assert np.array_equal(world.render(latents).pixels, stored[rows])
+    neutral = world.read(latents).to_pydict()
+    assert np.array_equal(world.render(world.set(latents, neutral)).pixels, stored[rows])
+
+
+@given(st.permutations(range(12)), st.integers(1, 12))
+def test_bytes_do_not_depend_on_batch_or_order(world, order, size):
+    latents = world.set(
+        world.sample(np.arange(12)), {"noise": 1600.0, "defocus": 0.03, "exposure": np.linspace(-2, 2, 12)}
+    )
+    whole = world.render(latents).pixels
+    chosen = np.array(order[:size])
+    assert np.array_equal(world.render(latents.take(chosen)).pixels, whole[chosen])
+
+
+def test_outside_the_mask_of_an_edit_the_photograph_is_bitwise_the_same(world):
+    latents = world.sample(np.arange(12))
+    before = world.photograph(latents)
+    for values in ({"board": 2.0}, {"hand": 1.0}, {"crop": 0.7}, {"board": 4.0, "hand": 2.0, "crop": 0.9}):
+        moved = world.set(latents, values)
+        masks = world.edit_masks(moved)
+        after = world.render(moved).pixels
+        assert 0 < masks.mean() < 0.8
+        assert np.array_equal(after[~masks], before[~masks])
+        assert not np.array_equal(after[masks], before[masks])
+    assert world.edit_masks(world.set(latents, {"exposure": 1.0})).all()
+    assert not world.edit_masks(latents).any()
+
+
+def test_seeds_draw_without_replacement_within_a_run_and_in_another_order_in_another(world):
+    runs = [world.sample(seed * SUBJECTS_PER_SEED + np.arange(12)).values[:, 0] for seed in range(3)]
+    assert all(len(set(run.tolist())) == 12 for run in runs)
+    assert not np.array_equal(runs[0], runs[1])
+    assert np.array_equal(world.sample([2 * SUBJECTS_PER_SEED + 7]).values[0], runs[2][[7]])
+    assert len(world.sample([])) == 0
+
+
+def test_too_few_photographs_are_one_line(world):
+    message = r"folder:faces: expected at most 12 subjects, as many as there are photographs, got 13; ask for 12"
+    with pytest.raises(BadInput, match=message):
+        world.check_subjects(13)
+    with pytest.raises(BadInput, match="expected at most 12 subjects"):
+        world.sample([12])
+    assert len(world.sample_unedited(np.arange(50))) == 50
+
+
+def test_truths_hold_levels_measures_labels_and_people(world):
+    latents = world.set(world.sample(np.arange(12)), {"exposure": 2.0})
+    table = world.truths(latents)
+    rows = latents.values[:, 0].astype(int)
+    assert table["exposure"].to_pylist() == [2.0] * 12
+    assert table["smile"].to_pylist() == [float(row % 2) for row in rows]
+    assert table["width"].to_pylist() == [48.0] * 12
+    who = np.repeat(np.arange(6), [3, 1, 2, 1, 1, 4])
+    assert table["subject"].to_pylist() == who[rows].tolist()
+    named = table.rename_columns([f"true.{name}" for name in table.column_names])
+    assert people_of(named).tolist() == who[rows].tolist()
+    linear = ((pictures(12)[rows[0]] / 255 + 0.055) / 1.055) ** 2.4
+    assert table["luminance"][0].as_py() == pytest.approx((linear @ [0.2126, 0.7152, 0.0722]).mean(), rel=1e-3)
+
+
+def test_a_label_that_is_called_as_an_edit_keeps_both(tmp_path):
+    place = label(save(tmp_path / "a", pictures(4)), [f"p{row:03d}.png,{row % 2}" for row in range(4)], "file,exposure")
+    world = Photographs(f"folder:{place}")
+    table = world.truths(world.sample(np.arange(4)))
+    assert table["exposure"].to_pylist() == [0.0] * 4
+    assert sorted(table["label.exposure"].to_pylist()) == [0.0, 0.0, 1.0, 1.0]
+    assert "label.exposure" in {attribute.name for attribute in world.truth_attributes}
+
+
+def test_another_folder_is_another_run(tmp_path):
+    first, second = (save(tmp_path / name / "faces", pictures(4, seed=seed)) for name, seed in (("a", 0), ("b", 1)))
+    one, same, other = (Photographs(f"folder:{place}").describe() for place in (first, first, second))
+    assert one == same
+    assert one["name"] == other["name"]
+    assert one["pictures_sha256"] != other["pictures_sha256"]
+    assert str(tmp_path) not in json.dumps(one)
+    (first / "p003.png").write_bytes((second / "p003.png").read_bytes())
+    assert Photographs(f"folder:{first}").describe()["pictures_sha256"] not in (
+        one["pictures_sha256"],
+        other["pictures_sha256"],
+    )
+
+
+def test_the_statement_counts_photographs_and_people(world):
+    stated = world.validity()
+    assert stated["statement"].startswith("12 photographs of 6 people, each resized once into 48 x 48 pixels")
+    assert stated["photometry_validated"] is True
+
+
+def test_photographs_that_are_not_square_have_margins_that_no_edit_touches(tmp_path):
+    place = save(tmp_path / "wide", pictures(3, 64)[:, :, :40])
+    world = Photographs(f"folder:{place}", image_size=32)
+    latents = world.sample(np.arange(3))
+    shown = world.render(world.set(latents, {"exposure": 2.0, "noise": 800.0, "rotation": 10.0})).pixels
+    assert shown.shape == (3, 32, 32, 3)
+    assert (shown[:, :, :6] == 128).all()
+    assert (shown[:, :, 26:] == 128).all()
+    assert not (shown[:, :, 6:26] == 128).all()
+    masks = world.edit_masks(world.set(latents, {"exposure": 2.0}))
+    assert masks[:, :, 6:26].all()
+    assert not masks[:, :, :6].any()
+
+
+def test_faces_under_every_edit_look_different(tmp_path):
+    world = Photographs(f"folder:{faces(tmp_path / 'faces', 2)}")
+    latents = world.sample([0, 1])
+    before = world.render(latents).pixels.astype(int)
+    strong = {"board": 1.0, "hand": 1.0, "white_balance": 3000.0, "contrast": 0.5, "resolution": 0.2, "crop": 0.7}
+    strong |= {"scale": 1.4, "rotation": 15.0, "defocus": 0.04, "motion": 0.08, "exposure": -2.0, "noise": 12_800.0}
+    strong |= {"jpeg_quality": 10.0}
+    assert set(strong) == {attribute.name for attribute in ATTRIBUTES}
+    for name, value in strong.items():
+        assert np.abs(world.render(world.set(latents, {name: value})).pixels - before).mean() > 0.5, name
+
+
+def test_what_cannot_be_set_is_refused(world):
+    latents = world.sample([0, 1])
+    with pytest.raises(UnknownName, match="See: transect attributes --generator photographs"):
+        world.set(latents, {"smile": 1.0})
+    with pytest.raises(BadInput, match="exposure: expected between -6 and 6 stops, got 9"):
+        world.set(latents, {"exposure": 9.0})
+    other = generators.load("faceworld", image_size=32).sample([0])
+    with pytest.raises(BadInput, match="expected space photograph with 1 number, got u; sample them"):
+        world.render(other)
