@@ -55,9 +55,30 @@ def test_three_equally_sure_worlds_by_hand():
     assert result.p == pytest.approx(np.exp(-4))  # chi² of 2 degrees
     assert result.share == pytest.approx(0.75)
     assert result.high - 0.2 == pytest.approx(t.ppf(0.975, 2) * np.sqrt(0.01 / 3))
-    assert result.prediction_high - 0.2 == pytest.approx(t.ppf(0.975, 1) * np.sqrt(0.0075 + 0.01 / 3))
     assert result.tau2_low == pytest.approx(max(0, 0.02 / chi2.ppf(0.975, 2) - 0.0025))
     assert result.tau2_high == pytest.approx(0.02 / chi2.ppf(0.025, 2) - 0.0025)
+
+
+def test_the_next_world_by_plain_simulation():
+    """tau² at which Q has a drawn chi², the mean and its error there, one world more: 100,000 draws of the slow oracle."""
+    values, errors = np.array([0.05, 0.3, 0.1, 0.2]), np.array([0.05, 0.08, 0.04, 0.06])
+    rng = np.random.default_rng(1)
+
+    def at(tau2):
+        weights = 1 / (errors**2 + tau2)
+        mean = weights @ values / weights.sum()
+        return mean, (weights * (values - mean) ** 2).sum(), weights.sum()
+
+    known = np.linspace(0, 2, 200_001) ** 3
+    q = np.array([at(tau2)[1] for tau2 in known[::20]])
+    tau2 = np.interp(-rng.chisquare(3, 100_000), -q, known[::20])
+    ahead = []
+    for spread, z, student in zip(tau2, rng.standard_normal(len(tau2)), rng.standard_t(3, len(tau2)), strict=True):
+        mean, q_there, total = at(spread)
+        ahead.append(mean + np.sqrt(spread) * z + np.sqrt(max(q_there / 3, 1) / total) * student)
+    result = random_effects(values, errors)
+    expected = np.quantile(ahead, [0.025, 0.975])
+    assert (result.prediction_low, result.prediction_high) == pytest.approx(tuple(expected), abs=0.02)
 
 
 def test_worlds_that_agree_too_well_have_no_narrower_interval_than_their_errors():

@@ -99,10 +99,7 @@ def test_the_subjects_that_are_named_settle_it_about_as_often_as_promised(effect
 @pytest.mark.parametrize("k", [3, 5, 10])
 @pytest.mark.parametrize("tau", [0.0, 0.05, 0.2])
 def test_the_mean_world_and_the_next_one_are_held(k, tau):
-    """Errors from .03 to .12. The mean's interval covers at least 95 % (more where nothing spreads).
-
-    That of the next world is known to fall short by a little for few worlds of middling spread (Nagashima et al. 2019).
-    """
+    """Errors from .03 to .12: both cover at least 95 %, and more where worlds hardly spread."""
     rng = np.random.default_rng([k, int(100 * tau)])
     errors = np.geomspace(0.03, 0.12, k)
     mean, ahead, spread = [], [], []
@@ -114,7 +111,7 @@ def test_the_mean_world_and_the_next_one_are_held(k, tau):
         spread.append(result.tau2_low <= tau**2 <= result.tau2_high)
     print(k, tau, np.mean(mean), np.mean(ahead), np.mean(spread))
     assert np.mean(mean) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 2000)
-    assert np.mean(ahead) >= 0.92
+    assert np.mean(ahead) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 2000)
     assert np.mean(spread) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 2000)
 
 

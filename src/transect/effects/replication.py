@@ -2,11 +2,13 @@
 
 Random effects: each world has an effect of its own, drawn around a mean with variance tau². tau² is Paule and Mandel's,
 the interval of the mean is Hartung and Knapp's, which allows for tau² being estimated from few worlds, and is never
-narrower than the worlds' own errors imply. With two worlds neither tau² nor the mean world can be told.
+narrower than the worlds' own errors imply. The interval of one more world draws tau² from its confidence distribution.
+With two worlds neither tau² nor the mean world can be told.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import chdtrc, chdtri, stdtrit
+from scipy.special import chdtrc, chdtri, ndtri, stdtrit
 
 from transect.errors import BadInput
 from transect.runs.wording import counted
@@ -27,8 +29,8 @@ SOURCES: Final = (
     "doi:10.1002/sim.1009",
     "Rover, Knapp and Friede 2015, Hartung-Knapp-Sidik-Jonkman approach and its modification for random-effects "
     "meta-analysis with few studies, doi:10.1186/s12874-015-0091-1",
-    "Higgins, Thompson and Spiegelhalter 2009, A re-evaluation of random-effects meta-analysis, "
-    "doi:10.1111/j.1467-985X.2008.00552.x",
+    "Nagashima, Noma and Furukawa 2019, Prediction intervals for random-effects meta-analysis: a confidence "
+    "distribution approach, doi:10.1177/0962280218773520",
     "Viechtbauer 2007, Confidence intervals for the amount of heterogeneity in meta-analysis, doi:10.1002/sim.2514",
     "Cochran 1954, The combination of estimates from different experiments, doi:10.2307/3001666",
 )
@@ -37,6 +39,8 @@ LEAST: Final = 3
 FEW: Final = "two worlds: their difference can be tested, a mean world and the next one cannot be told"
 _ONE: Final = "one world: nothing to compare"
 _TOLERANCE: Final = 1e-12
+_DRAWS: Final = 2000
+_GRID: Final = 400
 
 
 @final
@@ -75,8 +79,7 @@ def random_effects(estimates: ArrayLike, errors: ArrayLike, confidence: float = 
     estimates, errors: [k] float64, each world's effect and standard error, of different subjects. Worlds without an
     estimate (NaN) are left out.
 
-    Returns RandomEffects: of two worlds only Q and its p, of one nothing, each with its reason. The prediction interval
-    has k - 2 degrees of freedom.
+    Returns RandomEffects: of two worlds only Q and its p, of one nothing, each with its reason.
 
     Raises BadInput where lengths differ or an error is not above 0.
 
@@ -99,10 +102,9 @@ def random_effects(estimates: ArrayLike, errors: ArrayLike, confidence: float = 
     mean, error = _mean(values, variances + tau2)
     scale = max(1.0, _spread(values, variances, tau2) / (k - 1))
     half = float(stdtrit(k - 1, (1 + confidence) / 2)) * error * math.sqrt(scale)
-    reach = float(stdtrit(k - 2, (1 + confidence) / 2)) * math.sqrt(tau2 + scale * error**2)
-    return RandomEffects(
-        mean, mean - half, mean + half, mean - reach, mean + reach, tau2, ends[0], ends[1], q, p, share, k
-    )
+    below, above = _next_world(values, variances, confidence)
+    ahead = min(below, mean - half), max(above, mean + half)  # no world is known better than the mean
+    return RandomEffects(mean, mean - half, mean + half, *ahead, tau2, ends[0], ends[1], q, p, share, k)
 
 
 def _checked(estimates: ArrayLike, errors: ArrayLike) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
@@ -144,6 +146,48 @@ def _solved(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"],
     while excess(above) > 0:
         above *= 2
     return _root(excess, above)
+
+
+def _next_world(
+    values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], confidence: float
+) -> tuple[float, float]:
+    """The interval of one more world: tau² is drawn from its confidence distribution, since few worlds hardly tell it.
+
+    Draws are the same at each call, and symmetric.
+    """
+    k = len(values)
+    tail, normal, student = _draws(k)
+    tau2 = _profiled(values, variances, chdtri(k - 1, tail))
+    weights = 1 / (variances + tau2[:, None])
+    total = weights.sum(axis=1)
+    means = weights @ values / total
+    spread = (weights * (values - means[:, None]) ** 2).sum(axis=1) / (k - 1)
+    errors = np.sqrt(np.maximum(spread, 1.0) / total)
+    moved = np.sqrt(tau2) * normal + errors * student
+    low, high = np.quantile(np.concatenate([means + moved, means - moved]), _tails(confidence))
+    return float(low), float(high)
+
+
+@functools.cache
+def _draws(k: int) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+    """Tails of chi² at equal steps, and normal and Student's numbers in another order each."""
+    rng = np.random.default_rng(k)
+    steps = (np.arange(_DRAWS) + 0.5) / _DRAWS
+    return steps, ndtri(rng.permutation(steps)), stdtrit(k - 1, rng.permutation(steps))
+
+
+def _profiled(
+    values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], wanted: Float[np.ndarray, " d"]
+) -> Float[np.ndarray, " d"]:
+    """The tau² at which Q is as large as each wanted value, on a fine grid; 0 where it is smaller without any."""
+    most = _solved(values, variances, float(wanted.min()))
+    if most <= 0:
+        return np.zeros(len(wanted))
+    grid = np.concatenate([[0.0], np.geomspace(1e-4 * float(variances.min()), most, _GRID)])
+    weights = 1 / (variances + grid[:, None])
+    means = weights @ values / weights.sum(axis=1)
+    q = (weights * (values - means[:, None]) ** 2).sum(axis=1)
+    return np.interp(-wanted, -q, grid)
 
 
 def _root(function: Callable[[float], float], above: float) -> float:

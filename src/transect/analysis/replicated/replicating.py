@@ -96,6 +96,7 @@ def _seen(effect: WorldEffect) -> bool:
 def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Finding:
     names = [worlds[effect.world].name for effect in same.effects]
     first, second = ("", "") if each.first < 0 else (names[each.first], names[each.second])
+    bound = 1.0 if same.unit == "proportion" else math.inf  # of an effect on a rate
     return Finding(
         target=same.target,
         digest=same.digest,
@@ -110,17 +111,17 @@ def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Find
         first=first,
         second=second,
         difference=each.difference,
-        low=each.low,
-        high=each.high,
+        low=max(each.low, -2 * bound),
+        high=min(each.high, 2 * bound),
         confidence=each.confidence,
-        least=each.least,
-        most=each.most,
+        least=max(each.least, -2 * bound),
+        most=min(each.most, 2 * bound),
         margin=each.margin,
         p=each.p,
         p_adjusted=each.p_adjusted,
         within=each.within,
         needed=tuple(SubjectsNeeded(names[need.world], need.subjects) for need in each.needed),
-        summary=_summary(each.summary),
+        summary=_summary(each.summary, bound),
         reason=each.reason,
     )
 
@@ -132,9 +133,10 @@ def _in_world(effect: WorldEffect, name: str) -> InWorld:
     )  # fmt: skip
 
 
-def _summary(found: RandomEffects) -> Summary:
+def _summary(found: RandomEffects, bound: float) -> Summary:
+    ends = (found.low, found.high, found.prediction_low, found.prediction_high)
     return Summary(
-        found.estimate, found.low, found.high, found.prediction_low, found.prediction_high,
+        found.estimate, *(min(max(end, -bound), bound) for end in ends),
         *(math.sqrt(value) for value in (found.tau2, found.tau2_low, found.tau2_high)),
         found.share, found.n_worlds, found.reason,
     )  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup, escape
+
 from transect.analysis.compared.words import amount, interval, level_words, number
 from transect.analysis.replicated.records import Combined, Finding, InWorld, ReplicateNumbers, Summary
 from transect.analysis.replicated.words import MARKS, about, lacking
@@ -41,8 +43,8 @@ _METHOD: Final = (
 _SUMMARY: Final = (
     "From three worlds on, the diamond is the mean world (random effects; tau² by Paule and Mandel, interval by "
     "Hartung and Knapp, never narrower than the worlds’ own errors imply), and the dashed line holds the effect in one "
-    "more world like these with 95 % (Higgins). Two worlds have neither: their spread cannot be told from one "
-    "difference."
+    "more world like these with 95 % (tau² drawn from its confidence distribution). Two worlds have neither: their "
+    "spread cannot be told from one difference."
 )
 _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
@@ -58,7 +60,7 @@ def write(numbers: ReplicateNumbers, folder: Path) -> Path:
 
 def page_of(numbers: ReplicateNumbers) -> Page:
     """What the page shows."""
-    answer = Answer(numbers.answer, [f"{note.rstrip('.')}." for note in numbers.notes])
+    answer = Answer([_marked(text) for text in numbers.answer], [f"{note.rstrip('.')}." for note in numbers.notes])
     limits = Folded("What this comparison cannot show", (blocks.Bullets(_LIMITS, "limits"),))
     parts = (
         blocks.summary(answer, _worlds(numbers), limits),
@@ -71,6 +73,14 @@ def page_of(numbers: ReplicateNumbers) -> Page:
     title = f"{', '.join(models) or 'Effects'} in {counted(len(numbers.worlds), 'world')}"
     question = "Which effects are found in every world, and which are of one world alone?"
     return Page(title, tuple(part for part in parts if part.blocks), question=question)
+
+
+def _marked(text: str) -> Markup:
+    """A sentence whose verdict stands out."""
+    verdict, colon, rest = text.partition(":")
+    if colon and verdict.lower() in [word for _, word in MARKS.values()]:
+        return Markup("<strong>{}</strong>:{}").format(verdict, rest)
+    return escape(text)
 
 
 def _worlds(numbers: ReplicateNumbers) -> TextTable:
@@ -123,7 +133,8 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
     several = len({each.target for each in numbers.findings}) > 1
     model = f"{short_name(finding.target)}: " if several else ""
     unit = "points" if points else finding.unit
-    return DotPlot(f"{model}{title}{scaled}", drawing.ticks_of(scale, points=points), rows, unit)
+    caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
+    return DotPlot(caption, drawing.ticks_of(scale, points=points), rows)
 
 
 def _next(summary: Summary, values: Sequence[float]) -> tuple[float, float]:
@@ -140,7 +151,8 @@ def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -
     else:
         ends = interval(world.low, world.high, finding.unit)
         value = f"{number(world.estimate, finding.unit, signed=True)} ({ends})"
-    return Row(f"{world.world} ({kind})" if kind else world.world, drawing.world(name, mark, scale), value, world.seen)
+    label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
+    return Row(label, drawing.world(name, mark, scale), value, world.seen)
 
 
 def _mean_row(finding: Finding, name: str, scale: Scale) -> Row:
