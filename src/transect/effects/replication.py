@@ -187,7 +187,7 @@ def _profiled(
     weights = 1 / (variances + grid[:, None])
     means = weights @ values / weights.sum(axis=1)
     q = (weights * (values - means[:, None]) ** 2).sum(axis=1)
-    return np.interp(-wanted, -q, grid)
+    return np.asarray(np.interp(-wanted, -q, grid))
 
 
 def _root(function: Callable[[float], float], above: float) -> float:
