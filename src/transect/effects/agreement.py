@@ -183,7 +183,7 @@ def _seen(worlds: Sequence[WorldEstimate]) -> tuple[int, ...]:
     down = [place for place in showing if worlds[place].estimate < 0]
     if len(up) == len(down):
         return tuple(min(up, down))
-    return tuple(max(up, down, key=len))
+    return tuple(up if len(up) > len(down) else down)
 
 
 def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect.analysis.replicated import observed
-from transect.analysis.replicated.records import World, WorldEffect
+from transect.analysis.replicated.records import How, World, WorldEffect
 from transect.effects.outcomes import UNTRUE
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
@@ -134,7 +134,7 @@ def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
 def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
     """The world that a study was made in."""
     generator = GeneratorDescription(study.spec["generator"])
-    how = "set" if study.basis == "experimental" else "adjusted"
+    how: How = "set" if study.basis == "experimental" else "adjusted"
     seed = study.seed if study.basis == "experimental" and not generator.of_photographs else None
     return World(
         study.name, study.name, _kind(generator, how), how, generator.name, study.population, study.subjects,
@@ -142,7 +142,7 @@ def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
     )  # fmt: skip
 
 
-def _kind(generator: GeneratorDescription, how: str) -> str:
+def _kind(generator: GeneratorDescription, how: How) -> str:
     """The world in a few words."""
     if how == "adjusted":
         return "photographs as they are, adjusted" if generator.of_photographs else "images as drawn, adjusted"

@@ -170,21 +170,24 @@ def _combined(numbers: ReplicateNumbers) -> Iterator[Block]:
     if not numbers.combined:
         return
     yield Paragraph(_COMBINED)
-    headings = ["effect", "photographs alone", "95 % interval", "with the rendering", "95 % interval", "narrower by",
-                "rendering is off by", "its weight", "in both", "rendered alone"]  # fmt: skip
+    both, alone = (max(getattr(each, name) for each in numbers.combined) for name in ("n_both", "n_rendered"))
+    yield Paragraph(f"{counted(both, 'subject')} in both runs, {alone:,} rendered alone.")
+    headings = ["effect", "photographs alone", "with the rendering", "narrower by", "rendering is off by", "its weight"]
     rows = [_combined_row(each) for each in numbers.combined]
-    yield TextTable("Effects on photographs", headings, rows, "Rates in points", numbers=range(1, 10))
+    caption = "Rates in points, with 95 % intervals"
+    yield TextTable("Effects on photographs", headings, rows, caption, numbers=range(1, 6))
 
 
 def _combined_row(each: Combined) -> list[str]:
-    unit = each.unit
     return [
-        about(each), number(each.alone, unit, signed=True), interval(each.alone_low, each.alone_high, unit),
-        number(each.estimate, unit, signed=True), interval(each.low, each.high, unit),
-        f"{100 * each.gained:.0f} %".replace("-", "−"),
-        f"{number(each.off, unit, signed=True)} ({interval(each.off_low, each.off_high, unit)})",
-        f"{each.trust:.2f}", f"{each.n_both:,}", f"{each.n_rendered:,}",
+        about(each), _sized(each, each.alone, each.alone_low, each.alone_high),
+        _sized(each, each.estimate, each.low, each.high), f"{100 * each.gained:.0f} %".replace("-", "−"),
+        _sized(each, each.off, each.off_low, each.off_high), f"{each.trust:.2f}",
     ]  # fmt: skip
+
+
+def _sized(each: Combined, value: float, low: float, high: float) -> str:
+    return f"{number(value, each.unit, signed=True)} ({interval(low, high, each.unit)})"
 
 
 def _table(numbers: ReplicateNumbers) -> TextTable:
