@@ -10,6 +10,7 @@ from report_reader import parse, text_of
 
 from transect.errors import BadInput
 from transect.generators import FaceWorld
+from transect.jobs.audit import studies
 from transect.jobs.audit.replicated_worlds import photographs
 
 
@@ -89,3 +90,9 @@ def test_what_is_refused(tmp_path):
 def test_edited_photographs_are_observed_as_they_are_too():
     assert photographs(auditing.request(replicate=["reference", "photographs:folder:faces"])) == "folder:faces"
     assert photographs(auditing.request(replicate=["reference"])) is None
+
+
+def test_edited_photographs_without_labels_are_not_observed(tmp_path, capsys):
+    (tmp_path / "faces").mkdir()
+    assert list(studies._as_they_are(f"folder:{tmp_path / 'faces'}", auditing.request())) == []
+    assert "edited, and not observed as they are: " in capsys.readouterr().err

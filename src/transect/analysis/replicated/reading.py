@@ -146,7 +146,7 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
     """The world in a few words."""
     if how == "adjusted":
         return "photographs as they are, adjusted" if generator.of_photographs else "images as drawn, adjusted"
-    if generator.of_photographs:
+    if generator.of_photographs or "pictures_sha256" in generator.facts:
         return "photographs, edited"
     if generator.photographs:
         return "inverted photographs, edited"

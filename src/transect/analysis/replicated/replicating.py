@@ -134,9 +134,19 @@ def _in_world(effect: WorldEffect, name: str) -> InWorld:
 
 
 def _summary(found: RandomEffects, bound: float) -> Summary:
-    ends = (found.low, found.high, found.prediction_low, found.prediction_high)
+    def within(end: float) -> float:
+        return min(max(end, -bound), bound)
+
     return Summary(
-        found.estimate, *(min(max(end, -bound), bound) for end in ends),
-        *(math.sqrt(value) for value in (found.tau2, found.tau2_low, found.tau2_high)),
-        found.share, found.n_worlds, found.reason,
-    )  # fmt: skip
+        estimate=found.estimate,
+        low=within(found.low),
+        high=within(found.high),
+        prediction_low=within(found.prediction_low),
+        prediction_high=within(found.prediction_high),
+        tau=found.tau,
+        tau_low=math.sqrt(found.tau2_low),
+        tau_high=math.sqrt(found.tau2_high),
+        share=found.share,
+        n_worlds=found.n_worlds,
+        reason=found.reason,
+    )

@@ -68,8 +68,10 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
     studies += replicated_worlds.studies(request)
-    if dataset := request.dataset or replicated_worlds.photographs(request):
-        studies.append(_photographs(dataset, request))
+    if request.dataset:
+        studies.append(_photographs(request.dataset, request))
+    elif edited := replicated_worlds.photographs(request):
+        studies += _as_they_are(edited, request)
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return _compared(studies, request.compare), lines
 
@@ -200,6 +202,14 @@ def _photographs(dataset: str, request: AuditRequest) -> Study:
     design = population_design(labelled.name, images=len(labelled))
     recipe = _recipe(request, dataset=dataset, max_unreadable=request.max_unreadable)
     return Study(PHOTOGRAPHS, labelled, design, (), recipe=recipe)
+
+
+def _as_they_are(dataset: str, request: AuditRequest) -> Iterator[Study]:
+    """The photographs that are edited, observed too where they are labelled."""
+    try:
+        yield _photographs(dataset, request)
+    except BadInput as error:
+        say(f"{dataset}: edited, and not observed as they are: {error}", error=True)
 
 
 def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:
