@@ -191,6 +191,12 @@ def test_matched_pairs_are_a_world(runs, tmp_path):
     assert any("Matched pairs name no model" in note for note in result.numbers.notes)
 
 
+def test_steps_are_not_compared(runs, tmp_path):
+    stepped = audited(tmp_path / "stepped", vary=(), steps=["smile=-1:1:3"], subjects=6, seed=8)
+    with pytest.raises(BadInput, match="moved in steps"):
+        transect.replicate([runs[0], stepped])
+
+
 def test_total_and_direct_effects_are_not_compared(runs, tmp_path):
     direct = audited(tmp_path / "direct", hold=["exposure"], seed=7)
     with pytest.raises(BadInput, match="total and direct effects differ"):

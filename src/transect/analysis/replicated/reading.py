@@ -28,6 +28,7 @@ from transect.runs.spec import GeneratorDescription
 RESULTS: Final = "results.json"
 MATCH: Final = "match.json"
 _ADVICE: Final = "write it again: transect report"
+_STEPS: Final = "its attribute is moved in steps λ, whose size is each world's own: not compared"
 _ASIDE: Final = ("name",)
 """What of a target's description does not make it another model."""
 
@@ -106,7 +107,9 @@ def _audited(folder: Path) -> Iterator[Reading]:
     results = read_results(read_json(folder / RESULTS, "the results of an audit", _ADVICE))
     runs = {path.name: path for path in runs_of(folder)}
     for study in results.studies:
-        if study.basis == "experimental":
+        if study.spec["generator"].get("steps"):
+            yield Reading(folder, world_of(study, (_STEPS,)), ())
+        elif study.basis == "experimental":
             yield experiment(study, results.effects, folder)
         else:
             place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
