@@ -14,7 +14,7 @@ JOBS = (
     "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
-    "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce",
+    "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce", "replicate",
 )  # fmt: skip
 
 

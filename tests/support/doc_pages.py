@@ -144,6 +144,11 @@ PAGES = {
     ),
     "docs/how-to/audit-a-hugging-face-model.md": Page(extra={"transect sample-data": PEOPLE}, small={"--subjects": 2}),
     "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
+    "docs/how-to/replicate-an-effect.md": Page(
+        {"transect replicate runs/rendered runs/photographs": "photographs are the reader's; tests/jobs/replicate"},
+        small={"--subjects": 4, "--size": 64},
+        extra={"transect audit": "--no-control"},
+    ),
     "docs/how-to/compare-face-recognition.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
         extra={"transect sample-data": "--people 120"},

@@ -20,6 +20,7 @@ from transect.analysis.extending import with_always_valid
 from transect.analysis.findings import Findings
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.galleries import merge
+from transect.analysis.replicated import in_one_report
 from transect.analysis.sections import build as build_sections
 from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all, leads
 from transect.analysis.warnings import warnings_of
@@ -28,7 +29,6 @@ from transect.effects.intervals import SOURCES
 from transect.effects.repeated import clusters_of
 from transect.effects.selection import SOURCES as SOURCES_OF_SELECTION
 from transect.effects.shares import PopulationShares
-from transect.errors import BadInput
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
@@ -82,12 +82,15 @@ def publish(
     further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA, correction)
     names = [study.spec.name for study in studies for _ in study.effects]
     entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
+    worlds = in_one_report.of(folder, studies, entries, margins or {})
     built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
+    built = [*in_one_report.sections(worlds), *built]
     verdicts = _in_order(judge_all(studies, effects, margins or {}, again), effects)
     picked = plain(selection.select(studies, effects, leads(verdicts), again))
     whole = {
         **_results(studies, effects, entries, further, built, correction, limits),
         "verdicts": plain(verdicts),
+        "replicated": [] if worlds is None else list(worlds.answer),
         "selection": picked,
         "warnings": [*cautions, *warnings_of(studies, verdicts)],
     }
@@ -142,8 +145,6 @@ def _results(
     rendered = [
         world for world, spec in zip(worlds, specs, strict=True) if not spec.generator.of_photographs
     ] or worlds[:1]
-    if any(world != rendered[0] for world in rendered):
-        raise BadInput("the studies of one report must come from one world; report them one by one")
     return {
         "schema_version": 1,
         "transect_version": __version__,
@@ -160,7 +161,11 @@ def _results(
         },
         "limits": [
             *limits,
-            *(world["statement"] for world, s in zip(worlds, specs, strict=True) if s.generator.of_photographs),
+            *dict.fromkeys(
+                world["statement"] if s.generator.of_photographs else f"{world['name']}: {world['statement']}"
+                for world, s in zip(worlds, specs, strict=True)
+                if s.generator.of_photographs or world["name"] != rendered[0]["name"]
+            ),
         ],
         "citations": _citations(studies, effects, sections, further.sources),
         "sections": list(sections),

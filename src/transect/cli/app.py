@@ -45,6 +45,7 @@ from transect.jobs.plan.command import plan
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
+from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
 from transect.jobs.sample_data.command import sample_data
@@ -73,6 +74,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     view,
     check,
     compare,
+    replicate,
     reproduce,
     export,
     study,

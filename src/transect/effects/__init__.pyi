@@ -1,4 +1,7 @@
 from .adjustment import balakrishnan as balakrishnan
+from .agreement import Agreement as Agreement
+from .agreement import WorldEstimate as WorldEstimate
+from .agreement import agreements as agreements
 from .always_valid import AlwaysValid as AlwaysValid
 from .always_valid import always_valid_difference as always_valid_difference
 from .always_valid import always_valid_mean as always_valid_mean
@@ -72,6 +75,8 @@ from .randomization import permutation as permutation
 from .randomization import sign_flip as sign_flip
 from .rates import Rate as Rate
 from .rates import transect_rates as transect_rates
+from .replication import RandomEffects as RandomEffects
+from .replication import random_effects as random_effects
 from .residual_inclusion import control_function as control_function
 from .samples import Labels as Labels
 from .samples import Measure as Measure
@@ -83,5 +88,7 @@ from .shares import shares_of as shares_of
 from .sobol_indices import sobol as sobol
 from .thresholds import at_thresholds as at_thresholds
 from .thresholds import threshold_curves as threshold_curves
+from .transport import Transported as Transported
+from .transport import transported as transported
 from .truth import Truth as Truth
 from .validity import equivalence as equivalence

@@ -70,10 +70,19 @@ def measured(document: Document, study: StudyEntry, outcome: str, unit: str, row
     """The outcome in words, with the target where the report has several. row: the place of what names the target."""
     name = document.value(f"{row}/target")
     task = next(target.task for target in study.targets if target.name == name)
-    words = escape(outcome_words(outcome, unit, task))
+    words = escape(outcome_words(outcome, unit, task)) + _world(document, study)
     if len({target.name for each in document.results.studies for target in each.targets}) == 1:
         return words
     return Markup('{} of <span title="{}">{}</span>').format(words, name, breakable(short_name(str(name))))
+
+
+def _world(document: Document, study: StudyEntry) -> Markup:
+    """In which world, where the report has experiments in several."""
+    experiments = [each for each in document.results.studies if each.basis == "experimental"]
+    if len({each.spec["generator"].get("name") for each in experiments}) < 2:
+        return Markup()
+    place = pointer("studies", document.results.studies.index(study))
+    return Markup(" in {}").format(document.text(f"{place}/name"))
 
 
 def size_words(document: Document, index: int, *, negated: bool = False, signed: bool = False) -> Markup:

@@ -171,6 +171,9 @@ class Results(Model):
     rates: list[RateEntry]
     verdicts: list[VerdictEntry] = Field(default=[], description="in the order in which the page lists them")
     found_interactions: list[FoundInteraction] = Field(default=[], description="significant ones, the surest first")
+    replicated: list[str] = Field(
+        default=[], description="of each effect that several worlds have: its verdict, and in how many it was seen"
+    )
     warnings: list[str] = Field(default=[], description="what must be checked before a number is used")
     selection: SelectionEntry = SelectionEntry()
     family: FamilyEntry

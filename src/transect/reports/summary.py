@@ -28,6 +28,7 @@ class Summary:
     notice: Markup | None
     alarms: tuple[Markup, ...]
     warnings: tuple[Markup, ...]
+    replicated: tuple[Markup, ...]
     questions: tuple[Markup, ...]
     groups: tuple[verdicts.Group, ...]
     rest: tuple[verdicts.Group, ...]
@@ -43,6 +44,7 @@ def summarize(document: Document) -> Summary:
         notice=notice(document),
         alarms=alarms(document),
         warnings=tuple(document.text(pointer("warnings", index)) for index in range(len(results.warnings))),
+        replicated=tuple(document.text(pointer("replicated", index)) for index in range(len(results.replicated))),
         questions=tuple(question(document, study) for study in range(len(results.studies))),
         groups=shown,
         rest=rest,

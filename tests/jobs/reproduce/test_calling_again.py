@@ -38,6 +38,7 @@ COMMANDS = {
     "encode": ("--generator", "reference", "--images", "{data}/photographs", "--fit", "--encoder-samples", "20",
                "--distance", "pixels", "--out", "{out}"),
     "mitigate": ("{data}/mitigate.toml", "--out", "{out}"),
+    "replicate": ("{data}/here", "{data}/there", "--margin", "0.5", "--out", "{out}"),
 }  # fmt: skip
 SLOW = dict.fromkeys(("invert", "encode", "mitigate"), pytest.mark.slow)
 """A small command of each job; those that compute longest are slow."""
@@ -78,6 +79,9 @@ def data(tmp_path_factory):
     places = np.array([[age, row % 3, 1.0] for row, age in enumerate(AGES)])
     np.save(folder / "places.npy", places)
     (folder / "mitigate.toml").write_text(MITIGATION)
+    for world in ("here", "there"):
+        pairs = {"hat": GLASSES, "age": AGES, "miss": [1.0, *GLASSES[1:]] if world == "here" else GLASSES}
+        transect.match(pairs, "hat", outcomes=["miss"], covariates=["age"]).report(folder / world)
     (folder / "photographs").mkdir()
     for shade in (60, 180):
         Image.new("RGB", (64, 64), (shade, shade // 2, 90)).save(folder / "photographs" / f"{shade}.png")

@@ -109,6 +109,13 @@ def audit(
             help="Keep a downstream attribute at the subject's own value, e.g. exposure, to estimate a direct effect."
         ),
     ] = None,
+    replicate: Annotated[
+        list[str] | None,
+        _experiment(
+            help="Also set the attributes of --vary in this generator, as in --generator, and say for each effect in "
+            "how many worlds it was seen; repeatable."
+        ),
+    ] = None,
     interpolate: Annotated[
         int | None,
         _experiment(help="Interpolate between N pairs of subjects and check that the class stays; 11 images a pair."),

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, TypeVar, final
 from transect.engines.settings import LOCAL, EngineSettings
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
-from transect.protocols import TargetLike
+from transect.protocols import Generator, TargetLike
 from transect.runs.inputs import TableLike
 from transect.runs.report_settings import ReportSettings
 from transect.targets.limits import Limits
@@ -125,10 +125,11 @@ class AuditRequest:
     attributes that keep the subject's own value (direct effects). subjects: shown at every combination of levels.
     images: observe a population of N images instead of experimenting. observe: observe N images as well. dataset:
     labelled photographs, READER:PATH. max_unreadable: of these, how many may be left out since they cannot be read.
-    compare: attributes or nuisances to compare observed images by (default: every
-    attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer of all targets, as
-    "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control: also vary something that cannot
-    matter, where that is cheap. preset: the preset that settings are from; see `transect.audit_preset`.
+    compare: attributes or nuisances to compare observed images by (default: every attribute). replicate: generators
+    with which the experiment is repeated, a study each. interpolate: pairs of subjects to interpolate between. truth:
+    the right answer of all targets, as "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control:
+    also vary something that cannot matter, where that is cheap. preset: the preset that settings are from; see
+    `transect.audit_preset`.
     """
 
     targets: Sequence[TargetLike] = ()
@@ -145,6 +146,7 @@ class AuditRequest:
     dataset: str | None = None
     max_unreadable: int | None = None
     compare: Sequence[str] = ()
+    replicate: Sequence[str | Path | Generator] = ()
     interpolate: int | None = None
     truth: str | Sequence[str] = ()
     outcomes: Sequence[str] = ()
@@ -199,7 +201,7 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
 
 
 _LISTS: Final = (
-    *("vary", "truth", "steps", "hold", "compare", "outcomes", "names"),
+    *("vary", "truth", "steps", "hold", "compare", "replicate", "outcomes", "names"),
     *("attributes", "within", "prune", "by", "margin"),
 )
 """Settings that are lists of texts: a single text is one of them."""

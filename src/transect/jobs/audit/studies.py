@@ -21,6 +21,7 @@ from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
+from transect.jobs.audit import replicated_worlds
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
 from transect.records import Attribute, Design, Task
@@ -46,6 +47,7 @@ def check(request: AuditRequest) -> None:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
     if request.max_unreadable is not None and not request.dataset:
         raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
+    replicated_worlds.check(request)
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
@@ -65,8 +67,11 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     interpolation.check(request.interpolate, targets, world=generated)
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
+    studies += replicated_worlds.studies(request)
     if request.dataset:
         studies.append(_photographs(request.dataset, request))
+    elif edited := replicated_worlds.photographs(request):
+        studies += _as_they_are(edited, request)
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return _compared(studies, request.compare), lines
 
@@ -109,6 +114,7 @@ def fewer(request: AuditRequest, studies: Sequence[Study]) -> str:
         "--images": request.images is not None,
         "a limit in --dataset": request.dataset is not None,
         "--interpolate": request.interpolate is not None,
+        "--replicate": bool(request.replicate),
     }
     return " or ".join(name for name, used in options.items() if used)
 
@@ -168,7 +174,8 @@ def _experiment(request: AuditRequest, world: World, population: str) -> Study:
     usual = usual_levels(world)
     design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
     worlds.check_hold(world, design)
-    several = request.steps or request.observe or request.dataset or request.interpolate is not None
+    several = request.steps or request.observe or request.dataset or request.replicate
+    several = several or request.interpolate is not None
     return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request))
 
 
@@ -215,6 +222,14 @@ def _photographs(dataset: str, request: AuditRequest) -> Study:
     return Study(PHOTOGRAPHS, labelled, design, (), recipe=recipe)
 
 
+def _as_they_are(dataset: str, request: AuditRequest) -> Iterator[Study]:
+    """The photographs that are edited, observed too where they are labelled."""
+    try:
+        yield _photographs(dataset, request)
+    except BadInput as error:
+        say(f"{dataset}: edited, and not observed as they are: {error}", error=True)
+
+
 def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:
     """Images between pairs of subjects of the world, of which no truth is asked."""
     pairs = request.interpolate or 0
@@ -256,7 +271,7 @@ def _compared_by(study: Study, names: Sequence[str], compare: Sequence[str]) -> 
 
 def _verifiable(study: Study) -> bool:
     """Whether embeddings may be verified on a study's images: those of an experiment, or of a study by itself."""
-    return study.name in (AUDIT, EXPERIMENT)
+    return study.name in (AUDIT, EXPERIMENT) or replicated_worlds.is_one(study)
 
 
 def _check_face(truths: Mapping[str, Truth], targets: Sequence[Target]) -> None:

@@ -39,6 +39,7 @@ WAYS: Final[Mapping[str, Way]] = {
     "encode": Way(),
     "render": Way(),
     "mitigate": Way(),
+    "replicate": Way(),
 }
 """The commands that are called again, by their names."""
 

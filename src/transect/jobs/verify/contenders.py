@@ -19,6 +19,7 @@ from transect.effects import (
     max_t,
     mean_difference_interval,
     project,
+    random_effects,
     sign_flip,
     wilson,
     wilson_clustered,
@@ -206,3 +207,17 @@ def _family(corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Conten
 uncorrected_family = _family(lambda p, _: p)
 holm_family = _family(lambda p, _: holm(p))
 max_t_family = _family(lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
+
+
+def common_effect(tables: Tables) -> SimulatedEstimates:
+    """Several worlds as if they had one effect: weighted by the inverse variances."""
+    weights = tables["errors"] ** -2.0
+    mean = (weights * tables["estimates"]).sum(axis=1) / weights.sum(axis=1)
+    half = 1.96 * weights.sum(axis=1) ** -0.5
+    return SimulatedEstimates.without_test(mean, mean - half, mean + half)
+
+
+def mean_world(tables: Tables) -> SimulatedEstimates:
+    """Several worlds with an effect of their own each: random effects, Hartung and Knapp's interval."""
+    found = [random_effects(*row) for row in zip(tables["estimates"], tables["errors"], strict=True)]
+    return SimulatedEstimates.of([(each.estimate, each.low, each.high, np.nan) for each in found])

@@ -26,6 +26,9 @@ HIDDEN_SHARES: Final = (0.16 / 1.16, 0.36)
 HIDDEN_ODDS: Final = 2.0
 """Odds of which of two similar people has the attribute, where the hidden cause acts."""
 
+TWINS: Final = 60
+"""Subjects of `_twins` that are photographed; they are the first."""
+
 RATED: Final = 200
 """Images of each group that people rated in `_rare`; they are the first."""
 
@@ -135,6 +138,20 @@ def _rare(rng: np.random.Generator, on: float) -> Table:
     return {"people": people.astype(float), "machine": seen.astype(float)}
 
 
+def _twins(rng: np.random.Generator, on: float) -> Table:
+    """1,000 subjects are rendered, the first 60 photographed too; rendering adds .08 and keeps four fifths."""
+    photographed = 0.1 * on + 0.3 * rng.standard_normal(1000)
+    return {"photographed": photographed, "rendered": 0.08 + 0.8 * photographed + 0.1 * rng.standard_normal(1000)}
+
+
+def _several_worlds(rng: np.random.Generator, on: float) -> Table:
+    """Six worlds around .1, with standard deviation .06; 25 to 400 subjects each, who differ by .4."""
+    subjects = np.array([25, 50, 100, 100, 200, 400])
+    own = 0.1 * on + 0.06 * rng.standard_normal(6)
+    errors = 0.4 / np.sqrt(subjects)
+    return {"estimates": own + errors * rng.standard_normal(6), "errors": errors}
+
+
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
@@ -169,6 +186,13 @@ FURTHER: Final = (
     ),
     PlantedWorld("hidden cause, ratios", "a hidden cause triples the rate, and the attribute's", _hidden_ratio, {}),
     PlantedWorld("hidden cause, line", "a hidden cause explains a part of both", _hidden_line, {"effect": 0.5}),
+    PlantedWorld(
+        "rendered twins",
+        "60 of 1,000 rendered subjects are photographed too; the rendering is wrong",
+        _twins,
+        {"effect": 0.1},
+    ),
+    PlantedWorld("several worlds", "six worlds, each with an effect of its own", _several_worlds, {"mean": 0.1}),
     PlantedWorld(
         "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}
     ),

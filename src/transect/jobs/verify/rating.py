@@ -7,11 +7,12 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
-from transect.effects import PredictionPowered, newcombe, ppi_difference, ppi_mean
+from transect.effects import PredictionPowered, Transported, newcombe, ppi_difference, ppi_mean, transported
 from transect.jobs.verify.contenders import Contender, SimulatedEstimates, Tables, rate
-from transect.jobs.verify.further_worlds import RATED
+from transect.jobs.verify.further_worlds import RATED, TWINS
 
 _UPPER: Final = 0.975
+_HALF: Final = 1.96
 _FEW: Final = 50
 """Images of each group that people rated in the world "rater bias"."""
 _ALONE: Final = 0.0
@@ -48,6 +49,31 @@ machine_alone = _difference(_FEW, 1.0, "machine")
 """The machine's ratings, as if people had made them."""
 people_rate, powered_rate = _rate(_ALONE), _rate(None)
 people_difference, powered_difference = _difference(RATED, _ALONE), _difference(RATED, None)
+
+
+def _twins(tables: Tables) -> list[Transported]:
+    return [
+        transported(photographed[:TWINS], rendered[:TWINS], rendered[TWINS:])
+        for photographed, rendered in zip(tables["photographed"], tables["rendered"], strict=True)
+    ]
+
+
+def photographs_alone(tables: Tables) -> SimulatedEstimates:
+    """The mean effect on the photographed subjects."""
+    return SimulatedEstimates.of([(each.alone, each.alone_low, each.alone_high, np.nan) for each in _twins(tables)])
+
+
+def corrected_rendering(tables: Tables) -> SimulatedEstimates:
+    """That of all subjects as rendered, corrected by those that are photographed too."""
+    return SimulatedEstimates.of([(each.estimate, each.low, each.high, np.nan) for each in _twins(tables)])
+
+
+def rendering_alone(tables: Tables) -> SimulatedEstimates:
+    """The mean effect on all rendered subjects."""
+    rendered = tables["rendered"]
+    half = _HALF * rendered.std(axis=1, ddof=1) / np.sqrt(rendered.shape[1])
+    mean = rendered.mean(axis=1)
+    return SimulatedEstimates.without_test(mean, mean - half, mean + half)
 
 
 def student_rate(tables: Tables) -> SimulatedEstimates:

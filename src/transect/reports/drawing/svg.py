@@ -126,10 +126,11 @@ def track(
     grid: Iterable[tuple[float, float | None]],
     marks: Sequence[Interval],
     band: tuple[float, float] | None = None,
+    over: Markup | None = None,
 ) -> Markup:
     """A row of a dot plot: grid lines (position, value; that of 0 stands out), intervals and dots.
 
-    band: left end and width of a range that is set off, per cent.
+    band: left end and width of a range that is set off, per cent. over: what else is drawn, as a summary's diamond.
     """
     back = Markup()
     if band is not None:
@@ -138,7 +139,7 @@ def track(
         tag("line", class_="zero" if value == 0 else "grid", x1=percent(at), x2=percent(at), y1=0, y2="100%")
         for at, value in grid
     ]
-    content = joined([back, *lines, *(_interval(mark) for mark in marks)])
+    content = joined([back, *lines, *(_interval(mark) for mark in marks), *([] if over is None else [over])])
     return tag("div", picture(name, title, description, content, height="100%"), class_="track")
 
 

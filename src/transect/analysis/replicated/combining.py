@@ -1,0 +1,147 @@
+"""The effect on photographs with the help of many renderings: subjects that were rendered and photographed tell how
+wrong the rendering is, see `effects.transport`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.analysis import finished_run
+from transect.analysis.finished_run import Run
+from transect.analysis.replicated import words
+from transect.analysis.replicated.reading import digest
+from transect.analysis.replicated.records import Combined, Finding, ReplicateNumbers
+from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.transport import SOURCES, Transported, transported
+from transect.errors import BadInput
+from transect.records import Attribute
+from transect.runs import tables as columns
+from transect.runs.places import runs_of
+from transect.runs.wording import counted
+
+WORKS: Final = SOURCES
+_NO_TWINS: Final = (
+    "--combine: expected subjects that are in both runs, got none in common: nothing says how wrong the rendering is, "
+    "and summaries alone cannot; render the subjects of the photographs too, or drop --combine"
+)
+_Key = tuple[str, str, str, str]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SubjectEffects:
+    """What each subject of a run says about one contrast. labels: of its levels, in words."""
+
+    labels: str
+    subjects: Int[np.ndarray, " n"]
+    people: Int[np.ndarray, " n"]
+    differences: Float[np.ndarray, " n"]
+
+
+def combined(folders: Sequence[Path], numbers: ReplicateNumbers) -> tuple[tuple[Combined, ...], tuple[str, ...]]:
+    """Each effect on the photographs of the second run, with the help of the first, and what could not be combined.
+
+    Subjects are the same where their numbers in the tables are. Raises BadInput where a run is no single experiment, or
+    no subject is in both.
+    """
+    rendered, photographed = (_by_contrast(_experiment(folder)) for folder in folders)
+    made, notes = [], []
+    for finding in numbers.findings:
+        pair = _pair(finding, rendered, photographed)
+        if pair is None:
+            notes.append(f"{words.about(finding)} is not combined: the two runs have other levels")
+        else:
+            one, left = _combine(finding, *pair)
+            made.append(one)
+            notes += [f"{counted(left, 'photographed subject')} without a rendering: left out of what is combined"] * (
+                left > 0
+            )
+    return tuple(made), tuple(dict.fromkeys(notes))
+
+
+def _experiment(folder: Path) -> Run:
+    places = runs_of(folder)
+    if len(places) != 1:
+        raise BadInput(f"--combine: {folder}: expected a run of one study, got {len(places)}; give that of one study")
+    run = finished_run.read(places[0])
+    if not run.design.levels:
+        raise BadInput(f"--combine: {folder}: expected attributes that were set, got observed images; drop --combine")
+    return run
+
+
+def _by_contrast(run: Run) -> dict[_Key, SubjectEffects]:
+    """By model, attribute, outcome and levels; of a binary attribute the levels are not named."""
+    return dict(_contrasts(run))
+
+
+def _contrasts(run: Run) -> Iterator[tuple[_Key, SubjectEffects]]:
+    shape = (run.design.subjects, *run.design.shape)
+    subjects, people = (
+        ids.reshape(run.design.subjects, -1)[:, 0]
+        for ids in (run.images["subject"].to_numpy().astype(np.int64), columns.people_of(run.images))
+    )
+    for target in run.spec.targets:
+        key, outcomes = digest(target.description.facts), TargetOutcomes(run, target)
+        for name in run.outcomes(target):
+            outcome = outcomes.outcome(name)
+            values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
+            for each in contrasts(values, reasons, run.design, run.attributes):
+                if each.kind == "contrast":
+                    attribute = run.attributes[each.attribute]
+                    labels = f"{attribute.label(each.origin)} to {attribute.label(each.to)}"
+                    place = (key, each.attribute, name, _levels(attribute, each, labels))
+                    yield place, SubjectEffects(labels, subjects, people, each.differences)
+
+
+def _levels(attribute: Attribute, contrast: Contrast, labels: str) -> str:
+    """What the levels are known by: "" of a binary attribute, names of a categorical one, else numbers."""
+    if attribute.kind == "binary":
+        return ""
+    return labels if attribute.discrete else f"{contrast.origin:g} to {contrast.to:g}"
+
+
+def _pair(
+    finding: Finding, rendered: dict[_Key, SubjectEffects], photographed: dict[_Key, SubjectEffects]
+) -> tuple[SubjectEffects, SubjectEffects] | None:
+    """The finding's contrast in both runs; None where they have not the same."""
+    about = (finding.digest, finding.attribute, finding.outcome)
+    shared = [key for key in rendered if key[:3] == about and key in photographed]
+    chosen = next((key for key in shared if rendered[key].labels == finding.levels), None)
+    return None if chosen is None or finding.scaled else (rendered[chosen], photographed[chosen])
+
+
+def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, int]:
+    """The combined effect, and how many photographed subjects have no rendering."""
+    both, here, there = np.intersect1d(photographed.subjects, rendered.subjects, return_indices=True)
+    if not len(both):
+        raise BadInput(_NO_TWINS)
+    alone = np.setdiff1d(np.arange(len(rendered.subjects)), there)
+    found = transported(
+        photographed.differences[here],
+        rendered.differences[there],
+        rendered.differences[alone],
+        people=photographed.people[here],
+    )
+    return _told(finding, found), len(photographed.subjects) - len(both)
+
+
+def _told(finding: Finding, found: Transported) -> Combined:
+    values: dict[str, Any] = {entry.name: getattr(found, entry.name) for entry in fields(found)}
+    one = Combined(
+        target=finding.target,
+        attribute=finding.attribute,
+        outcome=finding.outcome,
+        unit=finding.unit,
+        levels=finding.levels,
+        rendered_world=finding.worlds[0].world,
+        photographed_world=finding.worlds[1].world,
+        **values,
+    )
+    return replace(one, text=words.combined_sentence(one))

@@ -1,0 +1,246 @@
+"""The worlds in run folders and their effects: experiments from results.json, pairs from match.json, observed images
+from their tables, adjusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect.analysis.replicated import observed
+from transect.analysis.replicated.records import How, World, WorldEffect
+from transect.effects.outcomes import UNTRUE
+from transect.errors import BadInput
+from transect.reports.entries import EffectEntry
+from transect.reports.results import AttributeEntry, StudyEntry
+from transect.reports.results import read as read_results
+from transect.runs.folder import canonical_json
+from transect.runs.json_records import read_json
+from transect.runs.places import runs_of
+from transect.runs.spec import GeneratorDescription
+
+RESULTS: Final = "results.json"
+MATCH: Final = "match.json"
+_ADVICE: Final = "write it again: transect report"
+_STEPS: Final = "its attribute is moved in steps λ, whose size is each world's own: not compared"
+_ASIDE: Final = ("name",)
+"""What of a target's description does not make it another model."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A world with its effects, and the folder that it is in."""
+
+    folder: Path
+    world: World
+    effects: tuple[WorldEffect, ...]
+
+
+def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
+    """Every world in some run folders, in their order, each under a name of its own.
+
+    Raises BadInput for a folder that holds neither an audit nor matched pairs, a run that is given twice, or fewer than
+    two worlds.
+    """
+    counts = Counter(folder.resolve() for folder in folders)
+    if twice := [folder for folder in folders if counts[folder.resolve()] > 1]:
+        raise BadInput(f"{twice[0]}: expected each run once, got it {counts[twice[0].resolve()]} times; leave one out")
+    found = [each for folder in folders for each in _worlds_in(folder)]
+    if len(found) < 2:
+        raise BadInput(
+            f"expected two worlds or more, got {len(found)}; give a second run, of another generator or of photographs"
+        )
+    return numbered(found)
+
+
+def _worlds_in(folder: Path) -> Iterator[Reading]:
+    if (folder / RESULTS).is_file():
+        yield from _audited(folder)
+    elif (folder / MATCH).is_file():
+        yield _matched(folder)
+    else:
+        raise BadInput(
+            f"{folder}: expected a finished audit (results.json) or matched pairs (match.json), got neither; finish "
+            "the run, or write its report with transect report"
+        )
+
+
+def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
+    """The worlds with names of their own, and their effects with their positions."""
+    return tuple(
+        Reading(
+            each.folder,
+            replace(each.world, name=name),
+            tuple(replace(effect, world=place) for effect in each.effects),
+        )
+        for place, (each, name) in enumerate(zip(found, _names(found), strict=True))
+    )
+
+
+def _names(found: Sequence[Reading]) -> list[str]:
+    """The folder's name, with that of the study where a folder holds several, which stands alone where all are of one.
+
+    Numbered where two are the same.
+    """
+    counts = Counter(each.folder for each in found)
+    if len(counts) == 1:
+        return [each.world.study for each in found]
+    plain = [each.folder.resolve().name for each in found]
+    names = [
+        f"{name}: {each.world.study}" if counts[each.folder] > 1 else name
+        for name, each in zip(plain, found, strict=True)
+    ]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})"
+        for place, name in enumerate(names)
+    ]
+
+
+def _audited(folder: Path) -> Iterator[Reading]:
+    results = read_results(read_json(folder / RESULTS, "the results of an audit", _ADVICE))
+    runs = {path.name: path for path in runs_of(folder)}
+    for study in results.studies:
+        if study.spec["generator"].get("steps"):
+            yield Reading(folder, world_of(study, (_STEPS,)), ())
+        elif study.basis == "experimental":
+            yield experiment(study, results.effects, folder)
+        else:
+            place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
+            yield _observed(study, place, folder)
+
+
+def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) -> Reading:
+    """The world of an experiment, and its effects as the report has them. effects: of all its studies."""
+    attributes = {attribute.name: attribute for attribute in study.attributes}
+    targets = {target.name: target for target in study.targets}
+    found = tuple(
+        _effect(row, attributes[row.attribute], digest(targets[row.target].description), targets[row.target].truth)
+        for row in effects
+        if row.study == study.name and not _changes_truth(row, targets[row.target].truth)
+    )
+    return Reading(folder, world_of(study), found)
+
+
+def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
+    """Whether an error is counted along the attribute that the right answer is about."""
+    about = re.match(r"\w*", truth or "")
+    return row.outcome not in UNTRUE and about is not None and about[0] == row.attribute
+
+
+def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
+    """The world that a study was made in."""
+    generator = GeneratorDescription(study.spec["generator"])
+    how: How = "set" if study.basis == "experimental" else "adjusted"
+    seed = study.seed if study.basis == "experimental" and not generator.of_photographs else None
+    return World(
+        study.name, study.name, _kind(generator, how), how, generator.name, study.population, study.subjects,
+        tuple(sorted(study.hold)), seed, tuple(notes),
+    )  # fmt: skip
+
+
+def _kind(generator: GeneratorDescription, how: How) -> str:
+    """The world in a few words."""
+    if how == "adjusted":
+        return "photographs as they are, adjusted" if generator.of_photographs else "images as drawn, adjusted"
+    if generator.of_photographs or "pictures_sha256" in generator.facts:
+        return "photographs, edited"
+    if generator.photographs:
+        return "inverted photographs, edited"
+    return "rendered" if generator.name.startswith("faceworld") else "generated"
+
+
+def digest(description: Mapping[str, Any]) -> str:
+    """What tells two models apart: SHA-256 of the description without the name that the user gave.
+
+    >>> digest({"name": "a", "threshold": 0.5}) == digest({"name": "b", "threshold": 0.5})
+    True
+    """
+    said = {key: value for key, value in description.items() if key not in _ASIDE}
+    return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+
+
+def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | None) -> WorldEffect:
+    labels = dict(zip(attribute.levels, attribute.labels, strict=True))
+    origin, to = _number(row.origin), _number(row.to)
+    return WorldEffect(
+        world=0,
+        target=row.target,
+        digest=key,
+        attribute=row.attribute,
+        kind=attribute.kind,
+        attribute_unit=attribute.unit,
+        outcome=row.outcome,
+        unit=row.unit,
+        truth=truth or "",
+        slope=row.kind == "slope",
+        origin=origin,
+        to=to,
+        labels=(labels.get(origin, f"{origin:g}"), labels.get(to, f"{to:g}")),
+        estimate=_number(row.estimate),
+        low=_number(row.low),
+        high=_number(row.high),
+        p_adjusted=_number(row.p_adjusted),
+        n_subjects=row.n_subjects,
+        reason=row.reason,
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
+    adjusted, notes = observed.adjusted_effects(place, {t.name: digest(t.description) for t in study.targets})
+    return Reading(folder, world_of(study, notes), adjusted)
+
+
+def _matched(folder: Path) -> Reading:
+    """The pairs of `transect match`: each outcome within pairs, adjusted for what still differs."""
+    body = read_json(folder / MATCH, "the numbers of matched pairs", "match again: transect match --report")
+    try:
+        groups = [str(name) for name in body["groups"]]
+        outcomes, attribute = list(body["outcomes"]), str(body["treatment"])
+        if body.get("dose_gap") is not None or len(groups) != 2:
+            raise BadInput(f"{folder}: expected pairs of two groups, got others; match two groups")
+        if not outcomes:
+            raise BadInput(f"{folder}: expected outcomes within pairs, got none; match with --outcome")
+        effects = tuple(_of_pairs(row, attribute, (groups[0], groups[1])) for row in outcomes)
+        world = World(
+            folder.name, "", "matched pairs, adjusted", "matched", str(body["method"]), "", int(body["pairs"])
+        )
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise BadInput(f"{folder / MATCH}: expected the numbers of transect match, got other ones") from None
+    return Reading(folder, world, effects)
+
+
+def _of_pairs(row: Mapping[str, Any], attribute: str, groups: tuple[str, str]) -> WorldEffect:
+    """One outcome of matched pairs; which model it is of, no column says."""
+    adjusted = row["adjusted"]
+    return WorldEffect(
+        world=0,
+        target="",
+        digest="",
+        attribute=attribute,
+        kind="binary",
+        attribute_unit="",
+        outcome=str(row["outcome"]),
+        unit="proportion" if row["is_binary"] else str(row["outcome"]),
+        truth="",
+        slope=False,
+        origin=0.0,
+        to=1.0,
+        labels=groups,
+        estimate=_number(adjusted["estimate"]),
+        low=_number(adjusted["low"]),
+        high=_number(adjusted["high"]),
+        p_adjusted=_number(adjusted["p"]),
+        n_subjects=int(adjusted["n_pairs"]),
+        reason=str(adjusted["reason"]),
+    )

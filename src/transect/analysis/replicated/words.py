@@ -1,0 +1,140 @@
+"""Effects in several worlds in words: a sentence for each finding, and the answer."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from transect.analysis.compared.words import amount, interval, level_words, number
+from transect.analysis.replicated.records import Combined, Finding, InWorld
+from transect.effects.agreement import Standing
+from transect.effects.verdicts import rounded_up
+from transect.reports.wording import outcome_words, short_name
+from transect.runs.wording import counted, spaced
+
+MARKS: Final[dict[Standing, tuple[str, str]]] = {
+    "differs": ("≠", "differs"),
+    "replicates": ("=", "replicates"),
+    "cannot tell": ("?", "cannot tell"),
+    "not estimable": ("–", "not estimable"),
+}
+"""The mark and the word of each verdict, in the order in which a page lists them."""
+_COUNTED: Final[dict[Standing, tuple[str, str]]] = {
+    "differs": ("{} differs", "{} differ"),
+    "replicates": ("{} replicates", "{} replicate"),
+    "cannot tell": ("{} cannot be told", "{} cannot be told"),
+    "not estimable": ("{} is not estimable", "{} are not estimable"),
+}
+MOST: Final = 6
+"""Findings that the answer tells; the page has all."""
+
+
+def about(finding: Finding | Combined) -> str:
+    """What a finding is about, as "skin tone 1 to 10 on the miss rate"."""
+    return f"{spaced(finding.attribute)} {finding.levels} on the {outcome_words(finding.outcome, finding.unit)}"
+
+
+def seen(finding: Finding) -> str:
+    """In how many worlds it was seen."""
+    return f"seen in {len(finding.seen_in)} of {counted(len(finding.worlds), 'world')}"
+
+
+def sentence(finding: Finding) -> str:
+    """One finding with its verdict, and in how many worlds it was seen."""
+    head = f"{MARKS[finding.verdict][1].capitalize()}: {about(finding)}"
+    match finding.verdict:
+        case "replicates":
+            return f"{head}, {seen(finding)} ({_sizes(finding)}); {_agreed(finding)}."
+        case "differs":
+            return f"{head}, {seen(finding)}: {_differ(finding)}."
+        case "cannot tell":
+            return f"{head}, {seen(finding)} ({_sizes(finding)}): {needs(finding)}."
+        case _:
+            return f"{head}: {finding.reason}."
+
+
+def _sizes(finding: Finding) -> str:
+    """The effect in each world."""
+    return ", ".join(_size(world, finding.unit) for world in finding.worlds)
+
+
+def _size(world: InWorld, unit: str) -> str:
+    if not math.isfinite(world.estimate):
+        return f"{world.world} not estimable"
+    return f"{world.world} {amount(world.estimate, unit, signed=True)}"
+
+
+def _agreed(finding: Finding) -> str:
+    """How far the worlds agree in size."""
+    if finding.within:
+        return f"worlds differ by less than {amount(finding.margin, finding.unit)}"
+    reach = max(abs(finding.least), abs(finding.most))
+    return f"the same direction, sizes differ by {amount(reach, finding.unit)} at most (90 % intervals)"
+
+
+def _differ(finding: Finding) -> str:
+    """By how much, and whether the direction is the same."""
+    known = [world for world in finding.worlds if world.world in (finding.first, finding.second)]
+    sized = ", ".join(_size(world, finding.unit) for world in known)
+    ends = interval(finding.low, finding.high, finding.unit)
+    same = len({world.estimate > 0 for world in known}) == 1
+    more = " in the same direction," if same and len(finding.seen_in) == len(finding.worlds) else ""
+    return (
+        f"{sized},{more} by {amount(abs(finding.difference), finding.unit)} "
+        f"({finding.second} minus {finding.first}: {level_words(finding.confidence)} interval {ends})"
+    )
+
+
+def needs(finding: Finding) -> str:
+    """What would settle a finding that the data leave open."""
+    if finding.needed:
+        wanted = [f"{counted(rounded_up(n.subjects), 'subject')} in {n.world}" for n in finding.needed]
+        return f"needs about {' and '.join(wanted)}"
+    if math.isnan(finding.margin):
+        return f"state the largest difference between worlds that does not matter (--margin {finding.outcome}=…)"
+    return "how many subjects could tell is not known"
+
+
+def lacking(finding: Finding) -> str:
+    """What is missing for a verdict, for a table; "" where there is one."""
+    return needs(finding).removeprefix("needs ") if finding.verdict == "cannot tell" else ""
+
+
+def answers(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """How many effects replicate, then a sentence for each of the first findings."""
+    counts = Counter(finding.verdict for finding in findings)
+    parts = [_COUNTED[verdict][counts[verdict] > 1].format(counts[verdict]) for verdict in MARKS if counts[verdict]]
+    head = f"Of {counted(len(findings), 'effect')} that several worlds share: {', '.join(parts)}."
+    left = len(findings) - MOST
+    more = (f"{counted(left, 'more finding')} below.",) if left > 0 else ()
+    models = dict.fromkeys(finding.target for finding in findings)
+    told = [_of(finding, several=len(models) > 1) for finding in findings[:MOST]]
+    return (head, *told, *more)
+
+
+def _of(finding: Finding, *, several: bool) -> str:
+    return f"{short_name(finding.target)}. {finding.text}" if several else finding.text
+
+
+def combined_sentence(one: Combined) -> str:
+    """The combined effect, and how much the rendering contributed."""
+    head = f"On {one.photographed_world}, {about(one)}, corrected for the rendering"
+    if not math.isfinite(one.low):
+        return f"{head}: no interval ({one.reason})."
+    ends = interval(one.low, one.high, one.unit)
+    own = interval(one.alone_low, one.alone_high, one.unit)
+    wrong = interval(one.off_low, one.off_high, one.unit)
+    return (
+        f"{head}: {amount(one.estimate, one.unit, signed=True)} (95 % interval {ends}; photographs alone {own}); "
+        f"{_contributed(one)}. The rendering is off by {number(one.off, one.unit, signed=True)} ({wrong})."
+    )
+
+
+def _contributed(one: Combined) -> str:
+    """By how much the rendering narrows the interval."""
+    if not one.gained > 0.005:
+        return "the rendering contributes nothing"
+    worth = counted(round(one.worth), "more photographed subject")
+    return f"the rendering narrows the interval by {100 * one.gained:.0f} %, as {worth} would"

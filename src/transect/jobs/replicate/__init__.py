@@ -1,0 +1,1 @@
+"""Does an effect replicate? Finished runs of several worlds side by side."""

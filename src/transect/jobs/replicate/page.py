@@ -1,0 +1,233 @@
+"""The page of a replication: `replicate.html`, and `replicate.json` with every number on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from transect.analysis.compared.words import amount, interval, level_words, number
+from transect.analysis.replicated.records import Combined, Finding, InWorld, ReplicateNumbers, Summary
+from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.effects.replication import few
+from transect.reports import blocks, builder
+from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
+from transect.reports.drawing import worlds as drawing
+from transect.reports.drawing.scales import Scale
+from transect.reports.environment import probability
+from transect.reports.wording import short_name
+from transect.runs.wording import counted, spaced
+
+_SHOWN: Final = 12
+"""Effects whose plots are not folded."""
+_LIMITS: Final = (
+    "Worlds are not drawn at random: what holds in these need not hold in another.",
+    "That an effect replicates says nothing of its cause. In images as they are, and in matched pairs, what nobody "
+    "listed may differ too.",
+    "A world in which an effect is not seen is no proof against it: its interval says which sizes remain possible.",
+    "A model may answer alike in all worlds and be wrong alike in all of them.",
+)
+_METHOD: Final = (
+    "An effect is the same where the model (by the digest of its description), the attribute, the outcome, the unit "
+    "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
+    "report’s tests, is at most 5 %. The test of agreement is of the difference of two worlds (square-and-add of both "
+    "intervals), or Cochran’s Q of more; its p is corrected over the effects of this page (Holm). An effect replicates "
+    "where every world shows it in the same direction and no difference is found, or where worlds are shown to differ "
+    "by less than the margin (90 % interval of every difference inside it). It differs where the test finds a "
+    "difference that is not inside the margin. Otherwise the data cannot tell; the subjects named would settle it with "
+    "a power of 90 %, if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
+)
+_SUMMARY: Final = (
+    "From three worlds on, the diamond is the mean world (random effects; tau² by Paule and Mandel, interval by "
+    "Hartung and Knapp, never narrower than the worlds’ own errors imply), and the dashed line holds the effect in one "
+    "more world like these with 95 % (tau² drawn from its confidence distribution). Two worlds have neither: their "
+    "spread cannot be told from one difference."
+)
+_COMBINED: Final = (
+    "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
+    "subjects that are in both runs (prediction-powered inference). A rendering that is wrong costs width and not "
+    "validity; its weight is estimated. The subjects in both must be a random sample of those that were rendered."
+)
+
+
+def write(numbers: ReplicateNumbers, folder: Path) -> Path:
+    """Write `replicate.html` and `replicate.json` into a folder; return the page's path."""
+    return builder.write(page_of(numbers), folder / "replicate.html", numbers)
+
+
+def page_of(numbers: ReplicateNumbers) -> Page:
+    """What the page shows."""
+    answer = Answer([_marked(text) for text in numbers.answer], [f"{note.rstrip('.')}." for note in numbers.notes])
+    limits = Folded("What this comparison cannot show", (blocks.Bullets(_LIMITS, "limits"),))
+    parts = (
+        blocks.summary(answer, _worlds(numbers), limits),
+        Part("effects", "Effects side by side", tuple(_effects(numbers))),
+        Part("combined", "Photographs with the help of the rendering", tuple(_combined(numbers))),
+        Part("numbers", "All numbers", (_table(numbers), *_summaries(numbers)), folded=True),
+        Part("methods", "Methods", tuple(_methods(numbers))),
+    )
+    models = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
+    title = f"{', '.join(models) or 'Effects'} in {counted(len(numbers.worlds), 'world')}"
+    question = "Which effects are found in every world, and which are of one world alone?"
+    return Page(title, tuple(part for part in parts if part.blocks), question=question)
+
+
+def _marked(text: str) -> Markup:
+    """A sentence whose verdict stands out."""
+    verdict, colon, rest = text.partition(":")
+    if colon and verdict.lower() in [word for _, word in MARKS.values()]:
+        return Markup("<strong>{}</strong>:{}").format(verdict, rest)
+    return escape(text)
+
+
+def _worlds(numbers: ReplicateNumbers) -> TextTable:
+    rows = [
+        [world.name, world.kind, world.generator, world.population or "–", f"{world.subjects:,}"]
+        for world in numbers.worlds
+    ]
+    headings = ["world", "what it is", "made by", "population", "subjects or pairs"]
+    return TextTable("Worlds", headings, rows, numbers=(4,))
+
+
+def _effects(numbers: ReplicateNumbers) -> Iterator[Block]:
+    """A forest plot for each finding, under the verdict."""
+    plots = [(finding, _forest(numbers, finding, f"effect-{at}")) for at, finding in enumerate(numbers.findings)]
+    yield Paragraph(
+        "Filled marks: the world shows the effect by itself, after correction for its own tests. Hollow marks: it does "
+        "not. Lines are 95 % intervals.",
+        "key",
+    )
+    yield from _under_verdicts(plots[:_SHOWN])
+    if plots[_SHOWN:]:
+        inner = tuple(_under_verdicts(plots[_SHOWN:]))
+        yield Folded(counted(len(plots) - _SHOWN, "more effect"), inner)
+
+
+def _under_verdicts(plots: Sequence[tuple[Finding, DotPlot]]) -> Iterator[Block]:
+    for verdict, (mark, word) in MARKS.items():
+        chosen = [(finding, plot) for finding, plot in plots if finding.verdict == verdict]
+        if chosen:
+            yield Heading(f"{mark} {word.capitalize()}")
+        for finding, plot in chosen:
+            yield plot
+            yield Paragraph(finding.text, "fine")
+
+
+def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
+    summary, points = finding.summary, finding.unit == "proportion"
+    told = math.isfinite(summary.low)
+    values = [end for world in finding.worlds for end in (world.estimate, world.low, world.high)]
+    values += [summary.low, summary.high, *_next(summary, values)] if told else []
+    scale = drawing.scale_of(values)
+    kinds = {world.name: world.kind for world in numbers.worlds}
+    rows = [
+        _row(world, kinds.get(world.world, ""), finding, f"{name}-{at}", scale)
+        for at, world in enumerate(finding.worlds)
+    ]
+    rows += [_mean_row(finding, f"{name}-mean", scale)] if told else []
+    title = f"{spaced(finding.attribute)} {finding.levels}, {about(finding).rpartition(' on the ')[2]}"
+    scaled = " (slope, times this span)" if finding.scaled else ""
+    several = len({each.target for each in numbers.findings}) > 1
+    model = f"{short_name(finding.target)}: " if several else ""
+    unit = "points" if points else finding.unit
+    caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
+    return DotPlot(caption, drawing.ticks_of(scale, points=points), rows)
+
+
+def _next(summary: Summary, values: Sequence[float]) -> tuple[float, float]:
+    """The ends of the interval of one more world, no further out than the worlds' own range on either side."""
+    known = [value for value in values if math.isfinite(value)]
+    reach = max(known) - min(known)
+    return max(summary.prediction_low, min(known) - reach), min(summary.prediction_high, max(known) + reach)
+
+
+def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -> Row:
+    mark = drawing.Mark(f"{world.world}: {about(finding)}", world.estimate, world.low, world.high, world.seen)
+    if not math.isfinite(world.estimate):
+        value = f"not estimable: {world.reason}" if world.reason else "not estimable"
+    else:
+        ends = interval(world.low, world.high, finding.unit)
+        value = f"{number(world.estimate, finding.unit, signed=True)} ({ends})"
+    label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
+    return Row(label, drawing.world(name, mark, scale), value, world.seen)
+
+
+def _mean_row(finding: Finding, name: str, scale: Scale) -> Row:
+    summary = finding.summary
+    mark = drawing.Mark(f"Mean world: {about(finding)}", summary.estimate, summary.low, summary.high, True)
+    ahead = (summary.prediction_low, summary.prediction_high)
+    ends = interval(summary.low, summary.high, finding.unit)
+    value = (
+        f"{number(summary.estimate, finding.unit, signed=True)} ({ends}); next world {interval(*ahead, finding.unit)}"
+    )
+    return Row("mean world", drawing.summary(name, mark, ahead, scale), value)
+
+
+def _combined(numbers: ReplicateNumbers) -> Iterator[Block]:
+    if not numbers.combined:
+        return
+    yield Paragraph(_COMBINED)
+    both, alone = (max(getattr(each, name) for each in numbers.combined) for name in ("n_both", "n_rendered"))
+    yield Paragraph(f"{counted(both, 'subject')} in both runs, {alone:,} rendered alone.")
+    headings = ["effect", "photographs alone", "with the rendering", "narrower by", "rendering is off by", "its weight"]
+    rows = [_combined_row(each) for each in numbers.combined]
+    caption = "Rates in points, with 95 % intervals"
+    yield TextTable("Effects on photographs", headings, rows, caption, numbers=range(1, 6))
+
+
+def _combined_row(each: Combined) -> list[str]:
+    return [
+        about(each), _sized(each, each.alone, each.alone_low, each.alone_high),
+        _sized(each, each.estimate, each.low, each.high), f"{100 * each.gained:.0f} %".replace("-", "−"),
+        _sized(each, each.off, each.off_low, each.off_high), f"{each.trust:.2f}",
+    ]  # fmt: skip
+
+
+def _sized(each: Combined, value: float, low: float, high: float) -> str:
+    return f"{number(value, each.unit, signed=True)} ({interval(low, high, each.unit)})"
+
+
+def _table(numbers: ReplicateNumbers) -> TextTable:
+    headings = ["effect", "model", "verdict", "seen in", "worlds that differ most", "difference", "its interval",
+                "p, corrected", "margin", "needs"]  # fmt: skip
+    rows = [
+        [
+            about(f), short_name(f.target), MARKS[f.verdict][1], ", ".join(f.seen_in) or "none",
+            f"{f.second} minus {f.first}" if f.first else "–", amount(f.difference, f.unit, signed=True),
+            f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})", probability(f.p_adjusted),
+            amount(f.margin, f.unit) if math.isfinite(f.margin) else "none stated",
+            lacking(f) or "–",
+        ]
+        for f in numbers.findings
+    ]  # fmt: skip
+    return TextTable("All findings", headings, rows, "Rates in points", numbers=(5, 6, 7, 8))
+
+
+def _summaries(numbers: ReplicateNumbers) -> Iterator[Block]:
+    """Worlds summarized, where there are three or more."""
+    told = [finding for finding in numbers.findings if math.isfinite(finding.summary.low)]
+    if not told:
+        return
+    headings = ["effect", "worlds", "mean world", "95 % interval", "next world", "tau", "its interval", "I²"]
+    rows = [
+        [
+            about(f), str(f.summary.n_worlds), number(f.summary.estimate, f.unit, signed=True),
+            interval(f.summary.low, f.summary.high, f.unit),
+            interval(f.summary.prediction_low, f.summary.prediction_high, f.unit), number(f.summary.tau, f.unit),
+            interval(f.summary.tau_low, f.summary.tau_high, f.unit), f"{100 * f.summary.share:.0f} %",
+        ]
+        for f in told
+    ]  # fmt: skip
+    yield TextTable("Worlds summarized", headings, rows, "Rates in points", numbers=range(1, 8))
+
+
+def _methods(numbers: ReplicateNumbers) -> Iterator[Block]:
+    yield Paragraph(_METHOD)
+    yield Paragraph(_SUMMARY)
+    remark = few(max((finding.summary.n_worlds for finding in numbers.findings), default=0))
+    if remark:
+        yield Paragraph(f"{remark}.")
+    yield from (Heading("Works cited"), blocks.Bullets(numbers.works))

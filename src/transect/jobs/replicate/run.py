@@ -1,0 +1,89 @@
+"""`transect.replicate`: the same effects in several worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, final
+
+import pyarrow as pa
+
+from transect.analysis.compared.words import amount, interval
+from transect.analysis.replicated.records import Finding, ReplicateNumbers
+from transect.analysis.replicated.replicating import replicate_runs
+from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.reports.environment import probability
+from transect.runs import margins, mounts
+from transect.runs.plain_json import plain
+from transect.runs.result import JobResult
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicateResult(JobResult[ReplicateNumbers]):
+    """Effects in several worlds, and whether they replicate."""
+
+    JOB: ClassVar[str] = "replicate"
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per effect and world: the estimate, its interval, and the verdict on the effect."""
+        rows = []
+        for finding in self.numbers.findings:
+            head = {
+                name: getattr(finding, name) for name in ("target", "attribute", "levels", "outcome", "unit", "verdict")
+            }
+            rows += [{**head, **dict(plain(world))} for world in finding.worlds]
+        return pa.Table.from_pylist(rows)
+
+    def headline(self) -> str:
+        """How many effects replicate, differ, or are open."""
+        return self.numbers.answer[0]
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per effect."""
+        headings = ["verdict", "effect", "seen in", *(w.name for w in self.numbers.worlds), "difference", "p", "needs"]
+        return headings, [self._row(finding) for finding in self.numbers.findings]
+
+    def _row(self, finding: Finding) -> list[str]:
+        sizes = {world.world: amount(world.estimate, finding.unit, signed=True) for world in finding.worlds}
+        ends = interval(finding.low, finding.high, finding.unit)
+        return [
+            " ".join(MARKS[finding.verdict]), about(finding), f"{len(finding.seen_in)} of {len(finding.worlds)}",
+            *(sizes.get(world.name, "") for world in self.numbers.worlds),
+            f"{amount(finding.difference, finding.unit, signed=True)} ({ends})", probability(finding.p_adjusted),
+            lacking(finding),
+        ]  # fmt: skip
+
+    def warning_lines(self) -> Sequence[str]:
+        """What was not compared and why, and how levels were mapped."""
+        return self.numbers.notes
+
+    def report(self, path: str | Path) -> Path:
+        """Write replicate.html and replicate.json into the folder `path`; return the page's path."""
+        from transect.jobs.replicate.page import write
+
+        return write(self.numbers, mounts.opened(path))
+
+
+def replicate(
+    runs: Sequence[str | Path], *, margin: float | str | Sequence[str] = (), combine: bool = False
+) -> ReplicateResult:
+    """The same effects of one model in several worlds, and whether they replicate.
+
+    runs: folders or addresses of finished runs: audits of rendered images, edited photographs or a learned generator,
+    audits of images as they are (whose effects are adjusted for all other known attributes), and `match` pairs. margin:
+    the largest difference between worlds that does not matter, as 0.05 for all rates or "miss=0.02" for one outcome; by
+    default that of the first run, else two points of a rate. combine: of two runs with subjects in common, rendered
+    images first, also the effects on the photographs of the second with the help of the renderings.
+
+    Returns for each effect the estimates side by side, a test that all worlds have one effect (p corrected over all
+    effects, Holm), the difference of the two worlds that differ most, from three worlds on the mean world and the next
+    one, and the verdict: replicates, differs, cannot tell (with the subjects that would), or not estimable.
+
+    Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
+    effects, or with `combine` no subject in common.
+    """
+    folders = [mounts.opened(run) for run in runs]
+    return ReplicateResult(replicate_runs(folders, margins.listed(margin), combine=combine))

@@ -1,0 +1,128 @@
+"""The verdict on an effect in several worlds, with numbers worked out by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from transect.effects import WorldEstimate, agreements
+from transect.errors import BadInput
+
+Z = 1.959964
+
+
+def world(estimate, error, n=100, seen=None):
+    return WorldEstimate(
+        estimate, estimate - Z * error, estimate + Z * error, n, abs(estimate) > Z * error if seen is None else seen
+    )
+
+
+def one(*worlds, margin=0.02):
+    return agreements([worlds], [margin])[0]
+
+
+def test_both_show_it_and_no_difference_is_found():
+    """.30 and .27 with errors .02 and .04: the difference −.03 has error .0447, so p = .50."""
+    result = one(world(0.30, 0.02), world(0.27, 0.04))
+    assert (result.verdict, result.within, result.seen_in) == ("replicates", False, (0, 1))
+    assert result.difference == pytest.approx(-0.03)
+    assert result.p == pytest.approx(2 * norm.sf(0.03 / np.hypot(0.02, 0.04)), rel=1e-6)
+    assert (result.low, result.high) == pytest.approx((-0.03 - Z * 0.0447214, -0.03 + Z * 0.0447214), abs=1e-6)
+    assert result.summary.reason.startswith("two worlds")
+
+
+def test_the_same_direction_and_another_size_differs():
+    result = one(world(0.30, 0.02), world(0.10, 0.03))
+    assert (result.verdict, result.seen_in) == ("differs", (0, 1))
+    assert result.difference == pytest.approx(-0.20)
+
+
+def test_one_significant_and_the_other_not_is_no_disagreement():
+    """.10 ± .04 and .05 ± .06: shown in one, and the difference has p = .49."""
+    result = one(world(0.10, 0.04, n=200), world(0.05, 0.06, n=80))
+    assert (result.verdict, result.seen_in) == ("cannot tell", (0,))
+    (need,) = result.needed
+    # as large as in the first world, found with 90 % power: 80 ((1.96 + 1.2816) .06 / .10)²
+    assert (need.world, need.subjects) == (1, int(np.ceil(80 * (3.241516 * 0.06 / 0.10) ** 2)))
+
+
+def test_worlds_without_an_effect_agree_within_the_margin():
+    """Both 0 with errors .005: the difference's 90 % interval is ± 1.645 × .00707 = .0116."""
+    assert one(world(0.0, 0.005), world(0.0, 0.005)).verdict == "replicates"
+    result = one(world(0.0, 0.005), world(0.0, 0.005), margin=0.01)
+    assert (result.verdict, result.within) == ("cannot tell", False)
+    assert result.most == pytest.approx(1.644854 * 0.005 * np.sqrt(2), abs=1e-6)
+
+
+def test_a_difference_smaller_than_the_margin_replicates_though_it_is_significant():
+    result = one(world(0.300, 0.001), world(0.306, 0.001))
+    assert result.p < 0.001
+    assert (result.verdict, result.within) == ("replicates", True)
+
+
+def test_subjects_that_show_agreement_when_nothing_is_seen():
+    """Nothing seen: the noisier world needs the variance that the margin leaves, (.02 / 3.29)² − .003²."""
+    result = one(world(0.0, 0.003, n=1000), world(0.001, 0.02, n=100))
+    (need,) = result.needed
+    left = (0.02 / (2 * 1.644854)) ** 2 - 0.003**2
+    assert (need.world, need.subjects) == (1, pytest.approx(100 * 0.02**2 / left, abs=1.5))
+
+
+def test_both_worlds_are_named_where_one_alone_cannot_settle_it():
+    result = one(world(0.0, 0.02, n=100), world(0.001, 0.02, n=100))
+    assert {need.world for need in result.needed} == {0, 1}
+    error = 0.02 / (2 * 1.644854)
+    assert all(need.subjects == pytest.approx(100 * 2 * 0.02**2 / error**2, abs=1.5) for need in result.needed)
+
+
+def test_without_a_margin_and_an_effect_nobody_knows_how_many():
+    assert one(world(0.0, 0.02), world(0.0, 0.02), margin=np.nan).needed == ()
+
+
+def test_opposite_effects_are_never_replicated():
+    result = one(world(0.1, 0.03), world(-0.1, 0.03))
+    assert (result.verdict, result.seen_in) == ("differs", (0,))
+
+
+def test_several_worlds_are_tested_together_and_their_largest_difference_told():
+    result = one(world(0.1, 0.02), world(0.1, 0.02), world(0.3, 0.02))
+    assert result.verdict == "differs"
+    assert {result.first, result.second} == {0, 2} or {result.first, result.second} == {1, 2}
+    assert result.confidence == pytest.approx(1 - 0.05 / 3)
+    assert result.p == result.summary.p
+    assert np.isfinite(result.summary.estimate)
+
+
+def test_p_is_corrected_over_the_effects():
+    rows = [[world(0.1, 0.03), world(0.2, 0.03)]] * 4
+    each = agreements(rows, [0.02] * 4)
+    assert each[0].p_adjusted == pytest.approx(4 * each[0].p)
+
+
+@pytest.mark.parametrize("bad", [
+    WorldEstimate(np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 5, False),
+    WorldEstimate(0.0, 0.0, 0.0, 5, False),
+])  # fmt: skip
+def test_a_world_without_an_interval_does_not_count(bad):
+    result = one(world(0.1, 0.02), bad)
+    assert (result.verdict, result.needed) == ("not estimable", ())
+    assert "fewer than two worlds" in result.reason
+    assert one(world(0.1, 0.02), bad, world(0.1, 0.02)).verdict == "replicates"
+
+
+def test_margins_are_one_for_each_effect():
+    with pytest.raises(BadInput, match="a margin for each of 1 effects, got 2"):
+        agreements([[world(0.1, 0.02), world(0.1, 0.02)]], [0.02, 0.02])
+    assert agreements([], []) == ()
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.01, 0.5), st.floats(0.01, 0.5), st.floats(0.01, 0.5))
+def test_order_and_sign_do_not_matter(a, b, first, second, margin):
+    worlds = world(a, first), world(b, second)
+    forward, back = one(*worlds, margin=margin), one(*worlds[::-1], margin=margin)
+    turned = one(world(-a, first), world(-b, second), margin=margin)
+    assert forward.verdict == back.verdict == turned.verdict
+    assert forward.p == pytest.approx(back.p)
+    assert forward.difference == pytest.approx(-back.difference)
+    assert sorted(need.subjects for need in forward.needed) == sorted(need.subjects for need in back.needed)

@@ -1,0 +1,75 @@
+"""Photographs with the help of renderings: the formula by hand, and what it makes of good, wrong and useless renderings."""
+
+import numpy as np
+import pytest
+
+from transect.effects import transported
+from transect.effects.transport import NO_OTHERS
+from transect.errors import BadInput
+
+
+def planted(seed=0, n=60, m=2000, off=0.2, likeness=0.9):
+    """Effects on n + m subjects around .1; renderings that are off by a constant and alike in part."""
+    rng = np.random.default_rng(seed)
+    own = 0.1 + 0.3 * rng.standard_normal(n + m)
+    noise = 0.3 * rng.standard_normal(n + m)
+    rendered = 0.1 + off + likeness * (own - 0.1) + np.sqrt(1 - likeness**2) * noise
+    return own[:n], rendered[:n], rendered[n:]
+
+
+def test_the_estimate_is_the_rendering_plus_what_it_gets_wrong():
+    """With the estimated weight λ: mean of both + λ (mean of the others − mean of the twins)."""
+    both, twins, others = planted()
+    result = transported(both, twins, others)
+    expected = both.mean() + result.trust * (others.mean() - twins.mean())
+    assert result.estimate == pytest.approx(expected)
+    assert result.alone == pytest.approx(both.mean())
+    assert result.rendered == pytest.approx(np.concatenate([twins, others]).mean())
+    assert result.off == pytest.approx((twins - both).mean())
+    covariance = np.cov(both, twins)[0, 1]
+    assert result.trust == pytest.approx(covariance / (1 + 60 / 2000) / np.var(others), rel=0.1)
+
+
+def test_a_wrong_rendering_that_moves_along_narrows_the_interval_and_moves_nothing():
+    small, large = (transported(*planted(off=off)) for off in (0.0, 5.0))
+    assert small.estimate == pytest.approx(large.estimate)
+    assert (small.low, small.high, small.gained) == pytest.approx((large.low, large.high, large.gained))
+    assert large.off - small.off == pytest.approx(5.0)
+    assert small.gained > 0.4
+    assert small.worth == pytest.approx(60 * (1 / (1 - small.gained) ** 2 - 1), rel=1e-6)
+
+
+def test_a_rendering_that_has_nothing_to_do_with_the_photographs_counts_for_little():
+    result = transported(*planted(likeness=0.0))
+    assert result.trust < 0.25
+    assert abs(result.gained) < 0.05
+
+
+def test_no_value_is_filled_in():
+    both, twins, others = planted()
+    both[3], twins[7], others[5] = np.nan, np.nan, np.nan
+    assert (transported(both, twins, others).n_both, transported(both, twins, others).n_rendered) == (58, 1999)
+
+
+def test_people_who_repeat_count_once():
+    both, twins, others = planted(n=40)
+    people = np.repeat(np.arange(20), 2)
+    alone = transported(np.repeat(both[:20], 2), np.repeat(twins[:20], 2), others, people=people)
+    assert alone.high - alone.low == pytest.approx(
+        transported(both[:20], twins[:20], others).high - transported(both[:20], twins[:20], others).low, rel=0.02
+    )
+
+
+def test_without_others_or_pairs_there_is_nothing_to_add():
+    both, twins, _ = planted()
+    nothing = transported(both, twins, [])
+    assert (nothing.estimate, nothing.trust, nothing.reason) == (pytest.approx(both.mean()), 0.0, NO_OTHERS)
+    few = transported([0.1], [0.2], np.arange(10.0))
+    assert np.isnan(few.low)
+    assert "fewer than two subjects" in few.reason
+    assert np.isnan(transported(both[:8], twins[:8], np.arange(50.0)).low)
+
+
+def test_lengths_must_agree():
+    with pytest.raises(BadInput, match="one rendered effect per photographed one"):
+        transported([0.1, 0.2], [0.1], [0.3])

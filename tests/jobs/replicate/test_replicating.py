@@ -1,0 +1,263 @@
+"""Planted worlds: one model in several of them, and whether its effects replicate."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import auditing
+import numpy as np
+import pytest
+from commands import printed, refused_here
+from report_reader import parse, text_of
+
+import transect
+from transect.analysis.replicated import words
+from transect.analysis.replicated.matching import match
+from transect.analysis.replicated.reading import digest, read
+from transect.errors import BadInput, UnknownName
+from transect.generators import FaceWorld
+from transect.jobs.replicate.page import page_of
+from transect.reports import builder
+
+VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
+
+
+def bright(pixels):
+    """Yes where the middle of the picture is bright: no on dark skin."""
+    middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
+    return np.where(middle > 0.40, 0.9, 0.1)
+
+
+class OtherWorld:
+    """FaceWorld under another name; every picture is darkened, so that the model's misses are other ones."""
+
+    name = "other"
+
+    def __init__(self, dark=0.7):
+        self.dark = dark
+        self.inner = FaceWorld(image_size=32)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def describe(self):
+        return {**self.inner.describe(), "name": self.name}
+
+    def render(self, latents):
+        images = self.inner.render(latents)
+        return replace(images, pixels=(images.pixels * self.dark).astype(np.uint8))
+
+
+def audited(out, subjects=60, target=bright, **settings):
+    settings = {"vary": VARIED, "truth": "face", "outcomes": ["miss"], **settings}
+    size = {} if "generator" in settings else {"image_size": 32}
+    auditing.audit([target], subjects=subjects, out=out, control=False, **{**size, **settings})
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("worlds")
+    rendered = audited(folder / "rendered")
+    return rendered, audited(folder / "celebrities", population="celebrity-like", seed=1), folder
+
+
+@pytest.fixture(scope="module")
+def result(runs):
+    return transect.replicate(runs[:2])
+
+
+def by_attribute(result):
+    return {finding.attribute: finding for finding in result.numbers.findings}
+
+
+def stored(run):
+    return {row["attribute"]: row for row in json.loads((run / "results.json").read_text())["effects"]}
+
+
+def test_each_effect_has_the_numbers_of_both_reports(result, runs):
+    for name, finding in by_attribute(result).items():
+        for world, run in zip(finding.worlds, runs, strict=False):
+            row = stored(run)[name]
+            assert (world.estimate, world.low, world.high) == (row["estimate"], row["low"], row["high"])
+            assert world.seen == (row["p_adjusted"] <= 0.05)
+        assert (
+            finding.difference == pytest.approx(stored(runs[1])[name]["estimate"] - stored(runs[0])[name]["estimate"])
+            or finding.first == "celebrities"
+        )
+
+
+def test_the_planted_effect_of_both_worlds_is_seen_in_both(result):
+    finding = by_attribute(result)["skin_tone"]
+    assert finding.seen_in == ("rendered", "celebrities")
+    assert finding.verdict in ("replicates", "differs")
+    assert "seen in 2 of 2 worlds" in finding.text
+    assert [world.kind for world in result.numbers.worlds] == ["rendered", "rendered"]
+
+
+def test_an_effect_of_a_wide_margin_replicates_and_two_worlds_have_no_summary(runs):
+    result = transect.replicate(runs[:2], margin=0.9)
+    assert {finding.verdict for finding in result.numbers.findings} == {"replicates"}
+    assert all(np.isnan(finding.summary.estimate) for finding in result.numbers.findings)
+    assert result.headline() == "Of 2 effects that several worlds share: 2 replicate."
+    assert "worlds differ by less than 90.0 points" in result.numbers.findings[0].text
+
+
+def test_what_cannot_be_told_says_how_many_subjects_could(runs):
+    few = audited(runs[2] / "few", subjects=8, population="celebrity-like", seed=2)
+    finding = by_attribute(transect.replicate([runs[0], few]))["glasses"]
+    assert finding.verdict == "cannot tell"
+    assert finding.needed
+    assert all(need.subjects > 8 for need in finding.needed if need.world == "few")
+    assert "needs about " in finding.text
+
+
+def test_three_worlds_have_a_mean_and_the_next_one(runs, tmp_path):
+    third = audited(tmp_path / "third", seed=3)
+    result = transect.replicate([*runs[:2], third])
+    finding = by_attribute(result)["skin_tone"]
+    assert finding.summary.prediction_low < finding.summary.low <= finding.summary.estimate
+    page = builder.build(page_of(result.numbers))
+    assert 'class="diamond"' in page
+    assert "mean world" in text_of(parse(page))
+
+
+def test_two_worlds_have_no_diamond_and_the_page_is_whole(result, tmp_path):
+    page = result.report(tmp_path / "page")
+    text = text_of(parse(page.read_text()))
+    assert 'class="diamond"' not in page.read_text()
+    assert result.headline() in text
+    for finding in result.numbers.findings:
+        assert finding.text in text
+    saved = json.loads((tmp_path / "page" / "replicate.json").read_text())
+    assert saved == result.to_json()
+    assert str(tmp_path) not in json.dumps(saved)
+
+
+def test_other_levels_are_compared_as_slopes(runs, tmp_path):
+    """1 to 10 against 1 to 7: the second's difference times 9 / 6."""
+    other = audited(tmp_path / "other", vary={"skin_tone": (1, 7)}, seed=4)
+    result = transect.replicate([runs[0], other])
+    (finding,) = result.numbers.findings
+    row = stored(other)["skin_tone"]
+    assert finding.scaled
+    assert finding.worlds[0].estimate == pytest.approx(stored(runs[0])["skin_tone"]["estimate"])
+    assert finding.worlds[1].estimate == pytest.approx(row["estimate"] * 9 / 6)
+    assert any("as if the outcome changed evenly" in note for note in result.numbers.notes)
+
+
+def test_observed_images_are_adjusted(runs, tmp_path):
+    """A population whose glasses and tone are drawn: both adjusted for the other attributes."""
+    seen = audited(tmp_path / "seen", vary=(), images=400, compare=["skin_tone", "glasses"], seed=5)
+    result = transect.replicate([runs[0], seen])
+    finding = by_attribute(result)["skin_tone"]
+    assert [world.kind for world in result.numbers.worlds] == ["rendered", "images as drawn, adjusted"]
+    assert finding.scaled
+    unadjusted = json.loads((seen / "results.json").read_text())["effects"]
+    assert all(finding.worlds[1].estimate != row["estimate"] for row in unadjusted)
+    assert finding.worlds[1].seen
+
+
+def test_another_model_is_not_compared(runs, tmp_path):
+    always = audited(tmp_path / "always", target=lambda pixels: np.full(len(pixels), 0.9), seed=6)
+    with pytest.raises(BadInput, match="expected an effect that two worlds share, got none"):
+        transect.replicate([runs[0], always])
+
+
+def test_a_model_is_known_by_its_description_and_not_by_its_name():
+    one = {"name": "a", "task": "binary", "code_sha256": "1"}
+    assert digest(one) == digest({**one, "name": "b"}) != digest({**one, "code_sha256": "2"})
+
+
+def test_matched_pairs_are_a_world(runs, tmp_path):
+    """60 pairs of images of which one of each is missed more often, as a model's outcome in a table."""
+    rng = np.random.default_rng(0)
+    wears = np.repeat([1, 0], 60)
+    levels = (
+        FaceWorld(image_size=32)
+        .attributes[[a.name for a in FaceWorld(image_size=32).attributes].index("glasses")]
+        .levels
+    )
+    table = {
+        "glasses": [levels[each] for each in wears], "age": np.tile(rng.uniform(20, 60, 60), 2) + rng.normal(0, 0.1, 120),
+        "miss": (rng.random(120) < 0.3 + 0.3 * wears).astype(float),
+    }  # fmt: skip
+    transect.match(table, "glasses", outcomes=["miss"], covariates=["age"]).report(tmp_path / "pairs")
+    result = transect.replicate([runs[0], tmp_path / "pairs"])
+    (finding,) = result.numbers.findings
+    saved = json.loads((tmp_path / "pairs" / "match.json").read_text())["outcomes"][0]
+    assert finding.worlds[1].estimate == saved["adjusted"]["estimate"]
+    assert finding.target
+    assert any("Matched pairs name no model" in note for note in result.numbers.notes)
+
+
+def test_steps_are_not_compared(runs, tmp_path):
+    stepped = audited(tmp_path / "stepped", vary=(), steps=["smile=-1:1:3"], subjects=6, seed=8)
+    with pytest.raises(BadInput, match="moved in steps"):
+        transect.replicate([runs[0], stepped])
+
+
+def test_total_and_direct_effects_are_not_compared(runs, tmp_path):
+    direct = audited(tmp_path / "direct", hold=["exposure"], seed=7)
+    with pytest.raises(BadInput, match="total and direct effects differ"):
+        transect.replicate([runs[0], direct])
+
+
+def test_subjects_of_the_same_seed_are_said(runs, tmp_path):
+    again = audited(tmp_path / "again", population="celebrity-like")
+    result = transect.replicate([runs[0], again])
+    assert any("draw their subjects by the same seed" in note for note in result.numbers.notes)
+
+
+def test_what_is_refused(runs, tmp_path):
+    with pytest.raises(BadInput, match="expected two worlds or more, got 1"):
+        transect.replicate([runs[0]])
+    with pytest.raises(BadInput, match="expected each run once, got it 2 times"):
+        transect.replicate([runs[0], runs[0]])
+    with pytest.raises(BadInput, match="neither"):
+        transect.replicate([runs[0], tmp_path])
+    with pytest.raises(UnknownName, match="outcome"):
+        transect.replicate(runs[:2], margin="beauty=0.1")
+    with pytest.raises(BadInput, match="--combine: expected two runs"):
+        transect.replicate([*runs[:2], runs[2]], combine=True)
+    with pytest.raises(BadInput, match="no subject|got none in common"):
+        transect.replicate(runs[:2], combine=True)
+    broken = shutil.copytree(runs[0], tmp_path / "broken")
+    (broken / "results.json").write_text("{")
+    with pytest.raises(BadInput, match="damaged"):
+        transect.replicate([runs[1], broken])
+
+
+def test_few_photographs_are_helped_by_many_renderings(tmp_path):
+    """The same subjects in a darker world: 40 of them, beside 300 rendered ones."""
+    rendered = audited(tmp_path / "rendered", subjects=300, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=())
+    photos = audited(
+        tmp_path / "photos", subjects=40, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=(),
+        generator=OtherWorld(),
+    )  # fmt: skip
+    result = transect.replicate([rendered, photos], combine=True)
+    (one,) = result.numbers.combined
+    assert (one.n_both, one.n_rendered) == (40, 260)
+    row = stored(photos)["skin_tone"]
+    assert one.alone == pytest.approx(row["estimate"])
+    assert one.off == pytest.approx(one.rendered - one.alone, abs=0.2)
+    assert one.text in result.numbers.answer
+    assert "corrected for the rendering" in text_of(parse(result.report(tmp_path / "page").read_text()))
+
+
+def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):
+    out = tmp_path / "out"
+    said = printed("replicate", str(runs[0]), str(runs[1]), "--out", str(out))
+    assert "Of 2 effects that several worlds share" in said
+    assert (out / "replicate.html").is_file()
+    assert json.loads((out / "command.json").read_text())
+    as_json = json.loads(printed("replicate", str(runs[0]), str(runs[1]), "--out", str(out), "--json"))
+    assert as_json == json.loads((out / "replicate.json").read_text())
+    assert refused_here("replicate", str(runs[0])).startswith("expected two worlds or more, got 1")
+
+
+def test_names_of_worlds_tell_them_apart(runs, tmp_path):
+    copy = shutil.copytree(runs[1], tmp_path / "rendered")
+    assert [each.world.name for each in read([runs[0], copy])] == ["rendered (1)", "rendered (2)"]
+    assert match(read(runs[:2])).effects[0].target
+    assert words.MOST > 1
