@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from transect.console.audit_options import Threshold
+from transect.cli.words_check import check as in_words
 from transect.console.common_options import Json, on_command_line
 from transect.console.printing import table
 from transect.console.target_options import (
@@ -44,6 +45,10 @@ def check(
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="A model, or the TOML file of one behind a web address.")
     ],
+    questions: Annotated[
+        str | None,
+        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a set that ships."),
+    ] = None,
     image: Annotated[
         Path | None, typer.Option(help="The picture to ask about; by default rendered faces of 256 pixels.")
     ] = None,
@@ -64,12 +69,21 @@ def check(
     """Show what a model gets and answers. A call to a web address may be billed; asking again is free.
 
     A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to
-    a PNG file. A model behind a web address is sent one image, and its response is explained.
+    a PNG file. A model behind a web address is sent one image, and its response is explained. A model that answers in
+    words is asked every one of --questions about one image, and each text is shown with what it was read as.
     """
+    from transect.records import Images
+    from transect.targets.words.speakers import gives_words, no_questions
+
     options = given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
         isolate=isolate,
     )  # fmt: skip
+    if questions is not None:
+        in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
+        return
+    if gives_words(target):
+        raise no_questions(target)
     if target.endswith(".toml") and Path(target).name != CARD:
         options |= on_command_line(context, {"timeout": timeout, "picture": picture})
         if options:

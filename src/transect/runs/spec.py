@@ -204,6 +204,12 @@ class TargetDescription:
         """Where a detector draws its box, by the fields of `targets.boxes.BoxConvention`; None where it is unknown."""
         return self.facts.get("box_convention")
 
+    @property
+    def question(self) -> Facts | None:
+        """The question that the model answers in words; None of other targets."""
+        question: Facts | None = self.facts.get("asked_in_words")
+        return question
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -216,6 +222,11 @@ class TargetEntry:
     outcomes: tuple[str, ...]
     description: TargetDescription
     truth: StatedTruth | None = None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that hold its answers; of a question asked in words also what was said."""
+        return tables_of(self.slug, in_words=self.description.question is not None)
 
 
 @final
@@ -345,6 +356,15 @@ class RunSpec:
             if key in changed:
                 changed[key] = convert(changed[key])
         return record_of(cls, changed)
+
+
+def tables_of(slug: str, *, in_words: bool) -> tuple[str, ...]:
+    """The tables of a target's answers, by its folder's name.
+
+    >>> tables_of("ours-hire", in_words=True)
+    ('predictions/ours-hire', 'answers/ours-hire')
+    """
+    return (f"predictions/{slug}", *([f"answers/{slug}"] if in_words else []))
 
 
 def json_of(value: object) -> Any:

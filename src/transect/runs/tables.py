@@ -2,6 +2,7 @@
 
 images:       id, subject (its seed), cell, intended.<varied attribute>, true.<attribute>, face_box, image (PNG), sha256
 predictions:  id, failed, reason, scores, boxes
+answers:      of targets that answer in words, see `answer_tables`
 """
 
 from __future__ import annotations

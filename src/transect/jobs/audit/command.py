@@ -68,6 +68,13 @@ def audit(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET…", help="The models to audit; see: transect targets.")
     ] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, traits, "
+            "alt-text, appearance); each question is a target."
+        ),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option(

@@ -71,7 +71,7 @@ def targets_by_name(texts: Sequence[str] | Mapping[str, TargetLike]) -> dict[str
 
 def check_names(given: Given, specs: Sequence[RunSpec]) -> None:
     """Raises UnknownName where a target is given that the run does not have."""
-    known = {facts["name"]: None for spec in specs for facts in descriptions(spec)}
+    known = {name: None for spec in specs for facts in descriptions(spec) for name in _names(facts)}
     for name in given.targets:
         if name not in known:
             raise UnknownName("target of the run", name, map(str, known))
@@ -92,6 +92,8 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     facts = stored.facts
     name = str(facts["name"])
     source = given.targets.get(name, "")
+    if stored.question is not None:
+        return _asked(facts, given)
     if facts.get("kind") == HTTP:
         return None if given.budget is None else _over_http(name, source, given)
     if not isinstance(source, str):
@@ -101,6 +103,21 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
         return target
     target = reopen(facts, source)
     return None if is_metered(target) and given.budget is None else target
+
+
+def _asked(facts: Mapping[str, Any], given: Given) -> Target | None:
+    """A question that was asked in words; the model is given by its own name, or by that of the question."""
+    from transect.targets.words.reopening import reopen as reopen_asked
+
+    source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
+    target = reopen_asked(facts, source)
+    return None if is_metered(target) and given.budget is None else target
+
+
+def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a target may be called on the command line: its name; of a question also that of its model."""
+    model = facts.get("model") if "asked_in_words" in facts else None
+    return (str(facts["name"]), *([str(model["name"])] if model else []))
 
 
 def _over_http(name: str, source: TargetLike, given: Given) -> Target:
