@@ -16,7 +16,7 @@ class Reason(StrEnum):
     FILTERED = "content filter"
     REFUSAL = "refusal"
     HEDGE = "cannot tell"
-    BOTH = "more than one answer"
+    BOTH = "no single answer"
     WIDE = "wide range"
     BOUND = "bound alone"
     TOOL = "tool call"
