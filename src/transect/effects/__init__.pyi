@@ -73,6 +73,9 @@ from .randomization import sign_flip as sign_flip
 from .rates import Rate as Rate
 from .rates import transect_rates as transect_rates
 from .residual_inclusion import control_function as control_function
+from .retrieval import FirstImages as FirstImages
+from .retrieval import RetrievalSkew as RetrievalSkew
+from .retrieval import retrieval_skew as retrieval_skew
 from .samples import Labels as Labels
 from .samples import Measure as Measure
 from .sensitivity import classification_sensitivity as classification_sensitivity
@@ -85,3 +88,6 @@ from .thresholds import at_thresholds as at_thresholds
 from .thresholds import threshold_curves as threshold_curves
 from .truth import Truth as Truth
 from .validity import equivalence as equivalence
+from .wordings import WordingEffect as WordingEffect
+from .wordings import WordingEffects as WordingEffects
+from .wordings import wording_effects as wording_effects
