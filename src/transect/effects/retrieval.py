@@ -247,13 +247,14 @@ def _first(top: _Top, chance: Float[np.ndarray, "b levels"], confidence: float) 
     skews = _skew(np.stack([share, low, high]))
     largest, smallest = skews.max(axis=1).tolist(), skews.min(axis=1).tolist()
     by_chance = _skew(chance)
-    absent = ", ".join(f"level {place}" for place in np.flatnonzero(share == 0))
+    missing = ", ".join(f"level {place}" for place in np.flatnonzero(share == 0))
+    absent = f"absent among the first {top.k}: {missing}" if missing else ""
     return FirstImages(
         k=top.k,
         shares=tuple(Bounded(*each) for each in ends),
         p=tuple(holm(np.array([_p(column) for column in apart.T])).tolist()),
         max_skew=Bounded(largest[0], max(largest[1], 0.0), largest[2]),
-        min_skew=Bounded(smallest[0], smallest[1], min(smallest[2], 0.0), f"absent among the first {top.k}: {absent}" if absent else ""),
+        min_skew=Bounded(smallest[0], smallest[1], min(smallest[2], 0.0), absent),
         max_skew_by_chance=float(by_chance.max(axis=1).mean()),
         min_skew_by_chance=float(by_chance.min(axis=1).mean()),
         max_skew_p=_p(by_chance.max(axis=1) >= largest[0] - _TIE),

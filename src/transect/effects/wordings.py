@@ -1,8 +1,8 @@
-"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and the spread between them.
+"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and their spread.
 
-A question asked in several paraphrases has an effect in each. Their mean is of these paraphrases; from five on, a second
-interval counts them as a sample of the wordings that could have been used. Subjects and paraphrases are crossed: every
-subject is asked in every paraphrase.
+A question asked in several paraphrases has an effect in each. Their mean is of these paraphrases; from five on, a
+second interval counts them as a sample of the wordings that could have been used. Subjects and paraphrases are crossed:
+every subject is asked in every paraphrase.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FEWEST_SAMPLED: Final = 5
 SAMPLED: Final = "subjects crossed with paraphrases, Banerjee's interval"
 SOURCES: Final = (
     *CROSSED,
-    "Banerjee 1961, On confidence interval for two-means problem based on separate estimates of variances and "
-    "tabulated values of t-table, Sankhya A 23(4)",
+    "Banerjee 1960, Approximate confidence interval for linear functions of means of k populations when the population "
+    "variances are not equal, Sankhya 22(3/4)",
     CORRECTIONS["max-t"],
 )
 ALONE: Final = "one paraphrase: nothing to compare"
@@ -46,8 +46,8 @@ _ROUNDING: Final = 1e-12
 class WordingEffect:
     """The effect in one paraphrase, of all subjects that answered at both levels in it.
 
-    deviation: from the mean of all paraphrases, among subjects that answered in every one; p: of no deviation, corrected
-    for the number of paraphrases (max-T). Both NaN where there is nothing to compare.
+    deviation: from the mean of all paraphrases, among subjects that answered in every one; p: of no deviation,
+    corrected for the number of paraphrases (max-T). Both NaN where there is nothing to compare.
     """
 
     effect: Bounded
@@ -63,10 +63,10 @@ class WordingEffects:
     """Effects of the paraphrases of one question, for one contrast.
 
     mean: of the paraphrases that were asked. sampled: the same mean with an interval that counts them as a sample of
-    wordings. spread: standard deviation of the true effects between paraphrases, corrected for the sampling of subjects,
-    0 where they differ no more than chance makes them. p: of no difference between paraphrases, the smallest of the
-    corrected p of `each`. reason: why spread and p are NaN. subjects: with an answer in every paraphrase at both levels;
-    incomplete: with an answer at both levels in some paraphrase, but not in all.
+    wordings. spread: standard deviation of the true effects between paraphrases, corrected for the sampling of
+    subjects, 0 where they differ no more than chance makes them. p: of no difference between paraphrases, the smallest
+    of the corrected p of `each`. reason: why spread and p are NaN. subjects: with an answer in every paraphrase at both
+    levels; incomplete: with an answer at both levels in some paraphrase, but not in all.
     """
 
     each: tuple[WordingEffect, ...]
@@ -97,8 +97,8 @@ def wording_effects(
     Each paraphrase and the mean have the interval of `mean_difference_interval`. The interval over a sample of wordings
     adds the variance between paraphrases over their number, V (`crossed_variance`): its ends are
     sqrt((mean - end)² + t² V) from the mean, with Student's t of one degree of freedom less than paraphrases. Of normal
-    errors an interval that adds squared half widths in this way covers at least what it claims, however unlike the
-    variances (Banerjee 1961). Deviations are tested by random signs of subjects (`max_t`).
+    errors an interval that adds squared half widths like this covers at least what it claims, however unlike their
+    variances (Banerjee 1960). Deviations are tested by random signs of subjects (`max_t`).
 
     Raises BadInput where the shapes differ or there is no paraphrase.
 
@@ -107,11 +107,11 @@ def wording_effects(
     >>> found = wording_effects(none, some, binary=True)
     >>> [each.effect.estimate for each in found.each], found.mean.estimate, found.sampled.reason
     ([0.25, 0.0], 0.125, 'fewer than 5 paraphrases: no sample of wordings')
-    >>> round(found.spread, 3), bool(found.p < 0.01)  # variance .25² / 2, less (.25 * .75 / 39 * 40) / 40 / 2 of chance
+    >>> round(found.spread, 3), bool(found.p < 0.01)  # .25² / 2, less .25 * .75 / 39 / 2 of chance
     (0.17, True)
     """
     pairs = float(np.prod(first.shape[1:2] + first.shape[3:]))
-    first, second = (_over_repeats(values) for values in (first, second))
+    first, second = (over_repeats(values) for values in (first, second))
     if first.shape != second.shape or not first.shape[2]:
         raise BadInput(
             f"expected outcomes [subjects, cells, paraphrases] of one shape at both levels, got {first.shape} and "
@@ -151,7 +151,8 @@ def wording_effects(
     )
 
 
-def _over_repeats(values: Float[np.ndarray, "n cells wordings *repeats"]) -> Float[np.ndarray, "n cells wordings"]:
+def over_repeats(values: Float[np.ndarray, "n cells wordings *repeats"]) -> Float[np.ndarray, "n cells wordings"]:
+    """The mean of the repeats that were answered, NaN where none was."""
     flat = values.reshape(*values.shape[:3], -1)
     answered = np.isfinite(flat).sum(axis=3)
     total = np.where(np.isfinite(flat), flat, 0.0).sum(axis=3)
