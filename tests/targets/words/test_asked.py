@@ -217,9 +217,9 @@ def test_questions_about_two_images_alone_are_refused(tmp_path):
 
 
 def test_a_model_in_words_without_questions_and_the_reverse_are_one_line_each(questions):
-    with pytest.raises(BadInput, match="answers in words: expected what to ask it"):
+    with pytest.raises(BadInput, match="answers in words: expected questions to ask it"):
         resolve("vlm:models/tiny")
-    with pytest.raises(BadInput, match="answers in words: expected what to ask it"):
+    with pytest.raises(BadInput, match="answers in words: expected questions to ask it"):
         resolve("stub_speaker:speaker")
     with pytest.raises(BadInput, match="expected models that answer in words"):
         resolve("audited:brightness", questions=str(questions), question="smile")

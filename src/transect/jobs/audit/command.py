@@ -163,7 +163,8 @@ def audit(
         list[str] | None,
         _outcomes(
             "--outcome",
-            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; repeatable.",
+            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of answers in words also "
+            "refusal, hedge, unreadable, likelihood, words, option:NAME, code:NAME, list:NAME; repeatable.",
         ),
     ] = None,
     generator: Annotated[

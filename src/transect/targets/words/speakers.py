@@ -147,7 +147,7 @@ def no_questions(name: object) -> BadInput:
     from transect.targets.words.question_file import SHIPPED
 
     return BadInput(
-        f"{name} answers in words: expected what to ask it, got nothing; give --questions FILE, or one of "
+        f"{name} answers in words: expected questions to ask it, got none: add --questions FILE, or one of "
         f"{', '.join(SHIPPED)}"
     )
 

@@ -10,6 +10,8 @@ from jaxtyping import Bool, Float
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.analysis.sections.conditions import condition
+from transect.analysis.sections.in_words.bounds import TEXT, bounds_table
+from transect.effects.incomplete import SOURCES as BOUNDS
 from transect.effects.intervals import SOURCES, WILSON_CLUSTERED, wilson_clustered
 from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
@@ -19,8 +21,8 @@ _TEXT: Final = (
     "A model that refuses, hedges or says something unreadable more often at one level than at another treats people "
     "differently, whatever it answers to the others. Each is counted over all wordings that were sent, with a 95 % interval "
     "by subject. Their effects are tested with all others (outcomes refusal, hedge and unreadable).",
-    "An image that has no answer in some paraphrase has no value and is left out of the effects on answers: the bounds "
-    "below or in the section on images without an answer say what these could be.",
+    "An image that has no answer in some paraphrase has no value and is left out of the effects on answers; bounds "
+    "say what these could be with it.",
     "A call that failed says nothing about the model and is in none of the three.",
 )
 NAMES: Final = {Status.REFUSED: "refused", Status.HEDGED: "hedged", Status.UNREADABLE: "unreadable"}
@@ -33,16 +35,16 @@ def section(answers: Answers, asked: Asked) -> Section | None:
     failed = asked.grid(lambda one: float(one.status is Status.FAILED))
     if not any(np.nansum(values) for values in (*rates.values(), failed)):
         return None
-    groups = _groups(answers)
+    groups, bounds = _groups(answers), bounds_table(answers, asked)
     return Section(
         key="not_answered",
         study=answers.study,
         target=answers.target,
         title=f"Refused, hedged or unreadable: {short_name(answers.target)}",
-        text=list(_TEXT),
+        text=[*_TEXT, *([TEXT] if bounds else [])],
         figures=[_figure(answers, groups, rates)],
-        tables=[_table(answers, groups, rates, failed), _reasons(asked)],
-        sources=[SOURCES[WILSON_CLUSTERED]],
+        tables=[_table(answers, groups, rates, failed), _reasons(asked), *([bounds] if bounds else [])],
+        sources=[SOURCES[WILSON_CLUSTERED], *(BOUNDS if bounds else ())],
     )
 
 
