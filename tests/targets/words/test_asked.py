@@ -161,8 +161,9 @@ class Priced(StubSpeaker):
 
     metered = True
 
-    def quote(self, calls):
-        return Quote("priced", calls, calls, 0.01 * calls, "USD", answers_of="file")
+    def quote(self, images, asks):
+        calls = images * len(asks)
+        return Quote("priced", images, calls, 0.01 * calls, "USD", answers_of=f"file-{asks[0].prompt}")
 
     def calls_made(self):
         return self.asked, 0.01 * self.asked

@@ -6,14 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy import ndarray
 
-from transect.protocols import Canaries, CountsCalls, DescribesItself, Metered, RepeatsCanaries, Target
+from transect.protocols import Canaries, CountsCalls, DescribesItself, RepeatsCanaries, Target
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
-from transect.said import UNANSWERED, Said, Status
+from transect.said import UNANSWERED, Ask, Said, Status
 from transect.targets.fingerprint import fingerprint
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.reading import read
@@ -27,6 +27,21 @@ SCORED: Final = (Kind.YES_NO, Kind.CHOICE)
 """Kinds of questions whose options a local model gives a probability."""
 PATIENCE: Final = 60.0
 """Seconds that one text about one image may take, where the model does not say otherwise."""
+
+
+@runtime_checkable
+class MeteredSpeaker(Protocol):
+    """A speaker whose calls are counted and may cost something (`metered = True`)."""
+
+    metered: bool
+
+    def quote(self, images: int, asks: Sequence[Ask]) -> Quote:
+        """The most that it costs to ask all of the texts about each of N new images."""
+        ...
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and cost of this process so far."""
+        ...
 
 
 class AskedTarget:
@@ -119,9 +134,8 @@ class MeteredAskedTarget(AskedTarget):
 
     def quote(self, images: int) -> Quote:
         """The most that this question costs about N new images."""
-        whole = self._metered.quote(images * self.asks)
-        of_question = f"{whole.answers_of}-{self.question.digest[:12]}" if whole.answers_of else ""
-        return replace(whole, target=self.name, images=images, answers_of=of_question)
+        asks = [wording.ask for wording in wordings(self.question, "")]
+        return replace(self._metered.quote(images, asks), target=self.name)
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and money of this process for all questions of the model; none of a further question."""
@@ -153,9 +167,9 @@ class MeteredAskedTarget(AskedTarget):
         return self._shared.is_first(self)
 
     @property
-    def _metered(self) -> Metered:
+    def _metered(self) -> MeteredSpeaker:
         speaker = self._shared.speaker
-        if not isinstance(speaker, Metered):
+        if not isinstance(speaker, MeteredSpeaker):
             raise TypeError(f"{speaker.name}: expected a model that counts its calls")
         return speaker
 
