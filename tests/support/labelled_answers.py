@@ -261,7 +261,7 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (AGE, "-5", Reason.RANGE),
     (AGE, "18 months old", Reason.UNIT),
     (AGE, "I can't tell how old this person is.", Reason.HEDGE),
-    (AGE, "No one can tell for sure.", Reason.NONE),
+    (AGE, "No one can tell for sure.", Reason.HEDGE),
     (AGE, "I'm sorry, but I can't estimate the age of real people.", Reason.REFUSAL),
     (RATE, "5", 5),
     (RATE, "5/7", 5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import Final
@@ -11,12 +12,15 @@ from transect.texts import UNSEEN, encodable
 LONGEST: Final = 20_000
 """Characters that are read: of a longer text its two ends, where answers stand."""
 _THOUGHT: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_MOST_BRACES: Final = 5
 _TAGS: Final = re.compile(r"</?[A-Za-z_|][\w|]{0,30}>")
 _LATEX: Final = re.compile(r"\\(?:boxed|text|textbf|mathrm)\s*\{([^{}]{0,200})\}")
 _MARKUP: Final = re.compile(
     r"\*+|`+|__+|(?<!\w)_|_(?!\w)|^ {0,3}(?:#{1,6}|>)[ \t]+|~~|\\(?=[$%#_&])", re.MULTILINE
 )
-_BULLET: Final = re.compile(r"^\s*[-•·]\s+", re.MULTILINE)
+_LATEX_LETTER: Final = re.compile(r"\$ ?([A-Za-z]) ?\$")
+_BULLET: Final = re.compile(r"^ ?[-•·] ", re.MULTILINE)
+_BLANK: Final = re.compile(r"\n{2,}")
 _SAME: Final = str.maketrans(
     {
         "‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "‑": "-", "‐": "-", "−": "-",
@@ -42,7 +46,8 @@ def plain(text: str) -> str:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
     text = UNSEEN.sub(" ", _without_thoughts(text)).translate(_SAME)
-    text = _LATEX.sub(r"\1", text)
+    text = _BLANK.sub("\n\n", "\n".join(" ".join(line.split()) for line in text.split("\n")))
+    text = _LATEX_LETTER.sub(r"\1", _LATEX.sub(r"\1", text))
     return _BULLET.sub("", _MARKUP.sub("", _TAGS.sub("", text))).strip()
 
 
@@ -67,9 +72,11 @@ def json_answer(text: str) -> str:
     >>> json_answer('{"reason": "long", "answer": "B"}'), json_answer("no JSON")
     ('B', '')
     """
-    start = text.find("{")
-    if start < 0:
-        return ""
+    places = [match.start() for match in itertools.islice(re.finditer(r"\{", text), _MOST_BRACES)]
+    return next((answer for place in places if (answer := _json_answer_at(text, place))), "")
+
+
+def _json_answer_at(text: str, start: int) -> str:
     try:
         content, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_
 _Line = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 _TOKENS: Final = {Kind.TEXT: 256}
 """The longest answer where the file says nothing; of other kinds 64."""
-_ONLY_OF: Final = {
+ONLY_OF: Final = {
     "options": (Kind.CHOICE,),
     "shown": (Kind.CHOICE,),
     "positive": (Kind.CHOICE, Kind.PAIR),
@@ -172,9 +172,9 @@ def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
     """What is wrong between the keys of a question; the first is reported. names: of the questions before it."""
     if table.name in names:
         yield "name", f"expected every question's name once, got {table.name!r} twice: rename one"
-    for key in _ONLY_OF:
-        if key in table.model_fields_set and table.kind not in _ONLY_OF[key]:
-            kinds = " or ".join(_ONLY_OF[key])
+    for key in ONLY_OF:
+        if key in table.model_fields_set and table.kind not in ONLY_OF[key]:
+            kinds = " or ".join(ONLY_OF[key])
             yield key, f"expected it of kind {kinds} alone, got kind {table.kind}: leave it out, or change the kind"
     yield from _prompt_faults(table)
     yield from {

@@ -202,13 +202,18 @@ def _is_no_to_the_task(begins: Found, line: str) -> bool:
 def _anywhere(question: WordQuestion, text: str, loose: _Reader, why: Reason) -> float | Reason:
     """The only answer that clauses name which neither refuse nor hedge; else a refusal, a hedge, or why there is none.
 
-    Where an option is itself worded as a hedge, "cannot tell", all clauses count.
+    Where an option is itself worded as a hedge, "cannot tell" or "neither", clauses that hedge count too.
     """
     judged = [(part, declined(part)) for part in clauses(text)]
-    offered = any(declined(option) for option in question.options) and question.kind is Kind.CHOICE
-    named = loose(" | ".join(part for part, reason in judged if reason is None or offered))
+    counted = (None, Reason.BOTH, Reason.HEDGE) if _offers_hedge(question) else (None,)
+    named = loose(" | ".join(part for part, reason in judged if reason in counted))
     if named.single:
         return named.values[0]
     reasons = [reason for _, reason in judged]
     stated = next((reason for reason in (Reason.REFUSAL, Reason.BOTH, Reason.HEDGE) if reason in reasons), None)
     return stated or (why if named.reason is Reason.NONE else named.reason)
+
+
+@functools.lru_cache(maxsize=256)
+def _offers_hedge(question: WordQuestion) -> bool:
+    return any(declined(option) for option in question.options)
