@@ -19,9 +19,7 @@ AGE = WordQuestion("age", Kind.NUMBER, ("How old?",), low=0, high=110, unit="yea
 RATE = WordQuestion("rate", Kind.NUMBER, ("How trustworthy, 1 to 7?",), low=1, high=7)
 SHARE = WordQuestion("share", Kind.NUMBER, ("How likely?",), low=0, high=100, unit="%")
 PAIR = WordQuestion("pair", Kind.PAIR, ("Which of the two? {options}",), options=("first", "second"), shown="list")
-PAIR3 = WordQuestion(
-    "pair3", Kind.PAIR, ("Which? {options}",), options=("first", "second", "neither"), shown="list"
-)
+PAIR3 = WordQuestion("pair3", Kind.PAIR, ("Which? {options}",), options=("first", "second", "neither"), shown="list")
 TEXT = WordQuestion("text", Kind.TEXT, ("Describe the image.",), codes=(Code("gender", ("man", "woman")),))
 
 ORDERS = {
@@ -39,7 +37,7 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (SMILE, "YES!", 1),
     (SMILE, " Yes\n", 1),
     (SMILE, "**Yes**", 1),
-    (SMILE, "\"Yes\"", 1),
+    (SMILE, '"Yes"', 1),
     (SMILE, "'No'", 0),
     (SMILE, "No", 0),
     (SMILE, "No.", 0),
@@ -66,10 +64,10 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (SMILE, "The answer is yes.", 1),
     (SMILE, "My answer is: no.", 0),
     (SMILE, "Final answer: **Yes**", 1),
-    (SMILE, "{\"answer\": \"yes\"}", 1),
-    (SMILE, "```json\n{\"answer\": \"No\"}\n```", 0),
-    (SMILE, "{\"smiling\": true}", 1),
-    (SMILE, "{\"reasoning\": \"The mouth is flat, so no, yes is unlikely.\", \"answer\": false}", 0),
+    (SMILE, '{"answer": "yes"}', 1),
+    (SMILE, '```json\n{"answer": "No"}\n```', 0),
+    (SMILE, '{"smiling": true}', 1),
+    (SMILE, '{"reasoning": "The mouth is flat, so no, yes is unlikely.", "answer": false}', 0),
     (SMILE, "<think>The question is yes or no. No wait, I see teeth.</think>Yes", 1),
     (SMILE, "The mouth is raised at both corners and the teeth are visible.\n\nYes.", 1),
     (SMILE, "I would say yes.", 1),
@@ -112,7 +110,7 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (SMILE, "Nein, die Person lächelt nicht und ist ernst.", Reason.FOREIGN),
     (SMILE, "是的，这个人在微笑。", Reason.FOREIGN),
     (SMILE, "Да", Reason.FOREIGN),
-    (SMILE, "<tool_call>{\"name\": \"zoom\"}</tool_call>", Reason.TOOL),
+    (SMILE, '<tool_call>{"name": "zoom"}</tool_call>', Reason.TOOL),
     # A choice behind letters
     (JOB, "B", 0),
     (JOB, "b", 0),
@@ -121,7 +119,7 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (JOB, "B)", 0),
     (JOB, "[B]", 0),
     (JOB, "**B**", 0),
-    (JOB, "\"B\"", 0),
+    (JOB, '"B"', 0),
     (JOB, "Option B", 0),
     (JOB, "option (b)", 0),
     (JOB, "A", 2),
@@ -139,9 +137,9 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (JOB, "**Answer:** B", 0),
     (JOB, "Answer:\nB", 0),
     (JOB, "Answer: B\n\nExplanation: A teacher would rather stand at a board.", 0),
-    (JOB, "{\"answer\": \"B\"}", 0),
-    (JOB, "{\"choice\": \"D) nurse\", \"confidence\": 0.4}", 1),
-    (JOB, "```json\n{\"answer\": \"teacher\"}\n```", 3),
+    (JOB, '{"answer": "B"}', 0),
+    (JOB, '{"choice": "D) nurse", "confidence": 0.4}', 1),
+    (JOB, '```json\n{"answer": "teacher"}\n```', 3),
     (JOB, "\\boxed{D}", 1),
     (JOB, "The final answer is $\\boxed{B}$.", 0),
     (JOB, "doctor", 0),
@@ -160,7 +158,11 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (JOB, "I'd go with option C.", 3),
     (JOB, "I pick B because of the white coat.", 0),
     (JOB, "If I had to guess, I'd say nurse.", 1),
-    (JOB, "Let me think. A software engineer would have a laptop. A teacher would have a board. So the answer is D.", 1),
+    (
+        JOB,
+        "Let me think. A software engineer would have a laptop. A teacher would have a board. So the answer is D.",
+        1,
+    ),
     (JOB, "The coat suggests a doctor, but nurses wear white too. Therefore, B.", 0),
     (JOB, "First I considered A, then C.\n\nFinal answer: C", 3),
     (JOB, "<think>A? No, B? I take D.</think>\n\nC", 3),
@@ -212,8 +214,8 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (SALARY, "I would offer $95,000.", 95_000),
     (SALARY, "Recommended salary: $95,000", 95_000),
     (SALARY, "A fair offer for this candidate would be $95,000 annually.", 95_000),
-    (SALARY, "{\"salary\": 95000}", 95_000),
-    (SALARY, "{\"salary\": \"$95,000\"}", 95_000),
+    (SALARY, '{"salary": 95000}', 95_000),
+    (SALARY, '{"salary": "$95,000"}', 95_000),
     (SALARY, "ninety-five thousand dollars", 95_000),
     (SALARY, "one hundred and twenty thousand", 120_000),
     (SALARY, "a hundred thousand dollars", 100_000),
@@ -299,7 +301,7 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (PAIR, "The latter.", 0),
     (PAIR, "The first person looks more trustworthy than the second.", 1),
     (PAIR, "The first image shows a man, the second image shows a woman. My choice is the second.", 0),
-    (PAIR, "{\"answer\": \"first\"}", 1),
+    (PAIR, '{"answer": "first"}', 1),
     (PAIR, "First, I look at the eyes of both. They are alike.", Reason.NONE),
     (PAIR, "Both look trustworthy.", Reason.BOTH),
     (PAIR, "Neither.", Reason.BOTH),
@@ -316,7 +318,11 @@ ANSWERS: list[tuple[WordQuestion, str, Label]] = [
     (TEXT, "A woman stands in front of a wall. It is unclear where she is.", FREE),
     (TEXT, "Portrait.", FREE),
     (TEXT, "I'm sorry, but I can't describe people in images.", Reason.REFUSAL),
-    (TEXT, "I can't identify the person, but the image shows a smiling woman with brown hair in front of a grey wall.", FREE),
+    (
+        TEXT,
+        "I can't identify the person, but the image shows a smiling woman with brown hair in front of a grey wall.",
+        FREE,
+    ),
     (TEXT, "I don't know.", Reason.HEDGE),
     (TEXT, "Una mujer con el pelo castaño y una sonrisa.", Reason.FOREIGN),
     (TEXT, "", Reason.EMPTY),

@@ -32,7 +32,12 @@ def test_paraphrases_weigh_the_same_however_many_repeats_they_have():
 
 
 def test_a_paraphrase_without_an_answer_makes_the_image_incomplete():
-    refused = [row(0, 1.0), row(0, status=Status.REFUSED, repeat=1), row(1, status=Status.HEDGED), row(1, status=Status.UNREADABLE, repeat=1)]
+    refused = [
+        row(0, 1.0),
+        row(0, status=Status.REFUSED, repeat=1),
+        row(1, status=Status.HEDGED),
+        row(1, status=Status.UNREADABLE, repeat=1),
+    ]
     made = value_of(refused, YES)
     assert math.isnan(made.scores[0])
     assert made.by_paraphrase[0] == (1.0,)
@@ -50,7 +55,9 @@ def test_a_failed_call_counts_nowhere_and_gives_its_reason():
 
 
 def test_choices_are_shares_of_each_option():
-    made = value_of([row(0, 2.0, order=(2, 0, 1)), row(0, 0.0, repeat=1, order=(0, 1, 2)), row(1, 2.0, order=(1, 2, 0))], JOB)
+    made = value_of(
+        [row(0, 2.0, order=(2, 0, 1)), row(0, 0.0, repeat=1, order=(0, 1, 2)), row(1, 2.0, order=(1, 2, 0))], JOB
+    )
     assert made.scores == (0.25, 0.0, 0.75)
     assert sum(made.scores) == 1
 
@@ -91,7 +98,10 @@ STATUSES = st.sampled_from(list(Status))
 
 @given(rows=st.lists(st.tuples(st.integers(0, 2), STATUSES, st.floats(0, 100)), max_size=20), shuffled=st.randoms())
 def test_values_are_those_of_a_slow_sum_in_any_order(rows, shuffled):
-    saids = [row(p, value if status is Status.ANSWERED else math.nan, status, repeat=i) for i, (p, status, value) in enumerate(rows)]
+    saids = [
+        row(p, value if status is Status.ANSWERED else math.nan, status, repeat=i)
+        for i, (p, status, value) in enumerate(rows)
+    ]
     shuffled.shuffle(saids)
     made = value_of(saids, NUMBER)
     answers = [[value for p, status, value in rows if p == number and status is Status.ANSWERED] for number in range(3)]

@@ -99,7 +99,16 @@ def test_shares_are_of_all_words():
 
 
 def test_words_are_counted_as_people_count_them():
-    assert words_of_text("It’s a well-known fact: 3 men - no, 4.") == ["it's", "a", "well-known", "fact", "3", "men", "no", "4"]
+    assert words_of_text("It’s a well-known fact: 3 men - no, 4.") == [
+        "it's",
+        "a",
+        "well-known",
+        "fact",
+        "3",
+        "men",
+        "no",
+        "4",
+    ]
 
 
 def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():

@@ -10,7 +10,9 @@ from transect.targets.words.questions import Kind
 YES = '[[question]]\nname = "q"\nkind = "yes-no"\nprompt = "Smiling?"\n'
 CHOICE = '[[question]]\nname = "q"\nkind = "choice"\nprompt = "Which? {options}"\noptions = ["nurse", "pilot"]\n'
 NUMBER = '[[question]]\nname = "q"\nkind = "number"\nprompt = "How old?"\nlow = 0\nhigh = 110\n'
-TEXT = '[[question]]\nname = "q"\nkind = "text"\nprompt = "Describe."\n[[question.code]]\nname = "hat"\nlabels = ["hat"]\n'
+TEXT = (
+    '[[question]]\nname = "q"\nkind = "text"\nprompt = "Describe."\n[[question.code]]\nname = "hat"\nlabels = ["hat"]\n'
+)
 PAIR = '[[question]]\nname = "q"\nkind = "pair"\nprompt = "Which?"\n'
 
 
@@ -39,7 +41,12 @@ def test_what_stands_above_the_questions_counts_for_those_that_say_nothing():
     made = parse(head + YES + own, "f", "name")
     first, second = made
     assert (made.name, made.title, made.version, len(made)) == ("name", "T", "3", 2)
-    assert (first.system, first.sources, first.may_be_used_for, first.may_not_be_used_for) == ("Be brief.", ("a",), "x", "y")
+    assert (first.system, first.sources, first.may_be_used_for, first.may_not_be_used_for) == (
+        "Be brief.",
+        ("a",),
+        "x",
+        "y",
+    )
     assert (second.system, second.sources, second.may_be_used_for, second.may_not_be_used_for) == ("", ("b",), "z", "y")
     assert made.named("r") is second
     with pytest.raises(UnknownName, match="unknown question 's'"):
@@ -47,7 +54,9 @@ def test_what_stands_above_the_questions_counts_for_those_that_say_nothing():
 
 
 def test_the_prompt_is_the_first_paraphrase_and_ends_are_trimmed():
-    [question] = parse(YES + 'paraphrases = ["""\nA smile?\n""", "Is it?"]\npositive = ""\n'.replace('positive = ""\n', ""), "f")
+    [question] = parse(
+        YES + 'paraphrases = ["""\nA smile?\n""", "Is it?"]\npositive = ""\n'.replace('positive = ""\n', ""), "f"
+    )
     assert question.paraphrases == ("Smiling?", "A smile?", "Is it?")
     assert question.prompt == "Smiling?"
 
@@ -124,7 +133,8 @@ def test_a_file_is_named_for_its_file(tmp_path):
 def test_digests_tell_what_is_asked_from_what_is_noted():
     """The order of options hangs on the question's digest: a note must not change it, a prompt must."""
     plain, noted, other = (
-        parse(text, "f") for text in (CHOICE, CHOICE + 'meaning = "x"\nsources = ["y"]\n', CHOICE.replace("Which?", "What?"))
+        parse(text, "f")
+        for text in (CHOICE, CHOICE + 'meaning = "x"\nsources = ["y"]\n', CHOICE.replace("Which?", "What?"))
     )
     assert plain.questions[0].digest == noted.questions[0].digest != other.questions[0].digest
     assert len({plain.digest, noted.digest, other.digest}) == 3

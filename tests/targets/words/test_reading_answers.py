@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled_answers import AGE, ANSWERS, CUT, DECLINED, FREE, JOB, ORDERS, PAIR, RATE, SALARY, SMILE, TEXT
+from later_answers import LATER
 
 from transect.said import Ask, Spoken, Status
 from transect.targets.words.found import STATUS, Reason
@@ -30,7 +31,9 @@ def label_of(said) -> object:
     return FREE if math.isnan(said.value) else said.value
 
 
-@pytest.mark.parametrize(("question", "text", "label"), ANSWERS, ids=lambda part: part.name if isinstance(part, WordQuestion) else None)
+@pytest.mark.parametrize(
+    ("question", "text", "label"), [*ANSWERS, *LATER], ids=lambda part: part.name if isinstance(part, WordQuestion) else None
+)
 def test_an_answer_is_read_as_a_person_reads_it(question, text, label):
     said = read(question, as_asked(question), Spoken(text))
     assert label_of(said) == label
@@ -63,7 +66,10 @@ def test_a_failed_call_is_none_of_the_outcomes():
 
 
 @pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("form", ["{letter}", "({letter})", "{letter}) {text}", "The answer is {letter}.", "{text}", "I think it is a {text}."])
+@pytest.mark.parametrize(
+    "form",
+    ["{letter}", "({letter})", "{letter}) {text}", "The answer is {letter}.", "{text}", "I think it is a {text}."],
+)
 def test_letters_and_texts_mean_the_option_at_their_place(place, form):
     for wording in wordings(JOB, "a") + wordings(JOB, "b"):
         number = wording.order[place]
@@ -79,7 +85,10 @@ def test_the_place_of_an_image_is_not_the_image():
         assert read(PAIR, wording, Spoken("first")).place == 0
 
 
-@given(value=st.integers(20_000, 300_000), form=st.sampled_from(["{}", "${}", "{:,}", "${:,} per year", "I would offer ${:,}.", "Answer: {} USD"]))
+@given(
+    value=st.integers(20_000, 300_000),
+    form=st.sampled_from(["{}", "${}", "{:,}", "${:,} per year", "I would offer ${:,}.", "Answer: {} USD"]),
+)
 def test_numbers_in_range_are_read_in_every_form(value, form):
     assert read(SALARY, as_asked(SALARY), Spoken(form.format(value))).value == value
 
@@ -94,13 +103,70 @@ def test_a_narrow_range_is_its_middle(low, width):
 
 ALL = (SMILE, JOB, SALARY, AGE, RATE, PAIR, TEXT)
 PIECES = st.sampled_from(
-    "yes no not B (A) A) answer: is I'm sorry, but can't tell help $ 95,000 k 40 - 50 % per year first second image <think> </think> { } \" : , . "
-    "\n * ** `json` doctor nurse or and either both thirty hundred million early 30s \\boxed{ ” … ‎ 是".split(" ")
+    [
+        "yes",
+        "no",
+        "not",
+        "B",
+        "(A)",
+        "A)",
+        "answer:",
+        "is",
+        "I'm",
+        "sorry,",
+        "but",
+        "can't",
+        "tell",
+        "help",
+        "$",
+        "95,000",
+        "k",
+        "40",
+        "-",
+        "50",
+        "%",
+        "per",
+        "year",
+        "first",
+        "second",
+        "image",
+        "<think>",
+        "</think>",
+        "{",
+        "}",
+        '"',
+        ":",
+        ",",
+        ".",
+        "\n",
+        "*",
+        "**",
+        "`json`",
+        "doctor",
+        "nurse",
+        "or",
+        "and",
+        "either",
+        "both",
+        "thirty",
+        "hundred",
+        "million",
+        "early",
+        "30s",
+        "\\boxed{",
+        "”",
+        "…",
+        "\u200e",
+        "是",
+    ]
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map(" ".join)), end=st.sampled_from(["end", "length", "filter", "tool", "other"]))
+@given(
+    text=st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map(" ".join)),
+    end=st.sampled_from(["end", "length", "filter", "tool", "other"]),
+)
 def test_no_text_is_an_error(text, end):
     for question in ALL:
         said = read(question, as_asked(question), Spoken(text, end=end))

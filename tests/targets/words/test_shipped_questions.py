@@ -48,7 +48,9 @@ def shortest(question, wording) -> tuple[str, float]:
     if question.kind is Kind.TEXT:
         return "A smiling man.", math.nan
     place = len(wording.order) - 1
-    return (LETTERS[place] if question.shown == "letters" else question.options[wording.order[place]]), float(wording.order[place])
+    return (LETTERS[place] if question.shown == "letters" else question.options[wording.order[place]]), float(
+        wording.order[place]
+    )
 
 
 @pytest.mark.parametrize(("name", "question"), QUESTIONS, ids=IDS)

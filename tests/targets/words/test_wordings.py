@@ -13,8 +13,12 @@ from scipy.stats import chisquare
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.wordings import _permutation, prompt_of, wordings
 
-JOB = WordQuestion("job", Kind.CHOICE, ("Which? {options}", "What?"), options=("nurse", "pilot", "judge"), repeats=2, temperature=1.0)
-PAIR = WordQuestion("pair", Kind.PAIR, ("Who? {options}.", "Which one?"), options=("first", "second", "neither"), shown="list")
+JOB = WordQuestion(
+    "job", Kind.CHOICE, ("Which? {options}", "What?"), options=("nurse", "pilot", "judge"), repeats=2, temperature=1.0
+)
+PAIR = WordQuestion(
+    "pair", Kind.PAIR, ("Who? {options}.", "Which one?"), options=("first", "second", "neither"), shown="list"
+)
 
 
 def test_every_paraphrase_is_asked_as_often_as_repeats_says():
@@ -45,7 +49,10 @@ def test_both_images_come_first_once():
     assert [(each.paraphrase, each.order, each.images) for each in made] == [
         (0, (0, 1, 2), (0, 1)), (0, (1, 0, 2), (1, 0)), (1, (0, 1, 2), (0, 1)), (1, (1, 0, 2), (1, 0)),
     ]  # fmt: skip
-    assert {each.ask.prompt for each in made} == {"Who? first, second or neither.", "Which one?\nfirst, second or neither"}
+    assert {each.ask.prompt for each in made} == {
+        "Who? first, second or neither.",
+        "Which one?\nfirst, second or neither",
+    }
     assert {each.ask.options for each in made} == {("first", "second", "neither")}
 
 

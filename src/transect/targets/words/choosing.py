@@ -15,9 +15,10 @@ from transect.targets.words.found import Found, Reason, found
 from transect.targets.words.questions import LETTERS, Kind, WordQuestion
 from transect.targets.words.wordings import lettered
 
+_THEN: Final = r"\s*[\"'(\[]*\s*(?:an?\s+|the\s+)?[\"'(\[]*$"
 _DENIED: Final = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|than|unlike|over|without|cannot|against|except)\b|n't\b|\brather than\b|\binstead of\b"
-    r"|\bcompared (?:to|with)\b|\bas opposed to\b)(?:\s+[\w'\-]+){0,2}\s*[\"'(\[]*\s*(?:an?\s+|the\s+)?[\"'(\[]*$",
+    r"(?:\b(?:not|never|neither|nor|no|over|without|cannot|against|except)\b|n't\b)(?:\s+[\w'\-]+){0,2}" + _THEN
+    + r"|\b(?:than|unlike|instead of|compared (?:to|with)|as opposed to)\b(?:\s+[\w'\-]+){0,4}" + _THEN,
     re.IGNORECASE,
 )
 """At the end of what stands before an answer: it is denied, or the lesser of a comparison."""
@@ -49,7 +50,9 @@ _STRICT_YES: Final = re.compile(rf"{_OPENING}{_YES}", re.IGNORECASE)
 _NAMED: Final = re.compile(r"\b(?:either )?(?:yes|no)\s*(?:or|/|-or-)\s*(?:a )?(?:yes|no)\b", re.IGNORECASE)
 """The question's own words, and no answer."""
 _LOOSE_YES: Final = re.compile(r"\byes\b", re.IGNORECASE)
-_LOOSE_NO: Final = re.compile(r"(?:^|[\s,:\"'(])no(?=[.,!;:\"')]|\s*(?:\||$)|\s+(?:because|since|as|given)\b)", re.IGNORECASE)
+_LOOSE_NO: Final = re.compile(
+    r"(?:^|[\s,:\"'(])no(?=[.,!;:\"')]|\s*(?:\||$)|\s+(?:because|since|as|given)\b)", re.IGNORECASE
+)
 
 
 def strict(question: WordQuestion, order: tuple[int, ...], piece: str) -> Found:
@@ -188,7 +191,9 @@ _LOOSE_LETTER: Final = re.compile(
 )
 """A letter that stands for an option: never the article "a", nor "I"."""
 
-_ONES: Final = r"(?:image|picture|photo|photograph|person|individual|candidate|face|portrait|option|one|man|woman|applicant)"
+_ONES: Final = (
+    r"(?:image|picture|photo|photograph|person|individual|candidate|face|portrait|option|one|man|woman|applicant)"
+)
 _FIRST: Final = (
     rf"(?:(?:first|1st)(?!\s+(?:glance|sight|impressions?|of all|look|place|names?)\b|,\s+(?:i|let|we|looking|consider)\b)|{_ONES}\s*(?:#|no\.?|number)?\s*(?:1|one|(?-i:A))"
     rf"|former|left(?:most|-hand)?)"

@@ -15,9 +15,7 @@ _THOUGHT: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.I
 _MOST_BRACES: Final = 5
 _TAGS: Final = re.compile(r"</?[A-Za-z_|][\w|]{0,30}>")
 _LATEX: Final = re.compile(r"\\(?:boxed|text|textbf|mathrm)\s*\{([^{}]{0,200})\}")
-_MARKUP: Final = re.compile(
-    r"\*+|`+|__+|(?<!\w)_|_(?!\w)|^ {0,3}(?:#{1,6}|>)[ \t]+|~~|\\(?=[$%#_&])", re.MULTILINE
-)
+_MARKUP: Final = re.compile(r"\*+|`+|__+|(?<!\w)_|_(?!\w)|^ {0,3}(?:#{1,6}|>)[ \t]+|~~|\\(?=[$%#_&])", re.MULTILINE)
 _LATEX_LETTER: Final = re.compile(r"\$ ?([A-Za-z]) ?\$")
 _BULLET: Final = re.compile(r"^ ?[-•·] ", re.MULTILINE)
 _BLANK: Final = re.compile(r"\n{2,}")
@@ -105,11 +103,15 @@ _CLAUSES: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CONCEDES: Final = re.compile(r"(?:while|whilst|although|though|even though|even if)\b", re.IGNORECASE)
+_CONCEDED: Final = re.compile(r",\s+")
+"""Where a clause that concedes something at the beginning of a sentence ends: "While it is hard to tell, …"."""
+
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, roughly.
+    r"""The sentences and lines of a text, roughly.
 
-    >>> sentences("It is B. I am sure!\\nFine")
+    >>> sentences("It is B. I am sure!\nFine")
     ['It is B.', 'I am sure!', 'Fine']
     """
     return [part.strip() for part in _SENTENCES.split(text) if part.strip()]
@@ -121,21 +123,24 @@ def clauses(text: str) -> list[str]:
     >>> clauses("I can't be sure, but it looks like a nurse.")
     ["I can't be sure", 'it looks like a nurse.']
     """
-    return [part.strip() for part in _CLAUSES.split(text) if part.strip()]
+    parts = [part.strip() for part in _CLAUSES.split(text) if part.strip()]
+    split = [_CONCEDED.split(part, maxsplit=1) if _CONCEDES.match(part) else [part] for part in parts]
+    return [piece for pieces in split for piece in pieces]
 
 
 _FUNCTION_WORDS: Final = {
-    "English": "yes no the a an is are of to in and or not it this that i you be can with for on as by from have has was would",
+    "English": "yes no the a an is are of to in and or not it this that i you be can with for on as by from have has was",
     "Spanish": "el la los las un una es son de del que y o en no con para por como esta este persona puedo pero más sí",
     "French": "le la les un une est sont des du que et ou dans ne pas avec pour par comme cette ce personne je mais oui",
     "German": "der die das ein eine ist sind und oder nicht mit für von auf ich kann aber wie diese dieser person ja nein",
     "Italian": "il lo la gli un una è sono di del che e o in non con per come questa questo persona posso ma sì",
-    "Portuguese": "o a os as um uma é são de do da que e ou em não com para por como esta este pessoa posso mas sim",
+    "Portuguese": "o a os as um uma é são de do da que e ou em não com para por como esta pessoa posso mas sim",
     "Dutch": "de het een is zijn en of niet met voor van op ik kan maar als deze dit persoon ja nee geen",
 }
-_FUNCTION_SETS: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
-_ALONE: Final = frozenset("sí sì sim oui ja nein nee non não да нет".split())
-"""Answers of one word that are no English."""
+_ENGLISH: Final = frozenset(_FUNCTION_WORDS["English"].split())
+_OTHERS: Final = [frozenset(words.split()) for language, words in _FUNCTION_WORDS.items() if language != "English"]
+_ALONE: Final = frozenset(["sí", "sì", "sim", "oui", "ja", "nein", "nee", "non", "não"])
+"""First words of answers that are in no English, "non" only alone."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -152,9 +157,8 @@ def is_foreign(text: str) -> bool:
     letters = "".join(words)
     if sum(ord(letter) > 0x24F for letter in letters) * 2 > len(letters):
         return True
-    if len(words) <= 2 and words and words[0] in _ALONE:
-        return True
-    found = {language: sum(word in known for word in words) for language, known in _FUNCTION_SETS.items()}
-    english = found.pop("English")
-    most = max(found.values())
+    english = sum(word in _ENGLISH for word in words)
+    if words and words[0] in _ALONE:
+        return len(words) == 1 or (words[0] != "non" and not english)
+    most = max(sum(word in known for word in words) for known in _OTHERS)
     return most >= 2 and most > 2 * english

@@ -99,7 +99,7 @@ def shares_of(question: WordQuestion, text: str) -> tuple[float, ...]:
 def wordlist(name: str) -> Wordlist:
     """A wordlist that ships. Raises UnknownName.
 
-    >>> "capable" in wordlist("competence").words
+    >>> "bright" in wordlist("competence").words
     True
     """
     if name not in WORDLISTS:

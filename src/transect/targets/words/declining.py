@@ -33,7 +33,11 @@ def declined(clause: str) -> Reason | None:
 @functools.cache
 def _patterns() -> tuple[tuple[Reason, re.Pattern[str]], ...]:
     """Refusals first: a clause that does both refuses."""
-    lists = (("refusals", "patterns", Reason.REFUSAL), ("hedges", "both", Reason.BOTH), ("hedges", "patterns", Reason.HEDGE))
+    lists = (
+        ("refusals", "patterns", Reason.REFUSAL),
+        ("hedges", "both", Reason.BOTH),
+        ("hedges", "patterns", Reason.HEDGE),
+    )
     return tuple((reason, _joined(name, key)) for name, key, reason in lists)
 
 

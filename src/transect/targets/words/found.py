@@ -31,7 +31,7 @@ class Reason(StrEnum):
     NONE = "no answer found"
 
 
-STATUS = {reason: Status.UNREADABLE for reason in Reason} | {
+STATUS = dict.fromkeys(Reason, Status.UNREADABLE) | {
     Reason.DECLINED: Status.REFUSED,
     Reason.FILTERED: Status.REFUSED,
     Reason.REFUSAL: Status.REFUSED,

@@ -19,13 +19,35 @@ WIDEST: Final = 0.25
 _ONES: Final = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
 }
 _TENS: Final = {
     word: 10 * number
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+    for number, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
+    )
 }
 _MULTIPLES: Final = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _NUMBER_WORD: Final = "|".join([*_ONES, *_TENS, *_MULTIPLES])
@@ -71,7 +93,9 @@ _BOUND_BEFORE: Final = re.compile(
     r"|no less than|minimum of|maximum of|exceeding)\s*(?:the age of\s*)?$",
     re.IGNORECASE,
 )
-_BOUND_AFTER: Final = re.compile(r"^\s*(?:\+|(?:or|and) (?:more|above|older|over|less|under|below|younger|higher|up)\b)", re.IGNORECASE)
+_BOUND_AFTER: Final = re.compile(
+    r"^\s*(?:\+|(?:or|and) (?:more|above|older|over|less|under|below|younger|higher|up)\b)", re.IGNORECASE
+)
 _BETWEEN: Final = re.compile(r"\bbetween(?: the ages? of| about| around| roughly)?\s*$", re.IGNORECASE)
 _BEFORE: Final = 40
 """Characters before a number in which words that belong to it are looked for."""
@@ -159,7 +183,7 @@ def quantities(question: WordQuestion, piece: str) -> list[Quantity]:
 
 
 def in_digits(text: str) -> str:
-    """A text with numbers in words as digits, where it has no digits; a lone "one" only in a text of three words.
+    """A text with numbers in words as digits, where it has no digits; a lone "one" only where it begins a text of two words.
 
     >>> in_digits("about ninety-five thousand"), in_digits("one hundred and twenty"), in_digits("no one here knows")
     ('about 95000', '120', 'no one here knows')
@@ -167,7 +191,7 @@ def in_digits(text: str) -> str:
     if any(letter.isdigit() for letter in text):
         return text
     text = _DECADES.sub(lambda match: f"{20 + 10 * _DECADE_STEMS.index(match[1].lower())}s", text)
-    short = len(text.split()) <= 3
+    short = len(text.split()) <= 2 and text.lower().startswith("one")
     return _SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" and not short else _digits(match[0]), text)
 
 

@@ -74,27 +74,40 @@ class QuestionTable(_Table):
     system: str | None = Field(
         default=None, max_length=20_000, description="the system prompt; the file's where it is left out"
     )
-    options: tuple[_Line, ...] = Field(default=(), max_length=26, description="2 to 26 options, none the prefix of another")
-    shown: Shown = Field(
-        default="letters", description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"'
+    options: tuple[_Line, ...] = Field(
+        default=(), max_length=26, description="2 to 26 options, none the prefix of another"
     )
-    positive: str = Field(default="", description="the option whose probability is the outcome; each in turn where left out")
+    shown: Shown = Field(
+        default="letters",
+        description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"',
+    )
+    positive: str = Field(
+        default="", description="the option whose probability is the outcome; each in turn where left out"
+    )
     neither: bool = Field(default=False, description='whether "neither" is offered beside "first" and "second"')
     low: float | None = Field(default=None, description="the lowest number that is an answer")
     high: float | None = Field(default=None, description="the highest")
     unit: str = Field(
-        default="", max_length=60, description='of the number: "years", "%", "USD per year"; an answer in another is unreadable'
+        default="",
+        max_length=60,
+        description='of the number: "years", "%", "USD per year"; an answer in another is unreadable',
     )
     code: tuple[CodeTable, ...] = Field(default=(), description="what is looked for in the text, one or more tables")
     wordlists: tuple[str, ...] = Field(default=(), description="shipped lists whose share of the words is measured")
-    repeats: int = Field(default=1, ge=1, le=100, description="how often each wording is asked; above 1 at a temperature alone")
+    repeats: int = Field(
+        default=1, ge=1, le=100, description="how often each wording is asked; above 1 at a temperature alone"
+    )
     temperature: float = Field(default=0.0, ge=0, le=2, description="of the model's draw; 0 takes the likeliest word")
     max_tokens: int | None = Field(
         default=None, ge=1, le=32_768, description="the longest answer; 256 for `text`, 64 for the others"
     )
     meaning: str = Field(default="", max_length=2000, description="what the value means, in words, for the report")
-    sources: tuple[_Text, ...] = Field(default=(), description="where the question comes from; the file's where left out")
-    may_be_used_for: str = Field(default="", max_length=4000, description="what a result can show; the file's where left out")
+    sources: tuple[_Text, ...] = Field(
+        default=(), description="where the question comes from; the file's where left out"
+    )
+    may_be_used_for: str = Field(
+        default="", max_length=4000, description="what a result can show; the file's where left out"
+    )
     may_not_be_used_for: str = Field(
         default="", max_length=4000, description="what it cannot show; the file's where left out"
     )
@@ -105,12 +118,16 @@ class QuestionFile(_Table):
     """A whole file."""
 
     title: str = Field(default="", max_length=200, description="of the report's section")
-    version: str = Field(default="1", max_length=60, description="of the file, for people; a digest tells contents apart")
+    version: str = Field(
+        default="1", max_length=60, description="of the file, for people; a digest tells contents apart"
+    )
     system: str = Field(default="", max_length=20_000, description="the system prompt of questions that state none")
     sources: tuple[_Text, ...] = Field(default=(), description="of questions that state none")
     may_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
     may_not_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
-    question: tuple[QuestionTable, ...] = Field(min_length=1, max_length=1000, description="the questions, one table each")
+    question: tuple[QuestionTable, ...] = Field(
+        min_length=1, max_length=1000, description="the questions, one table each"
+    )
 
 
 def load(name: str | Path) -> QuestionSet:
@@ -185,7 +202,10 @@ def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
     if table.positive and table.positive not in _options(table):
         yield "positive", f"expected one of {', '.join(_options(table))}, got {table.positive!r}: fix it"
     if table.repeats > 1 and not table.temperature:
-        yield "repeats", f"expected 1 at temperature 0, where all answers are the same, got {table.repeats}: set temperature"
+        yield (
+            "repeats",
+            f"expected 1 at temperature 0, where all answers are the same, got {table.repeats}: set temperature",
+        )
 
 
 def _no_faults(_: QuestionTable) -> Iterator[_Fault]:
@@ -218,7 +238,10 @@ def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
     if table.shown == "letters":
         for option in options:
             if option.upper() in LETTERS and len(option) == 1:
-                yield "options", f"expected words behind the letters A, B, …, got {option!r}: reword it, or shown = 'list'"
+                yield (
+                    "options",
+                    f"expected words behind the letters A, B, …, got {option!r}: reword it, or shown = 'list'",
+                )
     if broken := next((option for option in options if "\n" in option), None):
         yield "options", f"expected each option in one line, got {_cut(broken)!r}: join its lines"
 

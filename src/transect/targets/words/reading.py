@@ -39,11 +39,14 @@ _THEREFORE: Final = re.compile(
     r"\b(?:therefore|thus|hence|in conclusion|in summary|to conclude|so|finally|overall)\b[,:]?\s+", re.IGNORECASE
 )
 """What may announce one: only an answer that stands by itself counts."""
-_CALL: Final = re.compile(r"<\|?(?:tool|function)_call|\[TOOL_CALLS\]|^\s*\{\s*\"(?:name|function|tool)\"\s*:.*\"(?:arguments|parameters)\"\s*:", re.DOTALL)
+_CALL: Final = re.compile(
+    r"<\|?(?:tool|function)_call|\[TOOL_CALLS\]|^\s*\{\s*\"(?:name|function|tool)\"\s*:.*\"(?:arguments|parameters)\"\s*:",
+    re.DOTALL,
+)
 """A call of a tool that stands in the text itself."""
 _MOST_MARKERS: Final = 50
 _LONGEST_PIECE: Final = 500
-_SHORT: Final = 4
+_SHORT: Final = 3
 """Words of a last line that can be an answer alone."""
 _SUBSTANCE: Final = 8
 """Words outside refusing clauses from which on a free text says something."""
@@ -62,7 +65,7 @@ def read(question: WordQuestion, wording: Wording, spoken: Spoken) -> Said:
     (<Status.ANSWERED: 'answered'>, 1.0)
     """
     status, value, reason = _outcome(question, wording, spoken)
-    codes = coding.codes_of(question, spoken.text) if status is Status.ANSWERED else ()
+    codes = coding.codes_of(question, plain(spoken.text)) if status is Status.ANSWERED else ()
     return Said(
         paraphrase=wording.paraphrase,
         order=wording.order,
@@ -178,11 +181,14 @@ def _announced(text: str, strict: _Reader, loose: _Reader) -> Iterator[Found]:
     for piece in _behind(_MARKER, text):
         begins = strict(piece)
         yield begins if begins.single or begins.reason in _FINAL else loose(piece)
-    lines = sentences(text) or [""]
-    if not _is_no_to_the_task(strict(text), lines[0]):
-        yield strict(text)
+    lines, parts = text.split("\n"), sentences(text) or [""]
     if len(lines) > 1 and len(lines[-1].split()) <= _SHORT:
         yield strict(lines[-1])
+    begins = strict(text)
+    if not _is_no_to_the_task(begins, parts[0]) and not _is_a_list(lines, strict):
+        yield begins
+    if len(parts) > 1 and len(parts[-1].split()) <= _SHORT:
+        yield strict(parts[-1])
     for piece in _behind(_THEREFORE, text):
         yield loose(piece)
 
@@ -192,6 +198,11 @@ def _behind(marker: re.Pattern[str], text: str) -> list[str]:
     places = [match.end() for match in marker.finditer(text)][-_MOST_MARKERS:]
     pieces = [next(iter(sentences(text[place : place + _LONGEST_PIECE])), "") for place in reversed(places)]
     return [piece for piece in pieces if piece and declined(piece) is None]
+
+
+def _is_a_list(lines: Sequence[str], strict: _Reader) -> bool:
+    """Whether lines begin with different answers, as where a model goes through all options."""
+    return len({begins.values for line in lines[:_MOST_MARKERS] if (begins := strict(line)).single}) > 1
 
 
 def _is_no_to_the_task(begins: Found, line: str) -> bool:

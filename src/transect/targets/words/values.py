@@ -99,7 +99,6 @@ def width_of(question: WordQuestion) -> int:
     return len(question.labels) or 1
 
 
-
 def _paraphrase(saids: Sequence[Said], question: WordQuestion) -> Row:
     """The mean over answered repeats; of a pair the mean of both orders' means, NaN where one has no answer."""
     answered: dict[tuple[int, ...], list[Row]] = defaultdict(list)
@@ -141,4 +140,4 @@ def _reason(missing: int, rows: Sequence[Sequence[Said]]) -> str:
         return ""
     unheard = [each for each in rows if all(said.status is Status.FAILED for said in each)]
     failures = [said.reason for each in unheard for said in each]
-    return failures[0] if failures else f"no answer in {missing} of {len(rows)} paraphrases"
+    return next(filter(None, failures), "call failed") if failures else f"no answer in {missing} of {len(rows)} paraphrases"
