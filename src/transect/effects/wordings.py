@@ -96,9 +96,9 @@ def wording_effects(
 
     Each paraphrase and the mean have the interval of `mean_difference_interval`. The interval over a sample of wordings
     adds the variance between paraphrases over their number, V (`crossed_variance`): its ends are
-    sqrt((mean - end)² + t² V) from the mean, with Student's t of one degree of freedom less than paraphrases. Of normal
-    errors an interval that adds squared half widths like this covers at least what it claims, however unlike their
-    variances (Banerjee 1960). Deviations are tested by random signs of subjects (`max_t`).
+    sqrt((mean - end)² + t² V) from the mean, with Student's t of one degree of freedom less than paraphrases. Of
+    normal errors an interval that adds squared half widths like this covers at least what it claims, however unlike
+    their variances (Banerjee 1960). Deviations are tested by random signs of subjects (`max_t`).
 
     Raises BadInput where the shapes differ or there is no paraphrase.
 

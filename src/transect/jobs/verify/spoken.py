@@ -1,4 +1,4 @@
-"""Contenders where a model answers in words: wordings, refusals, options, places, two images, a query's first images."""
+"""Contenders where a model answers in words: wordings, refusals, options, places, two images, what a query finds."""
 
 from __future__ import annotations
 
