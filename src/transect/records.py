@@ -356,6 +356,7 @@ class Quote:
     answers_kept: answers on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left,
     money_left: of the budget, None for no limit. answers_of: what names the kept answers and the request, the same for
     targets that read the same answers. shared_with: the target before it that asks for them; this one makes no calls.
+    tokens: at most, sent and received, 0 where none are counted; tokens_left: of the budget, None for no limit.
     """
 
     target: str
@@ -371,6 +372,8 @@ class Quote:
     money_left: float | None = None
     answers_of: str = ""
     shared_with: str = ""
+    tokens: int = 0
+    tokens_left: int | None = None
 
 
 @final

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "vlm"
 """The prefix of a model in a folder of this machine."""
-CHAT: Final = "chat"
-"""The table of a TOML file that describes a chat interface."""
 OPTIONS: Final = ("device",)
 """Settings of a local model; a chat interface has its own in its file."""
 
@@ -153,12 +151,9 @@ def no_questions(name: object) -> BadInput:
 
 
 def _is_chat(path: str) -> bool:
-    from transect.runs import toml_files
+    from transect.targets.http.chat.settings import is_chat_file
 
-    file = Path(path)
-    if not file.is_file():
-        return False
-    return CHAT in toml_files.parse(toml_files.read_text(file), path)
+    return is_chat_file(path)
 
 
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
