@@ -16,7 +16,7 @@ DARK = 60
 REFUSAL = "I'm sorry, but I can't help with identifying people."
 HEDGE = "I cannot tell from this picture alone."
 RIDDLE = "Purple monkey dishwasher."
-OPTION = re.compile(r"^([A-Z])\) (.+)$", re.MULTILINE)
+OPTION = re.compile(r"\b([A-Z])\) ([^\n]+)")
 
 
 def chance(*parts):
@@ -73,7 +73,7 @@ class StubSpeaker:
             return Spoken(failure="HTTP 503 (tries: 4)")
         text = self._text(place, dark, ask)
         tokens = {"tokens_sent": len(ask.prompt.split()), "tokens_received": len(text.split())}
-        return Spoken(text, likelihoods=self._likelihoods(dark, ask), **tokens)
+        return Spoken(text, likelihoods=self._likelihoods(place, dark, ask), **tokens)
 
     def _text(self, place, dark, ask):
         drawn = chance("status", *place)
@@ -102,10 +102,10 @@ class StubSpeaker:
         other = others[int(chance("other", *place) * len(others))]
         return f"{other}) {options[other]}"
 
-    def _likelihoods(self, dark, ask):
+    def _likelihoods(self, place, dark, ask):
         if not (self.scores_options and ask.options):
             return ()
-        yes = 0.7 if dark else 0.4
+        yes = (0.7 if dark else 0.4) + 0.1 * (chance("likely", *place) - 0.5)
         if ask.options == ("No", "Yes"):
             return (math.log(1 - yes), math.log(yes))
         return tuple(math.log(1 / len(ask.options)) for _ in ask.options)

@@ -15,7 +15,7 @@ from worker_runs import content
 import transect
 from transect import Requirement
 from transect.analysis import finished_run
-from transect.errors import BadInput, UnknownName
+from transect.errors import FolderOfAnotherSpec, TooManyFailures, UnknownName
 
 FILE = """
 title = "First look"
@@ -49,7 +49,9 @@ prompt = "Describe this picture."
 name = "hat"
 labels = ["hat"]
 """
-SUBJECTS = 60
+SHORT = FILE.partition("[[question]]\nname = \"age\"")[0]
+"""Its first two questions."""
+SUBJECTS = 50
 PLANTED = {"refuses": (0.05, 0.45), "yes": (0.3, 0.7), "prefers": (0.9, 0.4), "first": 0.3, "numbers": (40, 30)}
 SETTINGS = {"vary": ["tone", "hat"], "subjects": SUBJECTS, "control": False}
 
@@ -65,6 +67,13 @@ def audited(questions, out, speaker=None, **settings):
     model = speaker or StubSpeaker(name="biased", scores_options=True, odd="you see", odd_yes=0.25, **PLANTED)
     whole = {**SETTINGS, "generator": TonedWorld(), "questions": str(questions), "out": out, **settings}
     return auditing.audit(model, **whole)
+
+
+@pytest.fixture(scope="module")
+def short(questions):
+    path = questions.with_name("short.toml")
+    path.write_text(SHORT)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +202,7 @@ def test_other_questions_are_another_run(questions, tmp_path, result):
     shutil.copytree(result.folder, tmp_path / "run")
     other = tmp_path / "other.toml"
     other.write_text(FILE.replace("Do you see a smile?", "Is there a smile?"))
-    with pytest.raises(BadInput, match="--questions of biased/smile"):
+    with pytest.raises(FolderOfAnotherSpec, match="--questions of biased/smile"):
         audited(other, tmp_path / "run")
 
 
@@ -212,29 +221,27 @@ def test_answers_that_are_missing_keep_a_requirement_from_being_met(result):
     assert "which could exceed the limit" in row.text
 
 
-def test_two_models_are_compared_by_what_they_refuse(questions, result, tmp_path):
-    other = audited(questions, tmp_path / "other", StubSpeaker(name="fair", scores_options=True, yes=(0.3, 0.3)))
+def test_two_models_are_compared_by_what_they_refuse(short, result, tmp_path):
+    other = audited(short, tmp_path / "other", StubSpeaker(name="fair", scores_options=True, yes=(0.3, 0.3)))
     found = transect.compare([result.folder, other.folder], targets=["biased/smile", "fair/smile"])
     refusals = [row for row in found.numbers.rows if row.outcome == "refusal"]
     assert refusals
 
 
-def test_margins_name_outcomes_of_options(questions, tmp_path):
+def test_margins_name_outcomes_of_options(short, tmp_path):
     few = {"subjects": 4, "vary": ["tone"]}
-    audited(questions, tmp_path / "run", margin=["option:hire=0.1", "refusal=0.05"], **few)
+    audited(short, tmp_path / "run", margin=["option:hire=0.1", "refusal=0.05"], **few)
     with pytest.raises(UnknownName, match="option:fire"):
-        audited(questions, tmp_path / "no", margin=["option:fire=0.1"], **few)
+        audited(short, tmp_path / "no", margin=["option:fire=0.1"], **few)
 
 
 def test_calls_that_fail_stop_a_run(questions, tmp_path):
-    from transect.errors import TooManyFailures
-
     with pytest.raises(TooManyFailures, match="HTTP 503"):
         audited(questions, tmp_path / "run", StubSpeaker(fails=0.5))
 
 
-def test_truth_is_judged_as_of_any_other_target(questions, tmp_path):
-    result = audited(questions, tmp_path / "run", truth=["biased/smile=tone"], subjects=20)
+def test_truth_is_judged_as_of_any_other_target(short, tmp_path):
+    result = audited(short, tmp_path / "run", truth=["biased/smile=tone"], subjects=20)
     assert effect(result, "biased/smile", "error", "hat").estimable
     assert {row["outcome"] for row in result.results["verdicts"] if row["target"] == "biased/smile"} >= {"error", "refusal"}
 
@@ -242,25 +249,25 @@ def test_truth_is_judged_as_of_any_other_target(questions, tmp_path):
 LIT = ["--vary", "light_level=-6,0", "--subjects", "4", "--size", "32", "--no-control"]
 
 
-def test_on_the_command_line(questions, tmp_path):
+def test_on_the_command_line(short, tmp_path):
     out = tmp_path / "run"
-    run_here("audit", "stub_speaker:speaker", "--questions", str(questions), *LIT, "--out", str(out))
+    run_here("audit", "stub_speaker:speaker", "--questions", str(short), *LIT, "--out", str(out))
     spec = json.loads((out / "run.json").read_text())
-    assert [each["name"] for each in spec["targets"]] == [f"stub/{name}" for name in ("smile", "role", "age", "alt")]
+    assert [each["name"] for each in spec["targets"]] == [f"stub/{name}" for name in ("smile", "role")]
     assert spec["targets"][0]["description"]["asked_in_words"]["paraphrases"][1] == "Do you see a smile? Yes or no."
 
 
-def test_workers_write_the_same_bytes(questions, tmp_path):
-    settings = {"vary": ["light_level=-6,0"], "subjects": 3, "image_size": 32, "control": False}
-    settings |= {"questions": str(questions)}
+def test_workers_write_the_same_bytes(short, tmp_path):
+    settings = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "control": False}
+    settings |= {"questions": str(short)}
     auditing.audit("stub_speaker:speaker", out=tmp_path / "here", **settings)
     auditing.audit("stub_speaker:speaker", out=tmp_path / "apart", engine="local", workers=2, **settings)
     assert content(tmp_path / "here") == content(tmp_path / "apart")
 
 
-def test_a_run_is_made_again(questions, tmp_path):
-    settings = {"vary": ["light_level=-6,0"], "subjects": 3, "image_size": 32, "control": False}
-    auditing.audit("stub_speaker:speaker", out=tmp_path / "run", questions=str(questions), **settings)
+def test_a_run_is_made_again(short, tmp_path):
+    settings = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "control": False}
+    auditing.audit("stub_speaker:speaker", out=tmp_path / "run", questions=str(short), **settings)
     again = transect.reproduce(tmp_path / "run", out=tmp_path / "again", targets=["stub=stub_speaker:speaker"])
     assert again.numbers.outcome == "same bytes"
     tables = {table.name for table in again.numbers.tables}

@@ -10,7 +10,9 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import Answers, words
 
 
-def by_level(answers: Answers, values: Float[np.ndarray, "n *rest"], name: str) -> Float[np.ndarray, "s levels cells *rest"]:
+def by_level(
+    answers: Answers, values: Float[np.ndarray, "n ..."], name: str
+) -> Float[np.ndarray, "s levels cells ..."]:
     """Values of images as [subject, level of the attribute, cells of the other attributes, ...]."""
     design, rest = answers.design, values.shape[1:]
     axis = list(design.levels).index(name) + 1
