@@ -39,7 +39,9 @@ def test_shares_of_no_answer_are_means_over_paraphrases_of_means_over_repeats():
 
 
 def test_one_wording_gives_yes_or_no_outcomes():
-    found = answered(1.0, NAN, failures=("", "refused: as the answer says"), said=((row(0, value=YES),), (row(0, Status.REFUSED),)))
+    found = answered(
+        1.0, NAN, failures=("", "refused: as the answer says"), said=((row(0, value=YES),), (row(0, Status.REFUSED),))
+    )
     assert compute("refusal", found).is_binary
     answer = compute("answer", found)
     assert answer.is_binary
@@ -64,7 +66,14 @@ def test_options_codes_likelihoods_and_words():
         (row(0, value=1.0, text="B) pilot", likelihood=(0.2, 0.8)), row(1, value=0.0, likelihood=(0.4, 0.6))),
         (row(0, Status.REFUSED, text="No."), row(1, value=0.0)),
     )
-    job = answered([0.5, 0.5], [NAN, NAN], failures=("", "incomplete: x: as the answer says"), said=said, task=Task.MULTICLASS, labels=("nurse", "pilot"))
+    job = answered(
+        [0.5, 0.5],
+        [NAN, NAN],
+        failures=("", "incomplete: x: as the answer says"),
+        said=said,
+        task=Task.MULTICLASS,
+        labels=("nurse", "pilot"),
+    )
     assert compute("option:pilot", job).values[0] == 0.5
     assert compute("option:pilot", job).reasons[1].startswith("incomplete")
     assert compute("likelihood:pilot", job).values[0] == pytest.approx(0.7)
@@ -93,7 +102,11 @@ def test_likelihood_of_yes_is_the_second():
             InWords(("a", "b"), scored=True),
             ("option:a", "option:b", "refusal", "hedge", "unreadable", "likelihood:a", "likelihood:b"),
         ),
-        (Task.MULTILABEL, InWords(("hat",), ("warmth",)), ("code:hat", "refusal", "hedge", "unreadable", "words", "list:warmth")),
+        (
+            Task.MULTILABEL,
+            InWords(("hat",), ("warmth",)),
+            ("code:hat", "refusal", "hedge", "unreadable", "words", "list:warmth"),
+        ),
     ],
 )
 def test_outcomes_that_a_question_has(task, asked, names):

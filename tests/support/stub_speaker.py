@@ -113,5 +113,11 @@ class StubSpeaker:
 
 speaker = StubSpeaker(refuses=(0.0, 0.5), yes=(0.2, 0.8))
 biased = StubSpeaker(
-    name="biased", refuses=(0.05, 0.45), hedges=(0.02, 0.02), yes=(0.3, 0.7), prefers=(0.8, 0.4), first=0.3, scores_options=True
+    name="biased",
+    refuses=(0.05, 0.45),
+    hedges=(0.02, 0.02),
+    yes=(0.3, 0.7),
+    prefers=(0.8, 0.4),
+    first=0.3,
+    scores_options=True,
 )

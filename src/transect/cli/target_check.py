@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from transect.console.audit_options import Threshold
 from transect.cli.words_check import check as in_words
+from transect.console.audit_options import Threshold
 from transect.console.common_options import Json, on_command_line
 from transect.console.printing import table
 from transect.console.target_options import (
@@ -70,8 +70,8 @@ def check(
 
     A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to
     a PNG file. A model behind a web address is sent one image, and its response is explained; one that answers in
-    words is asked what the image shows. With --questions a model is asked each of them about one image, and each text is
-    shown with what it was read as.
+    words is asked what the image shows. With --questions a model is asked each of them about one image, and each text
+    is shown with what it was read as.
     """
     from transect.records import Images
     from transect.targets.words.speakers import gives_words, no_questions

@@ -109,7 +109,8 @@ def counted(name: str, predictions: Predictions) -> Counted:
 
     >>> refused = Said(0, (), 0, "", "Smiling?", "I cannot say.", Status.REFUSED)
     >>> yes = Said(1, (), 0, "", "A smile?", "Yes", Status.ANSWERED, 1.0)
-    >>> both = Predictions(Task.BINARY, np.array([[np.nan]]), ("incomplete: as the answer says",), said=((refused, yes),))
+    >>> why = ("incomplete: as the answer says",)
+    >>> both = Predictions(Task.BINARY, np.array([[np.nan]]), why, said=((refused, yes),))
     >>> counted("refusal", both).values
     array([0.5])
     """

@@ -44,8 +44,11 @@ def choose_outcomes(
 
 def outcomes_of(targets: Sequence[Target]) -> frozenset[str]:
     """Every outcome that any of the targets can have, whatever the truth."""
-    asked = [(Task(target.task), asked_in(describe(target)) if answers_in_words(target) else None) for target in targets]
-    return frozenset(name for task, in_words in asked for name in offered(task, True, in_words))
+    return frozenset(
+        name
+        for target in targets
+        for name in offered(Task(target.task), True, asked_in(describe(target)) if answers_in_words(target) else None)
+    )
 
 
 def _usual_outcomes(task: Task, truth: str | None, asked: InWords | None) -> list[str]:

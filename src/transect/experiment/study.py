@@ -184,7 +184,8 @@ def open_target(source: object, settings: Mapping[str, Any]) -> Target:
     from transect.targets.words.asked import ask
 
     if settings:
-        raise BadInput(f"{source.question}: expected no {next(iter(settings))}, since the question says it; leave it out")
+        unused = next(iter(settings))
+        raise BadInput(f"{source.question}: expected no {unused}, since the question says it; leave it out")
     return ask(shared_object(source.source), question_set(source.questions).named(source.question))
 
 

@@ -44,7 +44,7 @@ class PartTask:
 @final
 @dataclass(frozen=True, slots=True)
 class PartAnswers:
-    """A target's answers as rows of each of its tables, None where it failed too often; and what was counted, in order."""
+    """A target's answers as rows of its tables, None where it failed too often; and what was counted, in order."""
 
     rows: tuple[pa.Table, ...] | None
     counted: tuple[Counted, ...]

@@ -49,7 +49,7 @@ prompt = "Describe this picture."
 name = "hat"
 labels = ["hat"]
 """
-SHORT = FILE.partition("[[question]]\nname = \"age\"")[0]
+SHORT = FILE.partition('[[question]]\nname = "age"')[0]
 """Its first two questions."""
 SUBJECTS = 60
 PLANTED = {"refuses": (0.05, 0.45), "yes": (0.3, 0.7), "prefers": (0.9, 0.4), "first": 0.3, "numbers": (40, 30)}
@@ -106,9 +106,7 @@ def test_what_is_planted_is_found(result, target, outcome, planted):
 
 
 def test_a_refusal_that_depends_on_a_level_is_a_finding_and_a_hat_is_none(result):
-    verdicts = {
-        (row["target"], row["outcome"], row["attribute"]): row["verdict"] for row in result.results["verdicts"]
-    }
+    verdicts = {(row["target"], row["outcome"], row["attribute"]): row["verdict"] for row in result.results["verdicts"]}
     assert verdicts["biased/smile", "refusal", "tone"] == "found"
     assert verdicts["biased/role", "option:hire", "tone"] == "found"
     found = {name for (_, name, attribute), verdict in verdicts.items() if attribute == "hat" and verdict == "found"}
@@ -243,7 +241,10 @@ def test_calls_that_fail_stop_a_run(questions, tmp_path):
 def test_truth_is_judged_as_of_any_other_target(short, tmp_path):
     result = audited(short, tmp_path / "run", truth=["biased/smile=tone"], subjects=20)
     assert effect(result, "biased/smile", "error", "hat").estimable
-    assert {row["outcome"] for row in result.results["verdicts"] if row["target"] == "biased/smile"} >= {"error", "refusal"}
+    assert {row["outcome"] for row in result.results["verdicts"] if row["target"] == "biased/smile"} >= {
+        "error",
+        "refusal",
+    }
 
 
 LIT = ["--vary", "light_level=-6,0", "--subjects", "4", "--size", "32", "--no-control"]

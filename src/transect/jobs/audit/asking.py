@@ -21,7 +21,8 @@ def expanded(request: AuditRequest) -> AuditRequest:
     if request.questions is None or not request.targets:
         return request
     if two := left_out(request.questions):
-        say(f"--questions {request.questions}: {', '.join(two)} left out, since an audit shows one image at a time", error=True)
+        why = "left out, since an audit shows one image at a time"
+        say(f"--questions {request.questions}: {', '.join(two)} {why}", error=True)
     given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
     called = check_names(request.names, len(given))
     asked = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]

@@ -71,8 +71,8 @@ def audit(
     questions: Annotated[
         str | None,
         typer.Option(
-            help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, traits, "
-            "alt-text, appearance); each question is a target."
+            help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, "
+            "traits, alt-text, appearance); each question is a target."
         ),
     ] = None,
     names: Annotated[
@@ -163,8 +163,8 @@ def audit(
         list[str] | None,
         _outcomes(
             "--outcome",
-            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of answers in words also "
-            "refusal, hedge, unreadable, likelihood, words, option:NAME, code:NAME, list:NAME; repeatable.",
+            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of words "
+            "also refusal, hedge, unreadable, likelihood, words, option:NAME, code:NAME, list:NAME; repeatable.",
         ),
     ] = None,
     generator: Annotated[

@@ -64,8 +64,8 @@ def init(
     """Write a commented TOML file that `transect audit --config` runs as it is.
 
     target: a spec, see `transect targets`. preset: the kind of model, by default the first that fits the target's
-    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words. overwrite:
-    replace a file that is there.
+    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
+    overwrite: replace a file that is there.
 
     Raises BadInput for a file that is there, and what `audit_cost` raises of the study; nothing is written then.
     """

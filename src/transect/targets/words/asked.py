@@ -78,7 +78,8 @@ class AskedTarget:
     def describe(self) -> Mapping[str, Any]:
         """The question in full and its digest, and what the model says of itself."""
         speaker = self._shared.speaker
-        own = dict(speaker.describe()) if isinstance(speaker, DescribesItself) else {"code_sha256": fingerprint(speaker)}
+        known = isinstance(speaker, DescribesItself)
+        own = dict(speaker.describe()) if known else {"code_sha256": fingerprint(speaker)}
         return {
             "kind": "words",
             "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
@@ -218,5 +219,3 @@ def asked_of(facts: Mapping[str, Any]) -> WordQuestion:
     from transect.runs.json_records import record_of
 
     return record_of(WordQuestion, facts["asked_in_words"], "asked_in_words")
-
-

@@ -82,7 +82,7 @@ def question_set(questions: str | Path) -> QuestionSet:
     chosen = load(questions)
     about_one = tuple(question for question in chosen if question.images == 1)
     if not about_one:
-        raise BadInput(f"--questions {questions}: expected a question about one image, got those about two alone; add one")
+        raise BadInput(f"--questions {questions}: expected a question about one image, got those about two; add one")
     return dataclasses.replace(chosen, questions=about_one)
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 
-
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.analysis.sections.in_words.levels import by_level, called
@@ -15,9 +14,9 @@ from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
 
 _TEXT: Final = (
-    "Shares are of the answers to all wordings, paraphrases weighted equally. An interval of a difference holds together "
-    "with those of the other options at the same level; p is corrected (Holm) for all options and levels of the attribute. "
-    "One permutation test asks whether the level changes the choice at all.",
+    "Shares are of the answers to all wordings, paraphrases weighted equally. An interval of a difference holds "
+    "together with those of the other options at the same level; p is corrected (Holm) for all options and levels of "
+    "the attribute. One permutation test asks whether the level changes the choice at all.",
 )
 _LIKELY: Final = (
     "The model also gives each option a probability, as its whole answer, before it says anything. What it finds more "
@@ -64,7 +63,8 @@ def _table(answers: Answers, name: str, options: tuple[str, ...], found: OptionS
                 continue
             each = contrasts[option, level]
             rows.append([*row, each.difference.estimate, each.difference.low, each.difference.high, each.p_corrected])
-    heads = [("level", "text"), ("option", "text"), ("share", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    heads = [("level", "text"), ("option", "text"), ("share", "proportion"), ("low", "proportion")]
+    heads += [("high", "proportion")]
     heads += [("difference from the first level", "points"), ("its low", "points"), ("its high", "points")]
     p = f"p = {found.p:.2g}" if np.isfinite(found.p) else "not testable"
     title = f"Options by {words(name)} ({what}); any change: {p}, {found.subjects:,} subjects"
@@ -80,5 +80,3 @@ def _panel(answers: Answers, name: str, options: tuple[str, ...], found: OptionS
         ]
         series.append(Series(name=called(answers, name, level), points=points))
     return Panel(heading=words(name), y_words="share of answers", unit="proportion", series=series)
-
-

@@ -1,4 +1,4 @@
-"""Does the model choose by place? How often each place is chosen, where the order of options is drawn for each image."""
+"""Does the model choose by place? How often each place is chosen, where options change places from image to image."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
 
 _TEXT: Final = (
-    "The order of the options is drawn for each image, so that a model which looks at the options alone chooses every place "
-    "equally often. The effect of a place is by how much an option is chosen more often there than elsewhere. Effects "
-    "of attributes do not depend on it, since the order has nothing to do with the level.",
+    "The order of the options is drawn for each image, so that a model which looks at the options alone chooses every "
+    "place equally often. The effect of a place is by how much an option is chosen more often there than elsewhere. "
+    "Effects of attributes do not depend on it, since the order has nothing to do with the level.",
 )
 
 

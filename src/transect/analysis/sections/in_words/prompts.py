@@ -1,4 +1,4 @@
-"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and the spread between them."""
+"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and their spread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _TEXT: Final = (
     "An effect that one wording shows and another does not is an effect of the wording. Each paraphrase is therefore "
     "analysed alone. Their mean is of these paraphrases; from five on, a second interval counts them as a sample of "
     "the wordings that could have been used.",
-    "The spread is the standard deviation of the true effects between paraphrases, without what chance adds; 0 where they "
-    "differ no more than chance makes them. p is of no difference between the paraphrases.",
+    "The spread is the standard deviation of the true effects between paraphrases, without what chance adds; 0 where "
+    "they differ no more than chance makes them. p is of no difference between the paraphrases.",
 )
 
 
@@ -44,7 +44,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
         title=f"Does the wording matter? {short_name(answers.target)}",
         text=list(_TEXT),
         figures=[_figure(found)],
-        tables=[*(_each(answers, name, found) for name in answers.design.levels), _spread(found)],
+        tables=[*(_each(name, found) for name in answers.design.levels), _spread(found)],
         sources=list(SOURCES),
     )
 
@@ -61,7 +61,7 @@ def _called(text: str, measured: Compared) -> str:
     return f"{text}, {measured.name}"
 
 
-def _each(answers: Answers, name: str, found: _Found) -> Table:
+def _each(name: str, found: _Found) -> Table:
     rows: list[list[object]] = []
     unit: Unit = "number"
     for about, text, measured, effects in found:
@@ -97,9 +97,13 @@ def _figure(found: _Found) -> Figure:
     for _, text, measured, effects in found:
         listed = [(f"paraphrase {place}", each.effect) for place, each in enumerate(effects.each, start=1)]
         listed += [(MEAN, effects.mean), (SAMPLED, effects.sampled)]
-        points = [point(each.estimate, low=each.low, high=each.high, label=label, reason=each.reason) for label, each in listed]
+        points = [
+            point(each.estimate, low=each.low, high=each.high, label=label, reason=each.reason)
+            for label, each in listed
+        ]
         unit: Unit = "points" if measured.binary else "number"
         series = [Series(name="difference", points=points)]
         panels.append(Panel(heading=_called(text, measured), y_words="difference", unit=unit, series=series))
     caption = "(difference between the levels, with 95 % intervals)"
-    return Figure(kind="rows", title="The effect in each paraphrase", caption=caption, folded=len(panels) > 4, panels=panels)
+    title = "The effect in each paraphrase"
+    return Figure(kind="rows", title=title, caption=caption, folded=len(panels) > 4, panels=panels)

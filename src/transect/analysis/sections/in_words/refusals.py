@@ -19,8 +19,8 @@ from transect.said import UNANSWERED, Status
 
 _TEXT: Final = (
     "A model that refuses, hedges or says something unreadable more often at one level than at another treats people "
-    "differently, whatever it answers to the others. Each is counted over all wordings that were sent, with a 95 % interval "
-    "by subject. Their effects are tested with all others (outcomes refusal, hedge and unreadable).",
+    "differently, whatever it answers to the others. Each is counted over all wordings that were sent, with a 95 % "
+    "interval by subject. Their effects are tested with all others (outcomes refusal, hedge and unreadable).",
     "An image that has no answer in some paraphrase has no value and is left out of the effects on answers; bounds "
     "say what these could be with it.",
     "A call that failed says nothing about the model and is in none of the three.",
@@ -109,4 +109,6 @@ def _figure(
         series = [Series(name="share of answers", points=points)]
         panels.append(Panel(heading=NAMES[status], y_words="share of answers", unit="proportion", series=series))
     caption = "(share of the wordings sent, %, with 95 % intervals by subject)"
-    return Figure(kind="rows", title="How often is there no answer, and at which level?", caption=caption, panels=panels)
+    return Figure(
+        kind="rows", title="How often is there no answer, and at which level?", caption=caption, panels=panels
+    )

@@ -18,8 +18,8 @@ EACH: Final = 2
 LONGEST: Final = 240
 """Characters of a quoted answer."""
 _RULE: Final = (
-    f"Quoted are the first {EACH} answers of each kind at each level, in the order of the run, so that nobody picks them. "
-    "Every text that was sent and received stands in the tables answers/ of the run folder."
+    f"Quoted are the first {EACH} answers of each kind at each level, in the order of the run, so that nobody picks "
+    "them. Every text that was sent and received stands in the tables answers/ of the run folder."
 )
 
 
@@ -91,7 +91,8 @@ def read_as(one: Said, asked: Asked) -> str:
     if one.status is not Status.ANSWERED:
         return one.reason
     if question.kind is Kind.TEXT:
-        return ", ".join(code.name for code, there in zip(question.codes, one.codes, strict=False) if there) or "no code"
+        found = [code.name for code, there in zip(question.codes, one.codes, strict=False) if there]
+        return ", ".join(found) or "no code"
     if question.kind is Kind.YES_NO:
         return "yes" if one.value else "no"
     return question.options[int(one.value)] if question.options else f"{one.value:g} {question.unit}".strip()

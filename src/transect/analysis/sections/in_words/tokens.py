@@ -11,8 +11,8 @@ from transect.reports.wording import short_name
 from transect.said import Status
 
 _TEXT: Final = (
-    "Tokens are as the model or its interface counts them; an image counts as tokens, too. Calls and money of a model behind "
-    "a web address are in the section on calls."
+    "Tokens are as the model or its interface counts them; an image counts as tokens, too. Calls and money of a model "
+    "behind a web address are in the section on calls."
 )
 
 
