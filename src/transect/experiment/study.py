@@ -32,11 +32,12 @@ from transect.records import Design, Images, Task
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, readings, world_entry
 from transect.runs.folder import RunFolder, slug
+from transect.runs.part_names import tables_of
 from transect.runs.parts import Background, resumable
 from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
-from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry, tables_of
+from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
 from transect.runs.json_records import record_of
+from transect.runs.part_names import tables_of
 
 Facts = Mapping[str, Any]
 """What a plug-in states of itself, as JSON values: open to keys that only the plug-in knows."""
@@ -196,8 +197,7 @@ class TargetDescription:
     @property
     def positive(self) -> str | int | None:
         """The class that counts as yes."""
-        positive: str | int | None = self.facts.get("positive")
-        return positive
+        return self.facts.get("positive")
 
     @property
     def box_convention(self) -> Mapping[str, float] | None:
@@ -207,8 +207,7 @@ class TargetDescription:
     @property
     def question(self) -> Facts | None:
         """The question that the model answers in words; None of other targets."""
-        question: Facts | None = self.facts.get("asked_in_words")
-        return question
+        return self.facts.get("asked_in_words")
 
 
 @final
@@ -358,15 +357,6 @@ class RunSpec:
         return record_of(cls, changed)
 
 
-def tables_of(slug: str, *, in_words: bool) -> tuple[str, ...]:
-    """The tables of a target's answers, by its folder's name.
-
-    >>> tables_of("ours-hire", in_words=True)
-    ('predictions/ours-hire', 'answers/ours-hire')
-    """
-    return (f"predictions/{slug}", *([f"answers/{slug}"] if in_words else []))
-
-
 def json_of(value: object) -> Any:
     """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
 
@@ -406,10 +396,5 @@ def _list(value: object) -> object:
     return [] if value is None else value
 
 
-_CONVERTED: Final = {
-    "generator": _facts,
-    "design": _design,
-    "targets": _targets,
-    "held": _list,
-}
+_CONVERTED: Final = {"generator": _facts, "design": _design, "targets": _targets, "held": _list}
 """Parts of run.json that differ in shape from their records."""

@@ -285,3 +285,24 @@ def test_shipped_questions_leave_out_those_about_two_images(tmp_path, capsys):
 def test_a_model_that_gives_numbers_cannot_be_asked(questions, tmp_path):
     line = refused("audit", "opencv:haarcascade_smile", "--questions", str(questions), "--out", str(tmp_path / "x"))
     assert "expected models that answer in words, got opencv:haarcascade_smile" in line
+
+
+def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
+    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short), "--json")
+    rows = json.loads(done.stdout)
+    assert [(row["question"], row["paraphrase"]) for row in rows] == [
+        *(("smile", str(place)) for place in (1, 2, 3)),
+        ("role", "1"),
+    ]
+    assert {row["what_became_of_it"] for row in rows} <= {"answered", "refused"}
+    assert rows[-1]["value"] in ("hire", "reject", "wait")
+    assert "expected questions to ask it" in refused("targets", "check", "vlm:models/tiny")
+
+
+def test_a_study_file_is_written_for_questions(short, tmp_path):
+    written = transect.init(
+        tmp_path / "study.toml", "stub_speaker:speaker", questions=str(short), vary="glasses", subjects=2
+    )
+    text = written.file.read_text()
+    assert f'questions = "{short}"' in text
+    assert written.calls == 2 * written.images  # two questions

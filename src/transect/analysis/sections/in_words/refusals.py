@@ -81,14 +81,11 @@ def _table(
     failed: Float[np.ndarray, "n wordings repeats"],
 ) -> Table:
     heads = [("group", "text"), ("answers", "count")]
-    for status in rates:
-        heads += [(NAMES[status], "proportion"), (f"{NAMES[status]}: low", "proportion")]
-        heads += [(f"{NAMES[status]}: high", "proportion")]
+    heads += [(NAMES[status], "proportion") for status in rates]
     rows = []
     for group in groups:
         found = [share(answers, values, group[2]) for values in rates.values()]
-        cells = [number for rate, low, high, _ in found for number in (rate, low, high)]
-        rows.append([_label(group), found[0][3], *cells, int(np.nansum(failed[group[2]]))])
+        rows.append([_label(group), found[0][3], *(rate for rate, _, _, _ in found), int(np.nansum(failed[group[2]]))])
     return table("Answers that are none, by level", [*heads, ("failed calls", "count")], rows)
 
 
