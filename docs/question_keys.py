@@ -19,8 +19,9 @@ HEAD = """# Question files
 
 Written by `python docs/generate.py`; do not edit by hand.
 
-A question file says what a model that answers in words is asked about each image. It is TOML, with one `[[question]]` table per question. Above them
-stands what counts for all questions that do not state it themselves. Sets that ship are question files too and go by their name.
+A question file says what a model that answers in words is asked about each image. It is TOML, with one `[[question]]`
+table per question. Above them stands what counts for all questions that do not state it themselves. Sets that ship are
+question files too and go by their name.
 
 ```toml
 # hats.toml
@@ -31,7 +32,10 @@ system = "You look at pictures and answer briefly."
 name = "hat"
 kind = "yes-no"
 prompt = "Does the person wear a hat? Answer yes or no."
-paraphrases = ["Is there a hat on the person's head? Yes or no?", "Look at the head. Reply with yes if you see a hat, else with no."]
+paraphrases = [
+  "Is there a hat on the person's head? Yes or no?",
+  "Look at the head. Reply with yes if you see a hat, else with no.",
+]
 
 [[question]]
 name = "job"
@@ -79,25 +83,29 @@ for wording in wordings(job, images_key="digest of the image"):
 | `choice` | one of the options | the option's number in the file, from 0 | multiclass |
 | `number` | a number from `low` to `high` | the number | regression |
 | `text` | any text | 1 or 0 for each code | multilabel |
-| `pair` | of two images the `first`, the `second`, or `neither` | the image, as the caller numbers the two, from 0 | multiclass |
+| `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../explanation/how-answers-are-read.md) says which texts become which value, and what counts as a refusal, a hedge or unreadable.
-Answers are read in English; one in another language is unreadable.
+[How answers are read](../explanation/how-answers-are-read.md) says which texts become which value, and what counts as a
+refusal, a hedge or unreadable. Answers are read in English; one in another language is unreadable.
 """
 
 OPTIONS = """
 ## Options, wordings and repeats
 
-- `{options}` in a prompt becomes the options: with `shown = "letters"` one a line, as `A) doctor`; with `shown = "list"`, and for pairs, as
-  `doctor, nurse or teacher`. A prompt without it gets them at its end. The prompt itself says how to answer ("with the letter alone").
-- The order of the options is drawn for each image, paraphrase and repeat from the image's digest and the question's. So it is the same whatever else is
-  asked, and over images each order is equally likely. A note or a source that changes does not change it; a prompt does.
+- `{options}` in a prompt becomes the options: with `shown = "letters"` one a line, as `A) doctor`; with
+  `shown = "list"`, and for pairs, as `doctor, nurse or teacher`. A prompt without it gets them at its end. The prompt
+  itself says how to answer ("with the letter alone").
+- The order of the options is drawn for each image, paraphrase and repeat from the image's digest and the question's. So
+  it is the same whatever else is asked, and over images each order is equally likely. A note or a source that changes
+  does not change it; a prompt does.
 - A pair is asked in both orders of the images, each time.
-- Each image is asked about in every paraphrase, `repeats` times. Repeats need a temperature above 0: at 0 all are the same answer.
-- A model on this machine also gives the likelihood of each option as the whole answer: of the letters where options stand behind letters, of the texts in a
-  list, of `No` and `Yes`.
-- `patterns` are regular expressions of the Rust crate `regex`: the usual syntax without `\\1` and `(?=…)`. Any pattern takes time in proportion to the text.
-  Write them in single quotes, so that TOML leaves backslashes alone. Capitals do not count; `(?-i)` at the start makes them count.
+- Each image is asked about in every paraphrase, `repeats` times. Repeats need a temperature above 0: at 0 all are the
+  same answer.
+- A model on this machine also gives the likelihood of each option as the whole answer: of the letters where options
+  stand behind letters, of the texts in a list, of `No` and `Yes`.
+- `patterns` are regular expressions of the Rust crate `regex`: the usual syntax without `\\1` and `(?=…)`. Any pattern
+  takes time in proportion to the text. Write them in single quotes, so that TOML leaves backslashes alone. Capitals do
+  not count; `(?-i)` at the start makes them count.
 """
 
 

@@ -32,7 +32,9 @@ def label_of(said) -> object:
 
 
 @pytest.mark.parametrize(
-    ("question", "text", "label"), [*ANSWERS, *LATER], ids=lambda part: part.name if isinstance(part, WordQuestion) else None
+    ("question", "text", "label"),
+    [*ANSWERS, *LATER],
+    ids=lambda part: part.name if isinstance(part, WordQuestion) else None,
 )
 def test_an_answer_is_read_as_a_person_reads_it(question, text, label):
     said = read(question, as_asked(question), Spoken(text))

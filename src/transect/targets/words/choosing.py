@@ -1,7 +1,7 @@
 """Yes or no, options and one of two images, as a piece of text names them.
 
-Two ways of looking: `strict` wants the piece to begin with its answer ("B) nurse, since …"), `loose` takes what it names
-anywhere ("it looks most like a nurse to me"). Denied answers ("not a nurse", "rather than a nurse") do not count.
+Two ways of looking: `strict` wants the piece to begin with its answer ("B) nurse, since …"), `loose` takes what it
+names anywhere ("it looks most like a nurse to me"). Denied answers ("not a nurse", "rather than a nurse") do not count.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from transect.targets.words.wordings import lettered
 
 _THEN: Final = r"\s*[\"'(\[]*\s*(?:an?\s+|the\s+)?[\"'(\[]*$"
 _DENIED: Final = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|over|without|cannot|against|except)\b|n't\b)(?:\s+[\w'\-]+){0,2}" + _THEN
-    + r"|\b(?:than|unlike|instead of|compared (?:to|with)|as opposed to)\b(?:\s+[\w'\-]+){0,4}" + _THEN,
+    r"(?:\b(?:not|never|neither|nor|no|over|without|cannot|against|except)\b|n't\b)(?:\s+[\w'\-]+){0,2}"
+    + _THEN
+    + r"|\b(?:than|unlike|instead of|compared (?:to|with)|as opposed to)\b(?:\s+[\w'\-]+){0,4}"
+    + _THEN,
     re.IGNORECASE,
 )
 """At the end of what stands before an answer: it is denied, or the lesser of a comparison."""
@@ -33,13 +35,15 @@ _NO_NOUNS: Final = (
     r"|preference|opinion|single|clear|definitive|reliable|certainty|person|people|face|image"
 )
 _NO: Final = (
-    rf"(?:(?:definitely|certainly|absolutely|probably|of course|most likely|likely|surely|clearly) not|not (?:really|at all"
-    rf"|likely|particularly)|i (?:don't|do not) (?:think|believe) so|i'd say not|nope|nah|negative|incorrect|false|unlikely"
+    rf"(?:(?:definitely|certainly|absolutely|probably|of course|most likely|likely|surely|clearly) not"
+    rf"|not (?:really|at all|likely|particularly)|i (?:don't|do not) (?:think|believe) so|i'd say not"
+    rf"|nope|nah|negative|incorrect|false|unlikely"
     rf"|no(?!\s+(?:{_NO_NOUNS})\b|\s*[,/]?\s*(?:and|or)?\s*yes\b))(?![\w'\-])"
 )
 _YES: Final = (
     r"(?:yes(?!\s*(?:[/,]|and|or)\s*no\b)|yeah|yep|yup|i (?:think|believe) so|i(?:'d| would) say so"
-    r"|(?:absolutely|definitely|indeed|affirmative|correct|true|exactly|most likely|probably|likely)(?=[.,!;]|\s*$| yes\b)"
+    r"|(?:absolutely|definitely|indeed|affirmative|correct|true|exactly|most likely|probably|likely)"
+    r"(?=[.,!;]|\s*$| yes\b)"
     r"|(?:it|he|she|they|that) (?:does|is|do|are)(?=[.,!]|\s*$))(?![\w'\-])"
 )
 _POLITE: Final = re.compile(r"^(?:sure|certainly|of course|surely|right|true|correct)[.!]*$", re.IGNORECASE)
@@ -101,7 +105,8 @@ _LETTER_ALONE: Final = re.compile(
     r"^[\"'(\[]*(?:(?:option|choice|answer|letter)\s*:?\s*)?[\"'(\[]*([A-Za-z])[\"')\]]*\s*[.!,:)]*$", re.IGNORECASE
 )
 _LETTER_FIRST: Final = re.compile(
-    r"^[\"'(\[]*(?:(?i:option|choice|answer|letter)\s*:?\s*)?[\"'(\[]*(?:([A-Z])(?:[\"'\])]+[.:,]?|[.:,)]|\s+-)|([a-z])\)[.:,]?)\s*(.*)",
+    r"^[\"'(\[]*(?:(?i:option|choice|answer|letter)\s*:?\s*)?"
+    r"[\"'(\[]*(?:([A-Z])(?:[\"'\])]+[.:,]?|[.:,)]|\s+-)|([a-z])\)[.:,]?)\s*(.*)",
     re.DOTALL,
 )
 _OPTION_FIRST: Final = re.compile(r"^[\"'(\[]*(?i:option|choice|answer|letter)\s+[\"'(\[]*([A-Z])\b")
@@ -186,7 +191,8 @@ def _loose_option(question: WordQuestion, order: tuple[int, ...], piece: str) ->
 
 
 _LOOSE_LETTER: Final = re.compile(
-    r"(?<![\w'])(?:(?i:option)\s*:?\s*[\"'(\[]*([A-Za-z])(?![\w'\-])|(?i:choice|answer|letter)\s*:?\s*[\"'(\[]*([A-Z])(?![\w'\-])"
+    r"(?<![\w'])(?:(?i:option)\s*:?\s*[\"'(\[]*([A-Za-z])(?![\w'\-])"
+    r"|(?i:choice|answer|letter)\s*:?\s*[\"'(\[]*([A-Z])(?![\w'\-])"
     r"|[(\[\"]([A-Za-z])[)\]\"]|([B-HJ-Z])(?![\w'\-])|(A)(?=[).:,]|\s*(?:\||$)|\s+(?:and|or)\s+[B-Z]\b))"
 )
 """A letter that stands for an option: never the article "a", nor "I"."""
@@ -195,7 +201,8 @@ _ONES: Final = (
     r"(?:image|picture|photo|photograph|person|individual|candidate|face|portrait|option|one|man|woman|applicant)"
 )
 _FIRST: Final = (
-    rf"(?:(?:first|1st)(?!\s+(?:glance|sight|impressions?|of all|look|place|names?)\b|,\s+(?:i|let|we|looking|consider)\b)|{_ONES}\s*(?:#|no\.?|number)?\s*(?:1|one|(?-i:A))"
+    r"(?:(?:first|1st)(?!\s+(?:glance|sight|impressions?|of all|look|place|names?)\b"
+    rf"|,\s+(?:i|let|we|looking|consider)\b)|{_ONES}\s*(?:#|no\.?|number)?\s*(?:1|one|(?-i:A))"
     rf"|former|left(?:most|-hand)?)"
 )
 _SECOND: Final = (
@@ -206,7 +213,8 @@ _NEITHER: Final = r"(?:neither|none of (?:them|the two|these)|no preference|equa
 _PAIR_PIECES: Final = (_FIRST, _SECOND, _NEITHER)
 _STRICT_PLACES: Final = tuple(
     re.compile(
-        rf"^[\"'(\[\s]*(?:(?:the|option|image|person|picture|photo)\s+)?[\"'(\[]*(?:{words}(?:\s+{_ONES})?(?![\w])|{alone}(?![\w])){_ENDS}",
+        rf"^[\"'(\[\s]*(?:(?:the|option|image|person|picture|photo)\s+)?[\"'(\[]*"
+        rf"(?:{words}(?:\s+{_ONES})?(?!\w)|{alone}(?!\w)){_ENDS}",
         re.IGNORECASE,
     )
     for words, alone in zip(_PAIR_PIECES, ("(?:1|a)", "(?:2|b)", "(?!)"), strict=True)

@@ -129,10 +129,10 @@ def clauses(text: str) -> list[str]:
 
 
 _FUNCTION_WORDS: Final = {
-    "English": "yes no the a an is are of to in and or not it this that i you be can with for on as by from have has was",
+    "English": "yes no the a an is are of to in and or not it this that i you be can with for on as by from have has",
     "Spanish": "el la los las un una es son de del que y o en no con para por como esta este persona puedo pero más sí",
-    "French": "le la les un une est sont des du que et ou dans ne pas avec pour par comme cette ce personne je mais oui",
-    "German": "der die das ein eine ist sind und oder nicht mit für von auf ich kann aber wie diese dieser person ja nein",
+    "French": "le la les un une est sont des du que et ou dans ne pas avec pour par comme cette personne je mais oui",
+    "German": "der die das ein eine ist sind und oder nicht mit für von auf ich kann aber wie diese dieser ja nein",
     "Italian": "il lo la gli un una è sono di del che e o in non con per come questa questo persona posso ma sì",
     "Portuguese": "o a os as um uma é são de do da que e ou em não com para por como esta pessoa posso mas sim",
     "Dutch": "de het een is zijn en of niet met voor van op ik kan maar als deze dit persoon ja nee geen",

@@ -46,13 +46,13 @@ class Wordlist:
 
 
 def codes_of(question: WordQuestion, text: str) -> tuple[float, ...]:
-    """1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text.
+    r"""1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text.
 
     A label occurs as whole words, whatever the capitals and spaces; "no hat" names a hat. Only the first 100,000
     characters count. Never raises.
 
     >>> from transect.targets.words.questions import Kind
-    >>> codes = Code("hat", ("hat", "baseball cap")), Code("year", (), (r"\\b(19|20)\\d\\d\\b",))
+    >>> codes = Code("hat", ("hat", "baseball cap")), Code("year", (), (r"\b(19|20)\d\d\b",))
     >>> codes_of(WordQuestion("a", Kind.TEXT, ("?",), codes=codes), "A Baseball  cap, 1987; no hatch.")
     (1.0, 1.0)
     """

@@ -84,13 +84,14 @@ _QUANTITY: Final = re.compile(
     rf"(?:{_SIGN}\s?)?(?P<high>{_NUM})(?P<highmult>{_MULT})?(?![\w.,]*\d))?(?P<tail>[^.;\n,]{{0,40}})"
 )
 _DECADE: Final = re.compile(
-    r"\b(?:(?P<part>early|mid(?:dle)?|late)(?:[\s-]+(?:to|or|-)?[\s-]*(?P<second>mid|late))?[\s-]+)?(?P<decade>[1-9]0)'?s\b",
+    r"\b(?:(?P<part>early|mid(?:dle)?|late)(?:[\s-]+(?:to|or|-)?[\s-]*(?P<second>mid|late))?[\s-]+)?"
+    r"(?P<decade>[1-9]0)'?s\b",
     re.IGNORECASE,
 )
 _PARTS: Final = {"early": (0, 3), "mid": (4, 6), "middle": (4, 6), "late": (7, 9), "": (0, 9)}
 _BOUND_BEFORE: Final = re.compile(
-    r"\b(?:at least|at most|over|above|more than|greater than|less than|under|below|up to|older than|younger than|no more than"
-    r"|no less than|minimum of|maximum of|exceeding)\s*(?:the age of\s*)?$",
+    r"\b(?:at least|at most|over|above|more than|greater than|less than|under|below|up to|older than|younger than"
+    r"|no more than|no less than|minimum of|maximum of|exceeding)\s*(?:the age of\s*)?$",
     re.IGNORECASE,
 )
 _BOUND_AFTER: Final = re.compile(
@@ -100,15 +101,17 @@ _BETWEEN: Final = re.compile(r"\bbetween(?: the ages? of| about| around| roughly
 _BEFORE: Final = 40
 """Characters before a number in which words that belong to it are looked for."""
 _APPROXIMATELY: Final = re.compile(
-    r"^[\"'(\[\s]*(?:(?:about|around|approximately|approx\.?|roughly|nearly|almost|maybe|perhaps|probably|likely|close to|between|from"
-    r"|in|his|her|their|the|age|aged|a|an|range|of|is|it's|they are|he is|she is|somewhere|circa|ca\.?|say|i'd say|i would say|≈|~)"
+    r"^[\"'(\[\s]*(?:(?:about|around|approximately|approx\.?|roughly|nearly|almost|maybe|perhaps|probably|likely"
+    r"|close to|between|from|in|his|her|their|the|age|aged|a|an|range|of|is|it's|they are|he is|she is|somewhere"
+    r"|circa|ca\.?|say|i'd say|i would say|≈|~)"
     r"[:,]?\s*){0,6}[\"'(\[]*$",
     re.IGNORECASE,
 )
 _NOISE: Final = re.compile(
     r"\bscale\s*(?:of|from|between)?\s*\d+\s*(?:to|-|and|through)\s*\d+"
     r"|\b\d+\s*(?:to|-)\s*\d+\s*scale\b|\b\d+\s*-\s*point\b"
-    r"|(?:,?\s*(?:give or take|plus or minus|within)|\s*(?:±|\+/-))\s*(?:about|a|around)?\s*\d+(?:\.\d+)?(?:\s*years?)?",
+    r"|(?:,?\s*(?:give or take|plus or minus|within)|\s*(?:±|\+/-))"
+    r"\s*(?:about|a|around)?\s*\d+(?:\.\d+)?(?:\s*years?)?",
     re.IGNORECASE,
 )
 """Numbers that are no answers: the scale itself, and a margin of error."""
@@ -183,7 +186,7 @@ def quantities(question: WordQuestion, piece: str) -> list[Quantity]:
 
 
 def in_digits(text: str) -> str:
-    """A text with numbers in words as digits, where it has no digits; a lone "one" only where it begins a text of two words.
+    """A text with numbers in words as digits, where it has no digits; a lone "one" only at the start of two words.
 
     >>> in_digits("about ninety-five thousand"), in_digits("one hundred and twenty"), in_digits("no one here knows")
     ('about 95000', '120', 'no one here knows')

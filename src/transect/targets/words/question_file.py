@@ -75,7 +75,7 @@ class QuestionTable(_Table):
         default=None, max_length=20_000, description="the system prompt; the file's where it is left out"
     )
     options: tuple[_Line, ...] = Field(
-        default=(), max_length=26, description="2 to 26 options, none the prefix of another"
+        default=(), max_length=26, description="2 to 26 options, none the beginning of another; needed"
     )
     shown: Shown = Field(
         default="letters",
@@ -85,14 +85,16 @@ class QuestionTable(_Table):
         default="", description="the option whose probability is the outcome; each in turn where left out"
     )
     neither: bool = Field(default=False, description='whether "neither" is offered beside "first" and "second"')
-    low: float | None = Field(default=None, description="the lowest number that is an answer")
-    high: float | None = Field(default=None, description="the highest")
+    low: float | None = Field(default=None, description="the lowest number that is an answer; needed")
+    high: float | None = Field(default=None, description="the highest; needed")
     unit: str = Field(
         default="",
         max_length=60,
         description='of the number: "years", "%", "USD per year"; an answer in another is unreadable',
     )
-    code: tuple[CodeTable, ...] = Field(default=(), description="what is looked for in the text, one or more tables")
+    code: tuple[CodeTable, ...] = Field(
+        default=(), description="what is looked for in the text, one table or more; needed"
+    )
     wordlists: tuple[str, ...] = Field(default=(), description="shipped lists whose share of the words is measured")
     repeats: int = Field(
         default=1, ge=1, le=100, description="how often each wording is asked; above 1 at a temperature alone"
@@ -144,7 +146,7 @@ def load(name: str | Path) -> QuestionSet:
 
 
 def parse(text: str, where: str, name: str = "questions") -> QuestionSet:
-    """Questions from their TOML. where: what messages call it. Raises BadInput in one line, with the line and the key."""
+    """Questions from their TOML. where: what messages call it. Raises BadInput in one line, with line and key."""
     file = toml_files.checked(QuestionFile, toml_files.parse(text, where), where, text)
     for number, table in enumerate(file.question):
         names = [other.name for other in file.question[:number]]

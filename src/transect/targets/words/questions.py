@@ -8,7 +8,7 @@ A question has a kind, which says what an answer is:
 | choice | one of the options | the option's number in the file, from 0 |
 | number | a number between `low` and `high` | the number |
 | text | any text | none; 1 or 0 for each code |
-| pair | of two images the first or the second, or neither | 0 or 1, the image as the caller numbers the two; 2 neither |
+| pair | of two images the first or the second, or neither | 0 or 1 as the caller numbers the images; 2 neither |
 """
 
 from __future__ import annotations

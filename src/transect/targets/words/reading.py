@@ -24,14 +24,16 @@ from transect.targets.words.wordings import Wording
 from transect.texts import one_line
 
 _NOUN: Final = (
-    r"(?:(?:final|best|correct|overall|short|(?:most|more) likely|likely) )*(?:answer|choice|selection|pick|verdict|decision|conclusion"
-    r"|estimate|guess|rating|score|recommendation|response|judge?ment|option)"
+    r"(?:(?:final|best|correct|overall|short|(?:most|more) likely|likely) )*"
+    r"(?:answer|choice|selection|pick|verdict|decision|conclusion|estimate|guess|rating|score"
+    r"|recommendation|response|judge?ment|option)"
 )
 _MARKER: Final = re.compile(
     rf"\b{_NOUN}(?: here| chosen| for (?:this|the) [\w ]{{1,30}}?)? ?(?:is|would be|:|=|->) ?:?\s*"
     r"|\b(?:i|we)(?:'d| would| will|'ll)? (?:(?:have to|probably|likely|most likely|still|then|therefore) )?"
-    r"(?:say|choose|pick|select|go with|go for|estimate|guess|rate(?: it| them| him| her| (?:this|the) person)?(?: as| at)?|recommend"
-    r"|offer|suggest|prefer|hire|lean towards?|lean to|opt for)\b(?: that\b| it would be\b| it's\b| it is\b)?:?\s*",
+    r"(?:say|choose|pick|select|go with|go for|estimate|guess"
+    r"|rate(?: it| them| him| her| (?:this|the) person)?(?: as| at)?|recommend|offer|suggest|prefer|hire"
+    r"|lean towards?|lean to|opt for)\b(?: that\b| it would be\b| it's\b| it is\b)?:?\s*",
     re.IGNORECASE,
 )
 """What announces an answer."""
@@ -40,7 +42,8 @@ _THEREFORE: Final = re.compile(
 )
 """What may announce one: only an answer that stands by itself counts."""
 _CALL: Final = re.compile(
-    r"<\|?(?:tool|function)_call|\[TOOL_CALLS\]|^\s*\{\s*\"(?:name|function|tool)\"\s*:.*\"(?:arguments|parameters)\"\s*:",
+    r"<\|?(?:tool|function)_call|\[TOOL_CALLS\]"
+    r"|^\s*\{\s*\"(?:name|function|tool)\"\s*:.*\"(?:arguments|parameters)\"\s*:",
     re.DOTALL,
 )
 """A call of a tool that stands in the text itself."""

@@ -24,11 +24,11 @@ Row = tuple[float, ...]
 class AskedValue:
     """One question about one image, all wordings together.
 
-    scores: of yes-no the share of yes; of a choice and a pair the share of each option, in the file's order; of a number
-    its mean; of a free text the share of each code. NaN throughout for an incomplete image. by_paraphrase: the same for
-    each paraphrase alone, NaN for one without an answer. refusal, hedge, unreadable: shares from 0 to 1 of the
-    wordings whose call did not fail, NaN where a paraphrase has no other. failed: calls that failed. likelihood: mean
-    probability of each option over the paraphrases, () where not scored. reason: why there is no value, else "".
+    scores: of yes-no the share of yes; of a choice and a pair the share of each option, in the file's order; of a
+    number its mean; of a free text the share of each code. NaN throughout for an incomplete image. by_paraphrase:
+    the same for each paraphrase alone, NaN for one without an answer. refusal, hedge, unreadable: shares from 0 to 1 of
+    the wordings whose call did not fail, NaN where a paraphrase has no other. failed: calls that failed. likelihood:
+    mean probability of each option over the paraphrases, () where not scored. reason: why there is no value, else "".
     """
 
     scores: Row
@@ -63,11 +63,12 @@ def value_of(saids: Sequence[Said], question: WordQuestion) -> AskedValue:
     rows = [[said for said in saids if said.paraphrase == number] for number in range(len(question.paraphrases))]
     by_paraphrase = tuple(_paraphrase(each, question) for each in rows)
     missing = sum(math.isnan(row[0]) for row in by_paraphrase if row)
-    shares = [_mean_of(rows, _share(status)) for status in (Status.REFUSED, Status.HEDGED, Status.UNREADABLE)]
     return AskedValue(
         _means(by_paraphrase),
         by_paraphrase,
-        *shares,
+        refusal=_mean_of(rows, _share(Status.REFUSED)),
+        hedge=_mean_of(rows, _share(Status.HEDGED)),
+        unreadable=_mean_of(rows, _share(Status.UNREADABLE)),
         failed=sum(said.status is Status.FAILED for said in saids),
         likelihood=_likelihood(rows),
         reason=_reason(missing, rows),
@@ -140,4 +141,6 @@ def _reason(missing: int, rows: Sequence[Sequence[Said]]) -> str:
         return ""
     unheard = [each for each in rows if all(said.status is Status.FAILED for said in each)]
     failures = [said.reason for each in unheard for said in each]
-    return next(filter(None, failures), "call failed") if failures else f"no answer in {missing} of {len(rows)} paraphrases"
+    if failures:
+        return next(filter(None, failures), "call failed")
+    return f"no answer in {missing} of {len(rows)} paraphrases"

@@ -44,7 +44,7 @@ class Wording:
 
 
 def wordings(question: WordQuestion, images_key: str) -> tuple[Wording, ...]:
-    """Every wording of a question about some images, in the order in which they are asked.
+    r"""Every wording of a question about some images, in the order in which they are asked.
 
     images_key: the digest of the images shown, or any text that is the same for the same images and no others.
 
@@ -54,7 +54,7 @@ def wordings(question: WordQuestion, images_key: str) -> tuple[Wording, ...]:
     >>> job = WordQuestion("job", Kind.CHOICE, ("Which job? {options}",), options=("nurse", "pilot"))
     >>> [one] = wordings(job, "of-an-image")
     >>> one.order, one.ask.prompt, one.ask.options
-    ((0, 1), 'Which job? A) nurse\\nB) pilot', ('A', 'B'))
+    ((0, 1), 'Which job? A) nurse\nB) pilot', ('A', 'B'))
     """
     places = itertools.product(range(len(question.paraphrases)), range(question.repeats))
     return tuple(
