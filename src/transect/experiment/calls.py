@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.protocols import CountsCalls, Target
-from transect.records import CallCounts
+from transect.records import CallCounts, Quote
 from transect.runs.folder import canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
 from transect.runs.plain_json import plain
@@ -43,14 +43,13 @@ def keep(folder: Path, targets: Sequence[Target]) -> None:
         if not isinstance(target, CountsCalls) or (path.exists() and not target.calls_made()[0]):
             continue
         if (counts := target.call_counts()) is not None:
-            write_atomically(path, canonical_json(_record(target, counts)) + "\n")
+            write_atomically(path, canonical_json(_record(target, counts, target.quote(0))) + "\n")
 
 
-def _record(target: CountsCalls, counts: CallCounts) -> dict[str, object]:
+def _record(target: Target, counts: CallCounts, quote: Quote) -> dict[str, object]:
     """What is kept of a target; of one that answers in words with its money."""
     if not answers_in_words(target):
         return {"target": target.name, "counts": plain(counts)}
-    quote = target.quote(0)
     record: dict[str, object] = plain(
         TargetCalls(target.name, counts, in_words=True, money=quote.money_spent or 0.0, currency=quote.currency)
     )

@@ -130,7 +130,8 @@ def recipe_of_target(
     calls, so that one process alone spends its budget.
     """
     if isinstance(given, AskedSpec):
-        given, options = given.source, {**options, "questions": given.questions, "question": given.question}
+        options = {**options, "questions": given.questions, "question": given.question}
+        given = given.source
     session = isinstance(given, str) and given.removeprefix("callable:").startswith("__main__:")
     if not isinstance(given, str) or session or is_metered(opened) or not is_plain(options):
         return None

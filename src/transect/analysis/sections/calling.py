@@ -54,7 +54,7 @@ def _headline(kept: TargetCalls) -> str:
 
 def _calls(kept: TargetCalls) -> Table:
     counts, asked = kept.counts, "texts about images" if kept.in_words else "images asked about"
-    rows = [
+    rows: list[list[object]] = [
         [asked, counts.images],
         ["texts with an answer" if kept.in_words else "images with an answer", counts.answered],
         ["calls sent", counts.calls],

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from transect.protocols import Canaries, CountsCalls, DescribesItself, RepeatsCanaries, Target
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
-from transect.said import UNANSWERED, Ask, Said, Status
+from transect.said import UNANSWERED, Ask, Said, Speaker, Status
 from transect.targets.fingerprint import fingerprint
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.reading import read
@@ -78,8 +78,7 @@ class AskedTarget:
     def describe(self) -> Mapping[str, Any]:
         """The question in full and its digest, and what the model says of itself."""
         speaker = self._shared.speaker
-        known = isinstance(speaker, DescribesItself)
-        own = dict(speaker.describe()) if known else {"code_sha256": fingerprint(speaker)}
+        own = _described(speaker)
         return {
             "kind": "words",
             "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
@@ -173,6 +172,13 @@ class MeteredAskedTarget(AskedTarget):
         if not isinstance(speaker, MeteredSpeaker):
             raise TypeError(f"{speaker.name}: expected a model that counts its calls")
         return speaker
+
+
+def _described(speaker: Speaker) -> dict[str, Any]:
+    """What a model says of itself, or a digest of its code."""
+    if isinstance(speaker, DescribesItself):
+        return dict(speaker.describe())
+    return {"code_sha256": fingerprint(speaker)}
 
 
 def ask(speaker: SharedSpeaker, question: WordQuestion) -> Target:
