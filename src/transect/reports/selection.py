@@ -21,6 +21,7 @@ from transect.records import DECLARED, Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
 from transect.runs.png import packed
 from transect.runs.wording import spaced
+from transect.said import Status
 from transect.texts import one_line
 
 MAXIMUM_FAILURES = 24
@@ -101,10 +102,16 @@ def _answer(predictions: Predictions, row: int, value: float) -> str:
 
 
 def quoted(predictions: Predictions, answers: Sequence[str]) -> list[str]:
-    """What to print under each image of a target that answers in words: the answer, and what it said first."""
+    """What to print under each image of a target that answers in words: the answer, and what it said first.
+
+    Of an image without a value the first text that is no answer is quoted.
+    """
     texts = []
-    for said, answer in zip(predictions.said or ((),) * len(predictions), answers, strict=True):
-        words = one_line(said[0].text, LONGEST_QUOTE) if said else ""
+    for said, answer, why in zip(
+        predictions.said or ((),) * len(predictions), answers, predictions.failures, strict=True
+    ):
+        chosen = [one for one in said if not why or one.status is not Status.ANSWERED]
+        words = one_line(chosen[0].text, LONGEST_QUOTE) if chosen else ""
         short = answer.removesuffix(f": {DECLARED}")
         texts.append(f"{short}: “{words}”" if words else short)
     return texts

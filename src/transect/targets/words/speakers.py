@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
@@ -161,13 +161,17 @@ def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
     if scheme == LOCAL and argument:
         from transect.targets.words.local import load as load_local
 
-        return _loaded(load_local, argument, options, spec)
+        if unknown := [name for name in options if name not in OPTIONS]:
+            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}, since the question says it; leave it out")
+        return load_local(argument, **options)
     if spec.endswith(".toml"):
         if not gives_words(spec):
             raise no_words(spec)
         from transect.targets.http.chat.speaker import load_chat
 
-        return _loaded(load_chat, spec, options, spec)
+        if options:
+            raise BadInput(f"{spec} holds every setting of its model: expected no {', '.join(options)} option")
+        return load_chat(spec)
     reference = spec.removeprefix("callable:")
     if not all(reference.partition(":")):
         raise no_words(spec)
@@ -179,9 +183,3 @@ def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
     if not isinstance(found, Speaker):
         raise no_words(spec)
     return found
-
-
-def _loaded(load: Callable[..., Speaker], argument: str, options: dict[str, Any], spec: str) -> Speaker:
-    if unknown := [name for name in options if name not in OPTIONS]:
-        raise BadInput(f"{spec} answers in words: expected no {unknown[0]}, since the question says it; leave it out")
-    return load(argument, **options)
