@@ -13,7 +13,9 @@ from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, 
 
 
 def reopen(stored: Mapping[str, Any], source: object = "") -> Target:
-    """The target of a stored description. source: the spec of its model, or the model; "" tries the model's own name.
+    """The target of a stored description.
+
+    source: the spec of its model, or the model, opened or not; "" tries the model's own name.
 
     Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
     the description names.
@@ -31,6 +33,8 @@ def reopen(stored: Mapping[str, Any], source: object = "") -> Target:
 
 
 def _speaker(name: str, model: str, source: object) -> SharedSpeaker:
+    if isinstance(source, SharedSpeaker):
+        return source
     if not isinstance(source, str):
         return shared_object(source)
     if not source and not gives_words(model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
@@ -108,10 +108,15 @@ def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
     Raises BadInput for a model that gives no words.
     """
     key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
+    return shared_by(key, lambda: _speaker(spec, dict(options)))
+
+
+def shared_by(key: str, opened: Callable[[], Speaker]) -> SharedSpeaker:
+    """The speaker of that key, opened where none is open."""
     with _opening:
         found = _opened.get(key)
         if found is None:
-            found = _opened[key] = SharedSpeaker(_speaker(spec, dict(options)))
+            found = _opened[key] = SharedSpeaker(opened())
         return found
 
 
@@ -162,7 +167,7 @@ def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
         from transect.targets.words.local import load as load_local
 
         if unknown := [name for name in options if name not in OPTIONS]:
-            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}, since the question says it; leave it out")
+            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
         return load_local(argument, **options)
     if spec.endswith(".toml"):
         if not gives_words(spec):
