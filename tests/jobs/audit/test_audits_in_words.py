@@ -306,3 +306,12 @@ def test_a_study_file_is_written_for_questions(short, tmp_path):
     text = written.file.read_text()
     assert f'questions = "{short}"' in text
     assert written.calls == 2 * written.images  # two questions
+
+
+def test_a_model_that_always_chooses_the_same_is_doubted(tmp_path):
+    path = tmp_path / "role.toml"
+    path.write_text(
+        '[[question]]\nname = "role"\nkind = "choice"\nprompt = "What now? {options}"\noptions = ["hire", "wait"]\n'
+    )
+    result = audited(path, tmp_path / "run", StubSpeaker(prefers=(1.0, 1.0)), subjects=10, vary=["tone"])
+    assert "the answer is “hire” to 20 of 20 texts" in result.page.read_text()
