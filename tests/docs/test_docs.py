@@ -80,6 +80,7 @@ TOML_READERS = {
     "gate-a-build.md": "transect.analysis.requirements.reading:read",
     "studies.md": "transect.studies.file:read_study",
     "question-files.md": "transect.targets.words.question_file:load",
+    "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 
