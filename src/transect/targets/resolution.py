@@ -48,7 +48,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | `folder`, `huggingface:folder` | a Hugging Face image classifier: config.json, safetensors and its processor |
     | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
     | `vlm:folder` | a vision-language model on this machine, which `questions` make into targets |
-    | `file.toml` | a model behind a web address, as the file describes it |
+    | `file.toml` | a model behind a web address, as the file describes it; a chat interface needs `--questions` |
     | `module:attribute`, `callable:module:attribute` | a function of uint8 images, a scikit-learn estimator, a Target |
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
     | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |

@@ -66,6 +66,14 @@ class TestWhatAnswersSay:
         reply = Reply(200, "application/json", b"{", "an answer larger than 1 MB")
         assert spoken(reply, INTERFACES["gemini"]).failure == "invalid answer: an answer larger than 1 MB"
 
+    def test_text_that_cannot_be_stored_or_shown_is_made_fit(self):
+        """Half a surrogate pair becomes U+FFFD in a text, which stays as it is otherwise; a reason is one line."""
+        body = b'{"choices": [{"message": {"content": "a\\ud800\\u001b[2J\\n"}, "finish_reason": "stop"}]}'
+        assert spoken(reply_of(body), INTERFACES["openai-chat"]).text == "a\ufffd\x1b[2J\n"
+        failure = spoken(reply_of({"\x1b[2J\n" * 500: 1}), INTERFACES["openai-chat"]).failure
+        assert len(failure) <= 200
+        assert failure.isprintable()
+
     def test_a_page_of_a_proxy(self):
         said = spoken(reply_of(b"<html>", 413, "text/html"), INTERFACES["openai-chat"])
         assert said == Spoken(failure="refused: HTTP 413")

@@ -1,9 +1,12 @@
 """Files of chat interfaces that say something wrong: one line each, with the place and what to do."""
 
+import re
+
 import pytest
 from chat_servers import PRESETS, write_chat
 from commands import refused
 from hostile_server import SECRET
+from places import ROOT
 
 from transect.errors import BadInput
 from transect.targets import resolve
@@ -92,6 +95,17 @@ def test_other_files_are_no_chat_files(tmp_path):
     (tmp_path / "a.toml").write_text('preset = "json"\n')
     (tmp_path / "b.toml").write_text("no [toml")
     assert [is_chat_file(tmp_path / f"{name}.toml") for name in "abc"] == [False, False, False]
+
+
+def test_every_file_of_the_guide_is_read(tmp_path):
+    """The guide has a file for each interface; its table of batches is no file."""
+    page = (ROOT / "docs" / "how-to" / "ask-a-model-behind-a-chat-interface.md").read_text(encoding="utf-8")
+    files = [text for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "preset" in text]
+    for number, text in enumerate(files):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(text, encoding="utf-8")
+        assert read_chat_settings(path).request.model
+    assert {read_chat_settings(path).preset for path in tmp_path.glob("*.toml")} == set(PRESETS)
 
 
 def test_an_audit_says_so_too(tmp_path):

@@ -49,14 +49,14 @@ def spoken(content: Mapping[str, Any]) -> Spoken:
     said = at(choice, "message")
     if not isinstance(said, Mapping):
         return no_answer(content, "choices[0].message")
-    text, refusal = _text(said.get("content")), said.get("refusal")
-    declined = isinstance(refusal, str) and bool(refusal)
+    text, declined = _text(said.get("content")), said.get("refusal")
+    refusal = declined if isinstance(declined, str) else ""
     reason = at(choice, "finish_reason")
     end: End = "tool" if said.get("tool_calls") and not text else _ENDS.get(str(reason), "other")
     return Spoken(
-        text=text or (refusal if declined else ""),
+        text=text or refusal,
         end=end,
-        refusal=declined or end == "filter",
+        refusal=bool(refusal) or end == "filter",
         tokens_sent=count(at(content, "usage"), "prompt_tokens"),
         tokens_received=count(at(content, "usage"), "completion_tokens"),
     )

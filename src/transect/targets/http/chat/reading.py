@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -19,8 +20,9 @@ from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.ledger import Reply
 from transect.targets.http.money import NO_TOKENS, Tokens
 from transect.targets.http.transport import Message
-from transect.texts import words_of
+from transect.texts import encodable, one_line, words_of
 
+_LONGEST_REASON: Final = 200
 _FAULT: Final = 400
 _SERVER_FAULT: Final = 500
 _STREAM: Final = re.compile(rb"\s*(?:data|event|id|retry):")
@@ -71,6 +73,11 @@ def spoken(reply: Reply, interface: Interface) -> Spoken:
     A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter"; any other fault, a cut
     answer and one of another shape have a failure.
     """
+    said = _read(reply, interface)
+    return replace(said, text=encodable(said.text), failure=one_line(said.failure, _LONGEST_REASON))
+
+
+def _read(reply: Reply, interface: Interface) -> Spoken:
     if reply.reason:
         return Spoken(failure=f"invalid answer: {reply.reason}")
     if reply.content_type.startswith("text/event-stream") or _STREAM.match(reply.body):
