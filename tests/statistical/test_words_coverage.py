@@ -100,7 +100,9 @@ def test_options_and_places(subjects):
     chances = np.array([[0.7, 0.2, 0.08, 0.02], [0.6, 0.2, 0.1, 0.1]])
     held = false = places = place_held = 0
     for _ in range(tables):
-        factor = np.sqrt(0.5) * rng.standard_normal((subjects, 1, 1)) + np.sqrt(0.5) * rng.standard_normal((subjects, 2, 2))
+        factor = np.sqrt(0.5) * rng.standard_normal((subjects, 1, 1)) + np.sqrt(0.5) * rng.standard_normal(
+            (subjects, 2, 2)
+        )
         chosen = (ndtr(factor)[..., None] > chances.cumsum(axis=1)[None, :, None, :-1]).sum(axis=-1).astype(float)
         same = (ndtr(factor)[..., None] > chances.cumsum(axis=1)[:1, None, :-1]).sum(axis=-1).astype(float)
         found = shares_by_option(chosen_shares(chosen[:, :, None, :, None], 4), asked=2)

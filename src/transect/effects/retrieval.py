@@ -35,8 +35,13 @@ ONE_LEVEL: Final = "one level: nothing to compare"
 NO_SUBJECTS: Final = "no subject has a similarity for each of its images"
 ALL_TIED: Final = "all similarities are equal: they give no order"
 TOO_FEW: Final = f"fewer than {FEW_SUBJECTS} subjects: no interval"
+MOST_SINGLE: Final = 500
+"""Subjects up to which the jackknife leaves out one at a time; beyond, 100 groups of subjects."""
+_GROUPS: Final = 100
+_FEWEST_DRAWS: Final = 199
+_MOVED: Final = 10_000_000
 _TIE: Final = 1e-9
-_CELLS_AT_ONCE: Final = 1 << 21
+_CELLS_AT_ONCE: Final = 1 << 18
 
 
 @final
@@ -102,7 +107,7 @@ def retrieval_skew(
     It has Clopper and Pearson's interval by subject (`clopper_pearson_clustered`), at 1 - (1 - confidence) / L, so that
     all L intervals hold at once; the ends of MaxSkew and MinSkew are the largest and the smallest of the ends. NDKL has
     Student's interval with the jackknife's variance by subject, which is too large on average (Efron and Stein 1981).
-    Tests permute the levels within each subject's cells, the chance of which is exact up to the number of draws.
+    Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
 
     Raises BadInput for a K below 1.
 
@@ -127,7 +132,8 @@ def retrieval_skew(
     ranking = _Ranking.of(values)
     tops = [_Top.of(values, k) for k in first]
     estimate = float(ranking.ndkl(ranking.level))
-    shares, divergences = _by_chance(values, tops, ranking, resamples, seed)
+    draws = int(np.clip(_MOVED // values.size, min(_FEWEST_DRAWS, resamples), resamples))
+    shares, divergences = _by_chance(values, tops, ranking, draws, seed)
     return RetrievalSkew(
         first=tuple(_first(top, chance, confidence) for top, chance in zip(tops, shares, strict=True)),
         ndkl=_jackknifed(estimate, values, confidence),
@@ -276,9 +282,10 @@ def _jackknifed(estimate: float, values: Float[np.ndarray, "n levels cells"], co
     n = len(values)
     if n < FEW_SUBJECTS:
         return Bounded(estimate, np.nan, np.nan, TOO_FEW)
-    without = np.array([_ndkl(np.delete(values, place, axis=0)) for place in range(n)])
-    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
+    groups = n if n <= MOST_SINGLE else _GROUPS
+    without = np.array([_ndkl(values[np.arange(n) % groups != place]) for place in range(groups)])
+    error = float(np.sqrt((groups - 1) / groups * ((without - without.mean()) ** 2).sum()))
+    half = float(stdtrit(groups - 1, (1 + confidence) / 2)) * error
     return Bounded(estimate, max(estimate - half, 0.0), estimate + half)
 
 
