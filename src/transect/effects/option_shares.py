@@ -177,7 +177,8 @@ def permuted_levels(
     if (len(apart) - 1) * math.log(ways) <= math.log(MOST_EXACT):
         return float((_statistic(_all_sums(apart)) >= limit).mean()), EXACT
     draws = int(np.clip(_MOVED // apart.size, min(_FEWEST_DRAWS, resamples), resamples))
-    extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in _drawn_sums(apart, draws, seed))
+    drawn = _swapped_sums if values.shape[1] == 2 else _drawn_sums
+    extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in drawn(apart, draws, seed))
     return (1 + extreme) / (1 + draws), MONTE_CARLO
 
 
@@ -192,6 +193,16 @@ def _all_sums(apart: Float[np.ndarray, "n levels k"]) -> Float[np.ndarray, "b le
     for subject in apart[1:]:
         sums = (sums[:, None] + subject[orders][None]).reshape(-1, *apart.shape[1:])
     return sums
+
+
+def _swapped_sums(apart: Float[np.ndarray, "n 2 k"], draws: int, seed: int) -> Iterator[np.ndarray]:
+    """Sums of two levels, which are each other's negatives: random signs of the subjects."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    block = max(1, _AT_ONCE // len(apart))
+    for start in range(0, draws, block):
+        signs = 2.0 * rng.integers(0, 2, size=(min(block, draws - start), len(apart)), dtype=np.int8) - 1.0
+        sums = signs @ apart[:, 0]
+        yield np.stack([sums, -sums], axis=1)
 
 
 def _drawn_sums(apart: Float[np.ndarray, "n levels k"], draws: int, seed: int) -> Iterator[np.ndarray]:
