@@ -169,3 +169,14 @@ def test_turning_every_pair_turns_the_place_alone(seed):
         )
     assert turned.place.estimate == pytest.approx(-found.place.estimate, abs=1e-6, nan_ok=True)
     assert (turned.triads, turned.circular) == (found.triads, found.circular)
+
+
+def test_pairs_in_one_order_do_not_tell_places_from_levels():
+    """Of three levels the model's form alone would."""
+    first, second, chosen, subject = choices(np.random.default_rng(3), 40, [0.0, 0.5, 1.0], place=0.5)
+    rising = first < second
+    found = level_abilities(first[rising], second[rising], chosen[rising], subject[rising])
+    assert found.place.reason == ONE_ORDER
+    columns = (np.eye(3)[second] - np.eye(3)[first])[rising, 1:]
+    judge = sm.GLM(chosen[rising], columns, family=sm.families.Binomial()).fit()
+    assert [each.estimate for each in found.abilities[1:]] == pytest.approx(judge.params, abs=1e-6)
