@@ -132,7 +132,7 @@ def test_places_by_hand():
     assert of_all.effects[0].low > 0.3
     assert of_all.p < 0.001
     assert len(found.by_level) == 2
-    assert found.change.p > 0.05
+    assert found.change.p > 0.01
 
 
 def test_places_that_do_not_matter_and_places_that_are_not_there():

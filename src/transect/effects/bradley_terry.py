@@ -159,7 +159,7 @@ def _fit(answers: _Answers, k: int, confidence: float) -> _Fitted:
         return _none(k, reason)
     columns = (np.eye(k)[answers.high] - np.eye(k)[answers.low])[:, 1:]
     x = np.column_stack([columns, answers.sign])
-    told = len(independent(x)) == x.shape[1]
+    told = _both_orders(answers, k) and len(independent(x)) == x.shape[1]
     x = x if told else columns
     names = [*(f"level {level}" for level in range(1, k)), "place"]
     if separation(x, answers.value, names).infinite:
@@ -170,6 +170,12 @@ def _fit(answers: _Answers, k: int, confidence: float) -> _Fitted:
     estimates = _bounded(coefficients, x * root[:, None], (answers.value - mean) / root, answers.subject, confidence)
     place = estimates[-1] if told else Bounded(np.nan, np.nan, np.nan, ONE_ORDER)
     return _Fitted((Bounded(0.0, 0.0, 0.0), *estimates[: k - 1]), place, mean)
+
+
+def _both_orders(answers: _Answers, k: int) -> bool:
+    """Whether some pair of levels was shown in both; else only the model's form would tell places from levels."""
+    pair = answers.low * k + answers.high
+    return bool(np.isin(pair[answers.sign > 0], pair[answers.sign < 0]).any())
 
 
 def _none(k: int, reason: str) -> _Fitted:

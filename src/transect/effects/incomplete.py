@@ -34,8 +34,9 @@ def incomplete_bounds(
     sent: which pairs count, answered or not (default: all). An image's value is the mean of its answers, all equally.
 
     For the smallest effect a missing answer is the largest at the first level and the smallest at the second; for the
-    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. Each end has the
-    interval of a paired difference, from 10 subjects on; of numbers whose ends do not vary there is none.
+    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. The ends of
+    yes or no have the interval of a paired difference, from 10 subjects on; those of numbers a band that covers both at
+    once (`bands.mean_band`), from 20 subjects on and where they vary.
 
     Returns bounds in the units of the scale, at most its width in size.
 
@@ -43,7 +44,7 @@ def incomplete_bounds(
 
     >>> asked = np.array([[[20.0, 40.0]], [[30.0, np.nan]]])  # ages from 0 to 100
     >>> bounds = incomplete_bounds(np.full((2, 1, 2), 30.0), asked, scale=(0.0, 100.0), binary=False)
-    >>> bounds.smallest, bounds.largest  # the second subject's is 15 to 65: the mean of 0 and -15, and of 0 and 35
+    >>> round(bounds.smallest, 6), round(bounds.largest, 6)  # the second subject's effect is -15 to 35
     (-7.5, 17.5)
     """
     low, high = scale

@@ -14,6 +14,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.effects.bands import mean_band
 from transect.effects.intervals import mean_difference_interval, wilson_clustered
 
 SOURCES: Final = (
@@ -25,7 +26,6 @@ SOURCES: Final = (
 )
 FEW_SUBJECTS: Final = 10
 TOO_FEW: Final = f"fewer than {FEW_SUBJECTS} subjects: no interval"
-NO_VARIATION: Final = "subjects do not differ: no interval"
 _NAN: Final = float("nan")
 
 
@@ -88,7 +88,8 @@ def bounded_effect(
 ) -> Bounds:
     """Bounds of the mean over subjects from the smallest and largest difference that each pair can have, in [-1, 1].
 
-    counted: which pairs count; pairs: of answers that one subject averages over; binary: of answers of 0 and 1.
+    counted: which pairs count; pairs: of answers that one subject averages over; binary: of answers of 0 and 1,
+    else numbers, whose ends have a band (`bands.mean_band`), from 20 subjects on.
 
     >>> bounds = bounded_effect(np.array([[0.0], [-1.0]]), np.array([[0.0], [0.0]]), np.ones((2, 1), bool), pairs=1.0)
     >>> bounds.smallest, bounds.largest
@@ -101,9 +102,11 @@ def bounded_effect(
     smallest, largest = ends.mean(axis=0).tolist()
     if len(least) < FEW_SUBJECTS:
         return Bounds(smallest, largest, _NAN, _NAN, TOO_FEW)
-    interval = mean_difference_interval(ends, binary=binary, pairs=np.full(2, pairs), seed=seed)
-    low, high = float(interval.low[0]), float(interval.high[1])
-    return Bounds(smallest, largest, low, high, "" if np.isfinite([low, high]).all() else NO_VARIATION)
+    if not binary:
+        band = mean_band(ends, seed=seed)
+        return Bounds(smallest, largest, float(band.low[0]), float(band.high[1]), band.reason)
+    interval = mean_difference_interval(ends, binary=True, pairs=np.full(2, pairs), seed=seed)
+    return Bounds(smallest, largest, float(interval.low[0]), float(interval.high[1]))
 
 
 def group_bounds(

@@ -43,7 +43,8 @@ MOST_EXACT: Final = 20_000
 """Permutations up to which all are counted."""
 _FEWEST_DRAWS: Final = 999
 _MOVED: Final = 100_000_000
-_AT_ONCE: Final = 1 << 21
+_LISTED: Final = 120
+_AT_ONCE: Final = 1 << 18
 _TIE: Final = 1e-9
 
 
@@ -126,7 +127,7 @@ def shares_by_option(
     >>> [each.difference.estimate for each in found.contrasts], found.p  # all four change alike: 2 / 2^4
     ([-0.5, 0.5, 0.0], 0.125)
     """
-    n, levels, cells, options = values.shape
+    levels, cells, options = values.shape[1:]
     differences = [_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
     p = np.concatenate([randomization.sign_flip(d, seed=seed)[0] for d in differences] or [np.empty(0)])
     corrected = holm(p).reshape(-1, options)
@@ -176,7 +177,8 @@ def permuted_levels(
     if (len(apart) - 1) * math.log(ways) <= math.log(MOST_EXACT):
         return float((_statistic(_all_sums(apart)) >= limit).mean()), EXACT
     draws = int(np.clip(_MOVED // apart.size, min(_FEWEST_DRAWS, resamples), resamples))
-    extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in _drawn_sums(apart, draws, seed))
+    drawn = _swapped_sums if values.shape[1] == 2 else _drawn_sums
+    extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in drawn(apart, draws, seed))
     return (1 + extreme) / (1 + draws), MONTE_CARLO
 
 
@@ -193,12 +195,31 @@ def _all_sums(apart: Float[np.ndarray, "n levels k"]) -> Float[np.ndarray, "b le
     return sums
 
 
+def _swapped_sums(apart: Float[np.ndarray, "n 2 k"], draws: int, seed: int) -> Iterator[np.ndarray]:
+    """Sums of two levels, which are each other's negatives: random signs of the subjects."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    block = max(1, _AT_ONCE // len(apart))
+    for start in range(0, draws, block):
+        signs = 2.0 * rng.integers(0, 2, size=(min(block, draws - start), len(apart)), dtype=np.int8) - 1.0
+        sums = signs @ apart[:, 0]
+        yield np.stack([sums, -sums], axis=1)
+
+
 def _drawn_sums(apart: Float[np.ndarray, "n levels k"], draws: int, seed: int) -> Iterator[np.ndarray]:
     rng = np.random.Generator(np.random.Philox(seed))
+    n, levels, _ = apart.shape
     block = max(1, _AT_ONCE // apart.size)
+    ways = math.factorial(levels)
+    orders = list(itertools.permutations(range(levels))) if ways <= _LISTED else []
+    table = apart[:, orders].reshape(n * len(orders), -1)  # each subject with its levels in every order
     for start in range(0, draws, block):
-        orders = np.argsort(rng.random((min(block, draws - start), *apart.shape[:2])), axis=2)
-        yield np.take_along_axis(apart[None], orders[..., None], axis=2).sum(axis=1)
+        rows = min(block, draws - start)
+        if orders:
+            chosen = rng.integers(0, ways, size=(rows, n)) + ways * np.arange(n)
+            yield table[chosen].sum(axis=1).reshape(rows, *apart.shape[1:])
+        else:
+            order = np.argsort(rng.random((rows, n, levels)), axis=2)
+            yield np.take_along_axis(apart[None], order[..., None], axis=2).sum(axis=1)
 
 
 def _differences(

@@ -126,9 +126,7 @@ def wording_effects(
     intervals = interval(alone, base=_rarest(first, second), pairs=np.full(alone.shape[1], pairs))
     effects = [_bounded(alone[:, place], intervals, place) for place in range(alone.shape[1])]
     averaged = [values.mean(axis=2, keepdims=True) for values in kept]
-    of_mean = interval(
-        d.mean(axis=1, keepdims=True), base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]])
-    )
+    of_mean = interval(d.mean(axis=1, keepdims=True), base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
     mean = _bounded(d.mean(axis=1), of_mean, 0, NO_SUBJECTS)
     between = _between(d)
     deviations, p = _deviations(d, seed)
@@ -166,9 +164,7 @@ def _differences(
     return np.stack(columns, axis=1)
 
 
-def _rarest(
-    first: Float[np.ndarray, "n cells k"], second: Float[np.ndarray, "n cells k"]
-) -> Float[np.ndarray, " k"]:
+def _rarest(first: Float[np.ndarray, "n cells k"], second: Float[np.ndarray, "n cells k"]) -> Float[np.ndarray, " k"]:
     """The smallest, over the two levels, of the rate and of 1 - rate; 0 where no pair is valid."""
     paired = np.isfinite(first) & np.isfinite(second)
     count = np.maximum(paired.sum(axis=(0, 1)), 1)
@@ -176,9 +172,7 @@ def _rarest(
     return np.asarray(np.minimum(rates, 1 - rates).min(axis=0))
 
 
-def _bounded(
-    differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, few: str = NO_PAIRS
-) -> Bounded:
+def _bounded(differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, few: str = NO_PAIRS) -> Bounded:
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
     low, high = float(intervals.low[place]), float(intervals.high[place])

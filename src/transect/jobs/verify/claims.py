@@ -18,7 +18,8 @@ WORLDS: Final = SIMPLE + FURTHER + FACES + SPOKEN
 """All worlds, in the order in which the proving ground shows them."""
 
 _MODULES: Final = {
-    "adjusting": adjusting, "contenders": contenders, "matched": matched, "modelling": modelling, "rating": rating, "spoken": spoken,
+    "adjusting": adjusting, "contenders": contenders, "matched": matched, "modelling": modelling, "rating": rating,
+    "spoken": spoken,
 }  # fmt: skip
 
 
