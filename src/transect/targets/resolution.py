@@ -30,6 +30,7 @@ _DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
+_IN_WORDS = "vlm"
 ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
@@ -45,6 +46,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | `file.onnx`, `onnx:file.onnx` | an ONNX model |
     | `folder`, `huggingface:folder` | a Hugging Face image classifier: config.json, safetensors and its processor |
     | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
+    | `vlm:folder` | a vision-language model on this machine, which `questions` make into targets |
     | `file.toml` | a model behind a web address, as the file describes it |
     | `module:attribute`, `callable:module:attribute` | a function of uint8 images, a scikit-learn estimator, a Target |
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
@@ -92,6 +94,8 @@ def _here(spec: str, settings: _Options) -> Target:
         return _trained(argument, spec, settings)
     if argument and scheme == huggingface.EXTRA:
         return _hugging_face(argument, spec, settings)
+    if argument and scheme == _IN_WORDS:
+        raise BadInput(f"{spec} answers in words: expected questions to ask it, got none: add --questions FILE")
     if spec.endswith(".toml"):
         return _over_http(spec, settings)
     if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
@@ -114,7 +118,7 @@ def _runs_code_of_others(spec: str) -> bool:
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
-    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, *_DETECTORS)
+    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, _IN_WORDS, *_DETECTORS)
     return not ours and ":" in spec
 
 

@@ -1,0 +1,1 @@
+"""Models that answer in words, and the questions that they are asked."""
