@@ -1,5 +1,7 @@
 """The loop that one writes first: each ask prepared and answered by itself, through Transformers alone."""
 
+import warnings
+
 import numpy as np
 
 
@@ -21,9 +23,11 @@ class NaiveWords:
         pictures = [{"type": "image", "image": Image.fromarray(image)} for image in images]
         told = [{"role": "system", "content": [{"type": "text", "text": system}]}] if system else []
         asked = {"role": "user", "content": [*pictures, {"type": "text", "text": prompt}]}
-        given = self.processor.apply_chat_template(
-            [[*told, asked]], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PaliGemma's processor uses a deprecated call of NumPy
+            given = self.processor.apply_chat_template(
+                [[*told, asked]], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+            )
         given.pop("labels", None)
         return given.to(self.network.dtype)
 

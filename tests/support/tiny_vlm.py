@@ -12,7 +12,16 @@ from pathlib import Path
 
 ANSWERS = ("yes", "no", "A", "B", "C", "D", "1", "2", "3", "4", "5", "cannot", "</s>")
 """What the models say, of all that their tokenizers know."""
-SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>")
+SPECIAL = (
+    "<pad>",
+    "<s>",
+    "</s>",
+    "<unk>",
+    "<image>",
+    "<fake_token_around_image>",
+    "<global-img>",
+    "<end_of_utterance>",
+)
 SPECIAL += ("<start_of_image>", "<end_of_image>", *(f"<row_{i}_col_{j}>" for i in (1, 2) for j in (1, 2)))
 WORDS = "SYSTEM: USER: ASSISTANT: is the person in this picture photo smiling or not answer with a of one word please"
 TEMPLATE = (
@@ -80,9 +89,7 @@ def tiny_idefics3(folder, seed=0):
     transformers = _library()
     tokenizer = _tokenizer()
     images = transformers.Idefics3ImageProcessorPil(size={"longest_edge": 56}, max_image_size={"longest_edge": 28})
-    processor = transformers.Idefics3Processor(
-        images, tokenizer, image_seq_len=4, chat_template=_template("<image>")
-    )
+    processor = transformers.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=_template("<image>"))
     config = transformers.Idefics3Config(
         vision_config={**SIZE, "model_type": "idefics3_vision", "image_size": 28, "patch_size": 7},
         text_config=_llama(transformers, processor.tokenizer),

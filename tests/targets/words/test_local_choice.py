@@ -41,12 +41,16 @@ def test_numbers_near_an_edge_are_in_doubt():
     assert [chosen(logits, 1.0, number, rounding=1e-4)[1] for number in (0.19999, 0.35, 0.50001)] == [True, False, True]
 
 
-@given(LOGITS, st.floats(0.2, 3), st.floats(0, 0.999), st.lists(st.floats(-1, 1), min_size=9, max_size=9))
-def test_a_choice_without_doubt_survives_rounding(logits, temperature, number, noise):
-    """Whatever every logit is changed by, up to the rounding's share of the largest."""
-    rounding = 1e-3
+@given(
+    LOGITS, st.floats(0.2, 3), st.integers(0, 8), st.floats(-2, 2), st.lists(st.floats(-1, 1), min_size=9, max_size=9)
+)
+def test_a_choice_without_doubt_survives_rounding(logits, temperature, place, off, noise):
+    """Whatever every logit is changed by, up to the rounding's share of the largest; numbers lie near a part's edge."""
+    rounding = 1e-2
     size = rounding * max(map(abs, np.float32(logits))) * 0.99
     changed = [logit + size * part for logit, part in zip(logits, noise, strict=False)]
+    edges = np.cumsum(np.exp(np.array(logits) / temperature - np.logaddexp.reduce(np.array(logits) / temperature)))
+    number = float(np.clip(edges[place % len(edges)] + off * size / temperature, 0, 0.999))
     for heat in (0.0, temperature):
         token, close = chosen(logits, heat, number, rounding)
         assert close or chosen(changed, heat, number, rounding)[0] == token
@@ -56,7 +60,9 @@ def test_a_batch_is_its_rows():
     logits, numbers = torch.randn(6, 30), torch.rand(6, 1)
     heat = torch.tensor([0.0, 1.0, 0.5, 0.0, 2.0, 1.0])
     together = Chosen(heat, numbers, 1e-6)(torch.zeros(6, 1), logits).argmax(dim=1).tolist()
-    assert together == [chosen(row, float(t), float(u))[0] for row, t, u in zip(logits.tolist(), heat, numbers[:, 0], strict=True)]
+    assert together == [
+        chosen(row, float(t), float(u))[0] for row, t, u in zip(logits.tolist(), heat, numbers[:, 0], strict=True)
+    ]
 
 
 def test_prescribed_tokens_and_their_probabilities():

@@ -72,11 +72,22 @@ def test_an_answer_depends_on_its_ask_alone(dtype, settings):
     assert load(shared_vlm(), dtype=dtype).speak(SHOWN[1:], [wanted, wanted[:1]]) == [expected[1], expected[2][:1]]
 
 
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+def test_half_precision_rounds_and_nobody_hears_it(heat):
+    """12 images, 4 texts: in bfloat16 a logit differs by percents between batches, and some asks are asked alone."""
+    shown = [(image,) for image in pictures(12, seed=3)]
+    wanted = [[Ask("", prompt, max_tokens=12, temperature=heat) for prompt in PROMPTS]] * 12
+    together, alone = load(shared_vlm(), dtype="bfloat16"), load(shared_vlm(), dtype="bfloat16", batch=1)
+    assert together.speak(shown, wanted) == alone.speak(shown, wanted)
+    assert alone.asked_alone == 0
+    assert together.asked_alone > 0
+
+
 def test_the_tower_sees_each_image_once():
     """However many questions, paraphrases, options and calls; two models share nothing."""
     from torch.nn.modules.module import register_module_forward_hook
 
-    speaker, seen = load(shared_vlm()), []
+    speaker, seen, shown = load(shared_vlm()), [], [(image,) for image in pictures(4, seed=7)[1:]]
 
     def note(module, _, output):
         if type(module).__name__ == "CLIPVisionModel":
@@ -84,11 +95,11 @@ def test_the_tower_sees_each_image_once():
 
     with register_module_forward_hook(note):
         for number in range(3):
-            speaker.speak(SHOWN, [asks(options=("yes", "no"), repeat=number)] * 3)
+            speaker.speak(shown, [asks(options=("yes", "no"), repeat=number)] * 3)
         assert seen == [1, 1, 1]
-        speaker.speak([SHOWN[0], (IMAGES[0].copy(),)], [asks()] * 2)
+        speaker.speak([shown[0], (shown[0][0].copy(),)], [asks()] * 2)
         assert seen == [1, 1, 1]
-        speaker.speak([(pictures(1, seed=5)[0] // 2,)], [asks()])
+        speaker.speak([(shown[0][0] // 2,)], [asks()])
         assert seen == [1, 1, 1, 1]
 
 
@@ -146,7 +157,9 @@ def test_many_options_are_scored_in_several_batches(speaker, naive):
     options = tuple(f"{a} {b}" for a in ANSWERS[:7] for b in ANSWERS[:7])
     (said,) = speaker.speak(SHOWN[:1], [[Ask("", PROMPTS[0], options=options)]])[0]
     for place in (0, 31, 32, 48):
-        assert said.likelihoods[place] == pytest.approx(naive.likelihood([IMAGES[0]], PROMPTS[0], options[place]), abs=1e-5)
+        assert said.likelihoods[place] == pytest.approx(
+            naive.likelihood([IMAGES[0]], PROMPTS[0], options[place]), abs=1e-5
+        )
 
 
 def test_repeats_are_one_answer_at_temperature_0_and_draws_above(speaker):
@@ -169,7 +182,7 @@ def test_draws_follow_the_models_probabilities(speaker, naive, temperature):
     logits = np.log(naive.first([IMAGES[0]], PROMPTS[0])) / temperature
     expected = number * np.exp(logits - np.logaddexp.reduce(logits))
     names = [naive.processor.tokenizer.decode([token], skip_special_tokens=True) for token in range(len(expected))]
-    often = {name: 0.0 for name in names}
+    often = dict.fromkeys(names, 0.0)
     for name, share in zip(names, expected, strict=True):
         often[name] += share
     tested = [name for name, times in often.items() if times >= 5]

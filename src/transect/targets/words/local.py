@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
@@ -113,7 +113,9 @@ class LocalSpeaker:
                 try:
                     found += self._spoken(shown[part], asks[part])
                 except torch.OutOfMemoryError:
-                    raise BadInput(f"{self.name}: memory for {self._batch} asks at once: take a smaller batch") from None
+                    raise BadInput(
+                        f"{self.name}: memory for {self._batch} asks at once: take a smaller batch"
+                    ) from None
         return found
 
     def check_takes(self, images: int) -> None:
@@ -124,7 +126,7 @@ class LocalSpeaker:
             raise BadInput(f"{self.name}: expected a model that takes {images} images at once: {complaint}")
 
     def describe(self) -> dict[str, object]:
-        """What a report states: libraries, device, dtype, files with their SHA-256, chat template, and how it is asked."""
+        """What a report states: libraries, device, dtype, SHA-256 of each file and of the template, how it is asked."""
         return {
             **self._facts,
             "images": self._encoding,

@@ -23,7 +23,7 @@ _OPTIONS_AT_ONCE: Final = 32
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prompt to be answered with at most `longest` tokens; temperature 0 is greedy, else `seed` is that of the draws."""
+    """A prompt to be answered with at most `longest` tokens: greedily at temperature 0, else drawn from `seed`."""
 
     prompt: Prompt
     longest: int

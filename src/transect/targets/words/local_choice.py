@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Final, final
 if TYPE_CHECKING:
     from torch import Tensor
 
-ROUNDING: Final = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
-"""By how much a logit may differ between two batches, as a share of the row's largest: ten times what was measured."""
+ROUNDING: Final = {"float32": 2e-5, "float16": 8e-3, "bfloat16": 4e-2}
+"""By how much a logit may differ between two batches, as a share of the row's largest logit.
+
+More than was measured: 3.5e-6, 6.0e-3 and 2.9e-2 at most, over 720 steps of five networks of random weights each.
+"""
 
 
 @final
@@ -25,17 +28,18 @@ class Chosen:
     """
 
     def __init__(self, temperatures: Tensor, draws: Tensor, rounding: float) -> None:
-        """temperatures: [rows]. draws: uniform in [0, 1), [rows, steps]. rounding: a share of the largest logit, 0 for no doubt."""
+        """temperatures: [rows]. draws: uniform in [0, 1), [rows, steps]. rounding: a share, 0: no doubt."""
         self._temperatures, self._draws, self._rounding = temperatures.double(), draws.double(), rounding
         self.close: list[Tensor] = []
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+    def __call__(self, _ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores [rows, tokens] with one token possible in each row."""
         import torch
 
         logits = scores.double()
         error = self._rounding * logits.masked_fill(logits.isinf(), 0).abs().amax(dim=1)
-        best = logits.topk(2, dim=1)
-        token, close = best.indices[:, 0], best.values[:, 0] - best.values[:, 1] <= 2 * error
+        best = logits.topk(2, dim=1).values
+        token, close = logits.argmax(dim=1), best[:, 0] - best[:, 1] <= 2 * error  # of equal ones the first
         if (drawn := self._temperatures > 0).any():
             other, near = self._drawn(logits, error)
             token, close = torch.where(drawn, other, token), torch.where(drawn, near, close)
@@ -74,7 +78,8 @@ class Prescribed:
         self.logarithm = torch.zeros(len(rows), dtype=torch.float64, device=device)
         self._step = 0
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+    def __call__(self, _ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores [rows, tokens] with the prescribed token possible in each row."""
         import torch
 
         step = min(self._step, self.steps - 1)
@@ -96,7 +101,8 @@ class Looked:
     def __init__(self) -> None:
         self.logits: Tensor | None = None
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+    def __call__(self, _ids: Tensor, scores: Tensor) -> Tensor:
+        """The scores as they are."""
         self.logits = scores.double() if self.logits is None else self.logits
         return scores
 

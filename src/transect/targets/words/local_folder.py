@@ -101,8 +101,8 @@ def _config(folder: Path) -> Mapping[str, Any]:
 
 def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:
     auto: Any = importlib.import_module("transformers.models.auto.modeling_auto")
-    known, kind = auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, config.get("model_type")
-    if kind not in known:
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
         raise BadInput(
             f"model folder {folder}: expected an image-text-to-text model of Transformers, such as llava or qwen2_vl, "
             f"got the model type {kind!r}: take another model, or a newer Transformers"
