@@ -315,3 +315,11 @@ def test_a_model_that_always_chooses_the_same_is_doubted(tmp_path):
     )
     result = audited(path, tmp_path / "run", StubSpeaker(prefers=(1.0, 1.0)), subjects=10, vary=["tone"])
     assert "the answer is “hire” to 20 of 20 texts" in result.page.read_text()
+
+
+def test_a_model_that_refuses_everything_is_reported(questions, tmp_path):
+    result = audited(questions, tmp_path / "run", StubSpeaker(refuses=(1.0, 1.0)), subjects=4, vary=["tone"])
+    found = effect(result, "stub/role", "refusal", "tone")
+    assert found.estimate == 0
+    assert not effect(result, "stub/role", "option:hire", "tone").estimable
+    assert result.results["studies"][0]["targets"][1]["failure_reasons"] == {"refused": 8}
