@@ -1,7 +1,8 @@
 """Writes the pages that follow from the program: python docs/generate.py.
 
 docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
-docs/explanation/faceworld-figures.md and its figure from the facts that ship with FaceWorld.
+docs/explanation/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
+docs/reference/question-files.md from the records that read question files.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
+import question_keys
 import world_figures
 
 import transect.jobs
@@ -100,7 +102,8 @@ def pages() -> dict[Path, str]:
     """Every generated file and its text; the figure only where there are facts to draw."""
     facts = shipped_facts()
     figures = {PHOTOMETRY: world_figures.figure(facts)} if facts else {}
-    return {PAGE: reference(), FIGURES: world_figures.page(facts), **figures, **schemas()}
+    questions = {question_keys.PAGE: question_keys.page()}
+    return {PAGE: reference(), FIGURES: world_figures.page(facts), **questions, **figures, **schemas()}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "transect"
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 RANKS = [
-    ["__init__", "texts", "errors", "records", "protocols"],
+    ["__init__", "texts", "errors", "said", "records", "protocols"],
     ["engines", "runs", "console"],
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "effects", "annotation", "testing"],
@@ -27,7 +27,7 @@ RANKS = [
 """Folders, and the few modules of the root. Each may import those before it, of its own rank too; jobs none of each other."""
 
 ORDER = {name: place for place, name in enumerate(name for rank in RANKS for name in rank)}
-ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "records", "protocols", "testing"}
+ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "said", "records", "protocols", "testing"}
 HEAVY = {
     "torch",
     "diffusers",

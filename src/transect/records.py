@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
+from transect.said import Said
 
 Kind = Literal["continuous", "ordinal", "binary", "categorical"]
 Role = Literal["attribute", "nuisance"]
@@ -195,7 +196,7 @@ class Predictions:
     column per class, label or dimension, named in `labels` where they have names. boxes: per image float64
     [m, 5]: x0, y0, x1, y1 in pixels of the image given, and confidence (NaN where there is none).
     failures: per image the reason why there is no valid answer, "" where there is one; a failed row's
-    scores are NaN and it has no boxes.
+    scores are NaN and it has no boxes. said: per image what a model said in words, None of other targets.
     """
 
     task: Task
@@ -203,6 +204,7 @@ class Predictions:
     failures: tuple[str, ...]
     boxes: tuple[Float[np.ndarray, "_ 5"], ...] | None = None
     labels: tuple[str, ...] = ()
+    said: tuple[tuple[Said, ...], ...] | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -354,6 +356,7 @@ class Quote:
     answers_kept: answers on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left,
     money_left: of the budget, None for no limit. answers_of: what names the kept answers and the request, the same for
     targets that read the same answers. shared_with: the target before it that asks for them; this one makes no calls.
+    tokens: at most, sent and received, 0 where none are counted; tokens_left: of the budget, None for no limit.
     """
 
     target: str
@@ -369,6 +372,8 @@ class Quote:
     money_left: float | None = None
     answers_of: str = ""
     shared_with: str = ""
+    tokens: int = 0
+    tokens_left: int | None = None
 
 
 @final

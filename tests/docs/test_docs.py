@@ -79,6 +79,8 @@ TOML_READERS = {
     "rate-with-people.md": "transect.annotation.questions:load_file",
     "gate-a-build.md": "transect.analysis.requirements.reading:read",
     "studies.md": "transect.studies.file:read_study",
+    "question-files.md": "transect.targets.words.question_file:load",
+    "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 

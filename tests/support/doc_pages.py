@@ -142,6 +142,7 @@ PAGES = {
         extra={"transect leakage": "--permutations 2"},
         slow=True,
     ),
+    "docs/how-to/ask-a-vision-language-model.md": Page(made=(files.tiny_vlm,)),
     "docs/how-to/audit-a-hugging-face-model.md": Page(extra={"transect sample-data": PEOPLE}, small={"--subjects": 2}),
     "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
     "docs/how-to/replicate-an-effect.md": Page(

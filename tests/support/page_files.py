@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import replicas
 import served
 import small_network
+import tiny_vlm as tiny_vlms
 from onnx import TensorProto, helper
 from places import ROOT
 
@@ -45,6 +46,11 @@ def onnx_model(name: str, outputs: int = 1) -> None:
         ],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), name)
+
+
+def tiny_vlm() -> None:
+    """models/tiny: a vision-language model of random weights."""
+    tiny_vlms.tiny_vlm(Path("models/tiny"))
 
 
 def signing_keys() -> None:

@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
+from transect.analysis.asked_answers import Asked
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
 from transect.analysis.galleries import gallery_of, merge
 from transect.analysis.sections.answers import Answers
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
-from transect.effects.outcomes import Outcome, category, offered
+from transect.effects.outcomes import Outcome, category
 from transect.effects.overlap import IOU
 from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import Measure
@@ -31,6 +32,7 @@ from transect.reports.records import Gallery
 from transect.runs.bins import Bins
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
+from transect.targets.words.asked import asked_of
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -139,10 +141,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     """
     outcomes = TargetOutcomes(run, target) if outcomes is None else outcomes
     predictions, task, truth, label = outcomes.predictions, target.task, run.truth(target), outcomes.labels
-    possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
-
-    def values(name: str) -> Float[np.ndarray, " n"]:
-        return outcomes.outcome(name).values if name in possible else none
+    none = np.full(len(predictions), np.nan)
 
     def unpruned(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
@@ -161,10 +160,10 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         attributes=run.attributes,
         subjects=run.people,
         cells=run.images["cell"].to_numpy().astype(np.int64),
-        scores=values("score"),
-        answers=values("answer"),
+        scores=outcomes.outcome("score").values if "score" in outcomes.possible else none,
+        answers=outcomes.decisions,
         truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
-        errors=values("error"),
+        errors=outcomes.mistakes,
         threshold=target.description.cut,
         truth_attribute=about,
         values=unpruned({name: run.true[name] for name in run.attributes if name in run.true}),
@@ -185,7 +184,15 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         verified=outcomes.verified,
         seen={name: attribute.only(left) for name, attribute in run.perceived.items()},
         judge=about if target.truth is None and truth is not None and about in seen.answers else "",
+        asked=_asked(target, predictions, left),
     )
+
+
+def _asked(target: TargetEntry, predictions: Predictions, left: Bool[np.ndarray, " n"]) -> Asked | None:
+    if predictions.said is None:
+        return None
+    said = tuple(of_image if kept else () for of_image, kept in zip(predictions.said, left.tolist(), strict=True))
+    return Asked(asked_of(target.description.facts), said)
 
 
 _Labels = Float[np.ndarray, " _"]

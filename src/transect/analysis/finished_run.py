@@ -12,6 +12,7 @@ import pyarrow as pa
 from jaxtyping import Float, Int
 
 from transect.effects.outcomes import offered
+from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.ratings import gates, reference
@@ -19,6 +20,7 @@ from transect.ratings import seen as ratings
 from transect.ratings.perceived_attributes import PerceivedAttribute, perceived_attributes
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import tables as columns
+from transect.runs.answer_tables import said_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
 from transect.targets.boxes import BoxConvention
@@ -69,8 +71,15 @@ class Run:
 
     def outcomes(self, target: TargetEntry) -> tuple[str, ...]:
         """What is counted on a target; its errors too, where raters are the reference."""
-        judged = self.reference is not None and "error" in offered(target.task, truth=True)
+        judged = self.reference is not None and "error" in self._offered(target, truth=True)
         return target.outcomes if not judged or "error" in target.outcomes else (*target.outcomes, "error")
+
+    def offered(self, target: TargetEntry) -> tuple[str, ...]:
+        """The outcomes that a target can have."""
+        return self._offered(target, truth=self.labels(target) is not None)
+
+    def _offered(self, target: TargetEntry, *, truth: bool) -> tuple[str, ...]:
+        return offered(target.task, truth, asked_in(target.description.facts))
 
     @property
     def parts(self) -> int:
@@ -113,7 +122,18 @@ class Run:
         table = self.folder.read_table(f"predictions/{slug(target.name)}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
             raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
-        return columns.predictions_of(table, target.task)
+        return self._with_words(target, columns.predictions_of(table, target.task))
+
+    def _with_words(self, target: TargetEntry, answers: Predictions) -> Predictions:
+        """The answers with what was said, of a target that answers in words."""
+        if target.description.question is None:
+            return answers
+        ids = self.images["id"].to_pylist()
+        try:
+            said = said_of(self.folder.read_table(f"answers/{target.slug}", self.parts), ids)
+        except ValueError as error:
+            raise BadInput(f"{self.folder.path}: answers of {target.name}: {error}; rerun the audit") from None
+        return replace(answers, said=said)
 
     def expected_boxes(self, target: TargetEntry) -> Float[np.ndarray, "n 4"] | None:
         """Where a detector's box should be; None where that is not known."""

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from transect.analysis.target_outcomes import TargetOutcomes
-from transect.effects.outcomes import offered
 from transect.experiment.verification import NON_MATCH
+from transect.records import Task
 from transect.reports import selection
 from transect.reports.records import Gallery
 
@@ -17,9 +17,7 @@ from transect.reports.records import Gallery
 def gallery_of(answered: TargetOutcomes) -> Gallery:
     """The strips, flips and failures of one target, chosen by the rules of `reports.selection`."""
     run, target, predictions = answered.run, answered.target, answered.predictions
-    decisions = np.full(len(predictions), np.nan)
-    if "answer" in offered(predictions.task, truth=False):
-        decisions = answered.outcome("answer").values
+    decisions = answered.decisions
     wrong = np.zeros(len(predictions), dtype=bool)
     outcomes = [answered.outcome(name) for name in run.outcomes(target)]
     values = {outcome.name: outcome.values for outcome in outcomes}
@@ -27,6 +25,9 @@ def gallery_of(answered: TargetOutcomes) -> Gallery:
         if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
             wrong |= outcome.values == 1
     answers = selection.answer_texts(predictions, decisions)
+    if answered.in_words:
+        wrong |= (answered.mistakes == 1) & (target.task is Task.BINARY)
+        answers = selection.quoted(predictions, answers)
     if "distance" in values:  # of embeddings: how far from the reference, and whether the two still match
         decisions = 1 - values[NON_MATCH] if NON_MATCH in values else decisions
         answers = selection.distance_texts(predictions, values["distance"], decisions)

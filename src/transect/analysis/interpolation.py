@@ -9,7 +9,7 @@ from transect.analysis import findings, finished_run
 from transect.analysis.sections import between
 from transect.experiment.interpolation import has_classes
 from transect.reports.records import Section
-from transect.runs.folder import FinishedRun, slug
+from transect.runs.folder import FinishedRun
 from transect.runs.places import INTERPOLATION
 
 
@@ -31,5 +31,5 @@ def sections(folder: Path) -> list[Section]:
 def _finished(run: FinishedRun) -> bool:
     """Whether every image and every prediction of a target that has classes is there."""
     targets = [target for target in run.spec.targets if has_classes(target.task)]
-    tables = ["images", *[f"predictions/{slug(target.name)}" for target in targets]]
+    tables = ["images", *(table for target in targets for table in target.tables)]
     return all(run.has_all(table, run.spec.parts) for table in tables)

@@ -35,6 +35,35 @@ class TargetOutcomes:
             self._known[name] = self._computed(name)
         return self._known[name]
 
+    @property
+    def in_words(self) -> bool:
+        """Whether the target answers a question in words, so that an answer is a share of an image's wordings."""
+        return self.target.description.question is not None
+
+    @cached_property
+    def possible(self) -> frozenset[str]:
+        """Outcomes that can be computed; of a yes or no in words the score too, which is the answer."""
+        asked_yes = self.in_words and self.target.task is Task.BINARY
+        return frozenset((*self.run.offered(self.target), *(("score",) if asked_yes else ())))
+
+    @cached_property
+    def decisions(self) -> Float[np.ndarray, " n"]:
+        """Yes or no as 1 or 0, of several wordings what at least half say; NaN where there is none."""
+        if "answer" not in self.possible:
+            return np.full(len(self.predictions), np.nan)
+        values = self.outcome("answer").values
+        return np.where(np.isfinite(values), values >= 0.5, np.nan) if self.in_words else values
+
+    @cached_property
+    def mistakes(self) -> Float[np.ndarray, " n"]:
+        """The errors, of yes or no 0 or 1; NaN where there is none."""
+        if "error" not in self.possible:
+            return np.full(len(self.predictions), np.nan)
+        values = self.outcome("error").values
+        if not self.in_words or self.target.task is Task.REGRESSION or self.labels is None:
+            return values
+        return np.where(np.isfinite(values), self.decisions != self.labels, np.nan)
+
     @cached_property
     def labels(self) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image; None where there is none."""

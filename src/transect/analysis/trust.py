@@ -35,7 +35,7 @@ class Doubt:
 
 def doubts(answers: Answers) -> list[Doubt]:
     """What speaks against a target's answers in one study."""
-    return [*_about_answers(answers), *_unmoved(answers)]
+    return [*_about_answers(answers), *_about_choices(answers), *_unmoved(answers)]
 
 
 def not_judged(answers: Answers) -> str:
@@ -61,6 +61,23 @@ def _about_answers(answers: Answers) -> Iterator[Doubt]:
             "than where it is no"
         )
         yield Doubt(text, judged=False)
+
+
+def _about_choices(answers: Answers) -> Iterator[Doubt]:
+    """That a model which chooses between options nearly always says the same one."""
+    asked = answers.asked
+    if asked is None or not asked.is_choice:
+        return
+    values = asked.values()
+    known = values[np.isfinite(values)].astype(np.int64)
+    if len(known) < FEWEST:
+        return
+    counts = np.bincount(known, minlength=len(asked.question.options))
+    most = int(counts.argmax())
+    if counts[most] >= CONSTANT * len(known):
+        option = asked.question.options[most]
+        text = f"the answer is “{option}” to {counts[most]:,} of {counted(len(known), 'text')}"
+        yield Doubt(text, judged=True)
 
 
 def _gap(answers: Answers) -> float:

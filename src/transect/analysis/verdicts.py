@@ -13,7 +13,7 @@ from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
 from transect.analysis.trust import not_judged
 from transect.effects.analysis import UNTESTED
-from transect.effects.outcomes import UNTRUE
+from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
     EQUIVALENCE,
     Verdict,
@@ -130,7 +130,7 @@ def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) ->
 
 def _about_truth(study: Findings, whose: _Whose) -> bool:
     _, target, outcome, attribute = whose
-    return outcome not in UNTRUE and attribute == truth_of(study, target)
+    return outcome in OF_TRUTH and attribute == truth_of(study, target)
 
 
 def _judged(

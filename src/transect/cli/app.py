@@ -204,7 +204,7 @@ def _end(code: int) -> None:
     interpreter that ends in the middle of work. Everything that counts is on disk by then.
     """
     guard = sys.modules.get("transect.targets.guard")
-    if http := sys.modules.get("transect.targets.http.target"):
+    if http := sys.modules.get("transect.targets.http.asking"):
         http.drain()  # what is under way is paid for
     if isolated := sys.modules.get("transect.targets.isolated.target"):
         isolated.end_all()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from transect.cli.words_check import check as in_words
 from transect.console.audit_options import Threshold
 from transect.console.common_options import Json, on_command_line
 from transect.console.printing import table
@@ -44,6 +45,10 @@ def check(
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="A model, or the TOML file of one behind a web address.")
     ],
+    questions: Annotated[
+        str | None,
+        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a set that ships."),
+    ] = None,
     image: Annotated[
         Path | None, typer.Option(help="The picture to ask about; by default rendered faces of 256 pixels.")
     ] = None,
@@ -64,18 +69,31 @@ def check(
     """Show what a model gets and answers. A call to a web address may be billed; asking again is free.
 
     A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to
-    a PNG file. A model behind a web address is sent one image, and its response is explained.
+    a PNG file. A model behind a web address is sent one image, and its response is explained; one that answers in
+    words is asked what the image shows. With --questions a model is asked each of them about one image, and each text
+    is shown with what it was read as.
     """
+    from transect.records import Images
+    from transect.targets.words.speakers import gives_words, no_questions
+
     options = given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
         isolate=isolate,
     )  # fmt: skip
+    if questions is not None:
+        in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
+        return
+    if gives_words(target) and not target.endswith(".toml"):
+        raise no_questions(target)
     if target.endswith(".toml") and Path(target).name != CARD:
+        from transect.targets.http.chat.settings import is_chat_file
+
         options |= on_command_line(context, {"timeout": timeout, "picture": picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)
             raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
-        _over_http(target, image, seed, json)
+        over = _in_words if is_chat_file(target) else _over_http
+        over(target, image, seed, json)
         return
     _local(target, options, _pixels(image, seed), timeout, picture, json)
 
@@ -210,6 +228,24 @@ def _over_http(file: str, image: Path | None, seed: int, json: bool) -> None:
         raise BadInput(advice)
 
 
+def _in_words(file: str, image: Path | None, seed: int, json: bool) -> None:
+    from transect.targets.http.chat import check as checks
+    from transect.targets.http.chat.speaker import load_chat
+    from transect.targets.http.check import picture
+
+    speaker = load_chat(file)
+    try:
+        explained = checks.check(speaker, picture(image) if image else _face(seed))
+    finally:
+        speaker.close()
+    if json:
+        say(dumps(explained))
+    else:
+        table(["what", "seen"], _rows_in_words(explained), as_json=False)
+    if advice := checks.advice(explained):
+        raise BadInput(advice)
+
+
 def _face(seed: int) -> Any:
     from transect.generators import load
 
@@ -217,22 +253,57 @@ def _face(seed: int) -> Any:
     return world.render(world.sample([seed])).pixels[0]
 
 
-def _rows(explained: dict[str, Any]) -> list[list[str]]:
-    fields = {name: dumps(value, None) for name, value in explained["found"].items()}
-    sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
+def _rows_in_words(explained: dict[str, Any]) -> list[list[str]]:
+    """What a check of a model that answers in words shows, line by line."""
+    sent, held = explained["sent"], explained["tokens_held"]
+    used = (explained["tokens_sent"], explained["tokens_received"])
+    tokens = "not counted by the reply" if None in used else f"{used[0]} sent, {used[1]} received"
+    declined = " (the interface declines)" if explained["refusal"] else ""
+    return [
+        ["asked", f"{explained['model']} by {explained['interface']} at {sent['url']}"],
+        ["headers", _headers(sent)],
+        ["image", sent["image"]],
+        ["question", explained["asked"]["prompt"]],
+        *_received(explained),
+        ["text", explained["text"] or "none"],
+        ["its end", explained["end"] + declined],
+        ["failure", explained["failure"] or "none"],
+        ["tokens", f"{tokens}; at most {held['sent']} and {held['received']}"],
+        ["cost", _cost(explained)],
+    ]  # fmt: skip
+
+
+def _headers(sent: dict[str, Any]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in sent["headers"].items()) or "none of the file's"
+
+
+def _received(explained: dict[str, Any]) -> list[list[str]]:
+    reply = explained["reply"]
     size = "" if reply is None else counted(reply["bytes"], "byte")
     received = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {size}"
-    left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
-    calls = counted(explained["calls"], "call")
     return [
-        ["asked", f"{sent['method']} {sent['url']}"],
-        ["headers", ", ".join(f"{key}: {value}" for key, value in sent["headers"].items()) or "none of the file's"],
-        ["image", f"{sent['image']}, as {sent['body']}"],
         ["received", received + (" (kept from before, nothing paid)" if explained["kept"] else "")],
         *([["it starts", reply["starts"]]] if reply else []),
+    ]  # fmt: skip
+
+
+def _cost(explained: dict[str, Any]) -> str:
+    budget = explained["budget"]
+    left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
+    return f"{counted(explained['calls'], 'call')}, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"
+
+
+def _rows(explained: dict[str, Any]) -> list[list[str]]:
+    fields = {name: dumps(value, None) for name, value in explained["found"].items()}
+    sent = explained["sent"]
+    return [
+        ["asked", f"{sent['method']} {sent['url']}"],
+        ["headers", _headers(sent)],
+        ["image", f"{sent['image']}, as {sent['body']}"],
+        *_received(explained),
         ["the answer has", explained["answer"] or "no JSON"],
         *[[f"response.{name}", text] for name, text in fields.items()],
         ["prediction", dumps(explained["prediction"], None)],
         ["failure", explained["failure"] or "none"],
-        ["cost", f"{calls}, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],
+        ["cost", _cost(explained)],
     ]  # fmt: skip

@@ -12,8 +12,18 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects.overlap import IOU, matching_boxes
+from transect.effects.said_outcomes import (
+    LENGTH,
+    LIKELIHOOD,
+    SHARES,
+    InWords,
+    counted,
+    is_in_words,
+    offered_in_words,
+    whys,
+)
 from transect.errors import BadInput, UnknownName
-from transect.records import Predictions, Task
+from transect.records import Predictions, Task, declared
 
 FAILED: Final = "failed"
 TRUTH_IS_NO: Final = "truth is no"
@@ -24,17 +34,20 @@ NOT_A_PROBABILITY: Final = "not a probability"
 NO_REFERENCE: Final = "reference failed"
 NO_THRESHOLD: Final = "no threshold"
 
+_OTHER_TRUTH: Final = {"miss": TRUTH_IS_NO, "false_alarm": TRUTH_IS_YES}
 CLIP: Final = 1e-15
 """Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm: a loss is at most 34.5 nats."""
 
 _CLASSIFICATION = (Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
-UNTRUE = ("answer", "score", "distance", "non_match")
-"""Outcomes that no truth enters."""
-WORSE_WHEN_LARGER: Final = ("miss", "false_alarm", "error", "loss", "non_match", "distance")
+OF_TRUTH: Final = ("miss", "false_alarm", "error", "loss")
+"""Outcomes that the truth enters."""
+WORSE_WHEN_LARGER: Final = (*OF_TRUTH, "non_match", "distance", *SHARES)
 """Outcomes of which more is worse, so that an increase can be limited."""
-OUTCOMES = (*UNTRUE, "miss", "false_alarm", "error", "loss")
-"""Every outcome by name."""
+OUTCOMES = ("answer", "score", "distance", "non_match", *OF_TRUTH, *SHARES, LENGTH, LIKELIHOOD)
+"""Every outcome by name, without those that are named after an option, a code or a list of words."""
 _BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error", "non_match")
+_NOT_IN_WORDS = ((Task.BINARY, "score"), (Task.BINARY, "loss"))
+"""The score of a yes is its share of the wordings, which is the answer, and no probability."""
 
 
 @final
@@ -62,8 +75,11 @@ def category(reason: str) -> str:
     return reason.partition(":")[0]
 
 
-def offered(task: Task, truth: bool) -> tuple[str, ...]:
+def offered(task: Task, truth: bool, asked: InWords | None = None) -> tuple[str, ...]:
     """The outcomes that a task can have; those that need the truth only where one is stated.
+
+    asked: of a question that is asked in words, after what its outcomes are named; None of other targets. A question
+    with several options or codes has the outcomes of each, and no yes.
 
     A detector's confidence is no probability, so it has no loss.
 
@@ -72,6 +88,11 @@ def offered(task: Task, truth: bool) -> tuple[str, ...]:
     >>> offered(Task.REGRESSION, truth=False)
     ('score',)
     """
+    if asked is not None and task in (Task.MULTICLASS, Task.MULTILABEL):
+        return offered_in_words(task, asked)
+    if asked is not None:
+        of_task = tuple(name for name in offered(task, truth) if (task, name) not in _NOT_IN_WORDS)
+        return (*of_task, *offered_in_words(task, asked))
     if task is Task.EMBEDDING:
         return ("distance", "non_match")
     if task is Task.REGRESSION:
@@ -112,9 +133,11 @@ def compute(
     >>> miss.values, miss.reasons.tolist()
     (array([ 0.,  1., nan]), ['', '', 'failed: timed out'])
     """
+    if predictions.said is not None and (is_in_words(name) or (predictions.task is Task.BINARY and name != "score")):
+        return _in_words(name, predictions, truth)
     _check(name, predictions, truth)
     task = predictions.task
-    reasons = np.array([f"{FAILED}: {why}" if why else "" for why in predictions.failures], dtype=object)
+    reasons = _reasons(predictions)
     if task is Task.EMBEDDING:
         values = _distances(predictions, reference, reasons)
         if name == "non_match":
@@ -128,6 +151,42 @@ def compute(
     valid = np.array([not reason for reason in reasons], dtype=bool)
     is_binary = name in _BINARY_OUTCOMES and task is not Task.REGRESSION
     return Outcome(name, np.where(valid, values, np.nan), reasons, _unit(name, task), is_binary)
+
+
+def _reasons(predictions: Predictions) -> np.ndarray:
+    if predictions.said is not None:
+        return whys(predictions)
+    return np.array([f"{FAILED}: {why}" if why else "" for why in predictions.failures], dtype=object)
+
+
+def unanswered(reason: str) -> bool:
+    """Whether an image has no value since the target gave no answer to it.
+
+    >>> unanswered("failed: timed out"), unanswered("refused: as the answer says"), unanswered(TRUTH_IS_NO)
+    (True, True, False)
+    """
+    return category(reason) == FAILED or declared(reason)
+
+
+def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"] | None) -> Outcome:
+    """An outcome of what was said in words; of yes or no, the share of an image's wordings."""
+    if is_in_words(name):
+        found = counted(name, predictions)
+        unit = "proportion" if found.is_share else LENGTH
+        return Outcome(name, found.values, found.reasons, unit, found.is_share and found.single)
+    if name not in (possible := offered(Task.BINARY, True, InWords())):
+        raise UnknownName("outcome", name, possible, hint="of a yes or no in words")
+    _check(name, predictions, truth)
+    reasons, yes = whys(predictions), predictions.scores[:, 0]
+    _mark(reasons, ~np.isfinite(yes), NO_SCORE)
+    values = yes
+    if name != "answer" and truth is not None:
+        _mark(reasons, ~np.isfinite(truth), NO_TRUTH)
+        _mark(reasons, truth == {"miss": 0, "false_alarm": 1}.get(name, np.nan), _OTHER_TRUTH.get(name, ""))
+        values = np.asarray(np.abs(yes - truth))
+    valid = reasons == ""
+    single = max((len(of_image) for of_image in predictions.said or ()), default=1) <= 1
+    return Outcome(name, np.where(valid, values, np.nan), reasons, "proportion", single)
 
 
 def _check(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"] | None) -> None:

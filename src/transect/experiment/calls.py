@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final, final
 
 from transect.protocols import CountsCalls, Target
-from transect.records import CallCounts
+from transect.records import CallCounts, Quote
 from transect.runs.folder import canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
 from transect.runs.plain_json import plain
+from transect.targets.capabilities import answers_in_words
 
 FOLDER: Final = "call_counts"
 
@@ -19,10 +20,16 @@ FOLDER: Final = "call_counts"
 @final
 @dataclass(frozen=True, slots=True)
 class TargetCalls:
-    """The calls to one target of a run."""
+    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text and image.
+
+    money: that all programs so far spent on it, in `currency`; 0 where that is not known.
+    """
 
     target: str
     counts: CallCounts
+    in_words: bool = False
+    money: float = 0.0
+    currency: str = ""
 
 
 def keep(folder: Path, targets: Sequence[Target]) -> None:
@@ -36,7 +43,17 @@ def keep(folder: Path, targets: Sequence[Target]) -> None:
         if not isinstance(target, CountsCalls) or (path.exists() and not target.calls_made()[0]):
             continue
         if (counts := target.call_counts()) is not None:
-            write_atomically(path, canonical_json(plain(TargetCalls(target.name, counts))) + "\n")
+            write_atomically(path, canonical_json(_record(target, counts, target.quote(0))) + "\n")
+
+
+def _record(target: Target, counts: CallCounts, quote: Quote) -> dict[str, object]:
+    """What is kept of a target; of one that answers in words with its money."""
+    if not answers_in_words(target):
+        return {"target": target.name, "counts": plain(counts)}
+    record: dict[str, object] = plain(
+        TargetCalls(target.name, counts, in_words=True, money=quote.money_spent or 0.0, currency=quote.currency)
+    )
+    return record
 
 
 def read(folder: Path) -> list[TargetCalls]:

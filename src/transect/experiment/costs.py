@@ -52,7 +52,7 @@ def quotes(targets: Sequence[Target], images: int) -> list[Quote]:
     for target in targets:
         quote = _quote(target, images)
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
-        made.append(replace(quote, calls=0, cost=0.0, shared_with=first.target) if first else quote)
+        made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
     return made
 
 
@@ -82,6 +82,8 @@ def line(quote: Quote) -> str:
 
     >>> line(Quote("acme", 60, calls=60, cost=0.06, currency="USD", answers_kept=10, calls_left=40))
     'acme: at most 60 calls and 0.06 USD without retries; 10 answers are on disk and free; left: 40 calls'
+    >>> line(Quote("vlm", 60, calls=60, cost=0.06, currency="USD", tokens=24_000, tokens_left=100_000))
+    'vlm: at most 60 calls, 24,000 tokens and 0.06 USD without retries; left: 100,000 tokens'
     """
     if not quote.metered:
         return f"{quote.target}: {counted(quote.images, 'image')}, no metered calls"
@@ -89,11 +91,13 @@ def line(quote: Quote) -> str:
         return f"{quote.target}: no further calls; it reads the answers to {quote.shared_with}"
     left = [] if quote.calls_left is None else [counted(quote.calls_left, "call")]
     left += [] if quote.money_left is None else [f"{quote.money_left:.9g} {quote.currency}"]
+    left += [] if quote.tokens_left is None else [counted(quote.tokens_left, "token")]
+    tokens = f", {counted(quote.tokens, 'token')}" if quote.tokens else ""
     money = f" and {quote.cost:.9g} {quote.currency}" if quote.cost else ""
     answers = "1 answer is" if quote.answers_kept == 1 else f"{quote.answers_kept} answers are"
     kept = "" if quote.answers_kept is None else f"; {answers} on disk and free"
     return (
-        f"{quote.target}: at most {counted(quote.calls, 'call')}{money} without retries{kept}; left: "
+        f"{quote.target}: at most {counted(quote.calls, 'call')}{tokens}{money} without retries{kept}; left: "
         f"{', '.join(left) or 'no limit'}"
     )
 

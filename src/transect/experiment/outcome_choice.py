@@ -7,23 +7,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transect.effects.outcomes import compute, offered
+from transect.effects.said_outcomes import OF_OPTION, OPTION, InWords, asked_in
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Attribute, Predictions, Task
-from transect.targets.capabilities import labels_of, positive_of
+from transect.targets.capabilities import answers_in_words, labels_of, positive_of
+from transect.targets.description import describe
 
 
-def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str], *, verifies: bool = False) -> list[str]:
+def choose_outcomes(
+    task: Task, truth: str | None, wanted: Sequence[str], *, verifies: bool = False, asked: InWords | None = None
+) -> list[str]:
     """The outcomes to count: those wanted, or the usual ones of the task. verifies: whether there is a threshold, from
-    which two embeddings are no match.
+    which two embeddings are no match. asked: of a question in words, after what its outcomes are named.
 
     Raises BadInput for an outcome that the task, the truth or the threshold do not offer.
 
     >>> choose_outcomes(Task.DETECTION, None, ())
     ['answer']
     """
-    possible = offered(task, truth is not None)
+    possible = offered(task, truth is not None, asked)
     for outcome in wanted:
         if outcome not in possible:
             hint = "" if truth else "; give --truth to count errors"
@@ -33,12 +37,25 @@ def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str], *, ver
     if "non_match" in wanted and not verifies:
         raise BadInput("outcome non_match needs --vary and a threshold: give --threshold or --false-match-rate")
     return list(dict.fromkeys(wanted)) or [
-        *_usual_outcomes(task, truth),
+        *_usual_outcomes(task, truth, asked),
         *(["non_match"] if verifies and task is Task.EMBEDDING else []),
     ]
 
 
-def _usual_outcomes(task: Task, truth: str | None) -> list[str]:
+def outcomes_of(targets: Sequence[Target]) -> frozenset[str]:
+    """Every outcome that any of the targets can have, whatever the truth."""
+    return frozenset(
+        name
+        for target in targets
+        for name in offered(Task(target.task), True, asked_in(describe(target)) if answers_in_words(target) else None)
+    )
+
+
+def _usual_outcomes(task: Task, truth: str | None, asked: InWords | None) -> list[str]:
+    if asked is not None:
+        others = [label for label in asked.labels if asked.positive not in ("", label)]
+        rare = ("miss", "false_alarm", "loss", *(f"{kind}{label}" for kind in (OPTION, OF_OPTION) for label in others))
+        return [name for name in offered(task, truth is not None, asked) if name not in rare]
     if task is Task.EMBEDDING:
         return ["distance"]
     if task is Task.REGRESSION:
@@ -61,7 +78,8 @@ def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attri
     # A positive class that the target will name only in its predictions is accepted unchecked.
     known = labels or ((positive_text,) * width if positive_text and not positive_text.isdecimal() else ())
     boxes = (np.empty((0, 5)),) * 2 if task is Task.DETECTION else None
-    answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known)
+    said = ((), ()) if answers_in_words(target) else None
+    answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known, said)
     label = None if truth is None else truth.of({name: np.array(a.bounds) for name, a in attributes.items()})
     for name in outcomes:
         compute(name, answers, truth=label, positive=positive, reference=np.zeros(2, dtype=np.int64))

@@ -15,6 +15,7 @@ from transect.experiment.target_names import give_name
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Target, World
 from transect.targets.capabilities import is_metered
+from transect.targets.words.speakers import AskedSpec
 
 
 @final
@@ -128,6 +129,9 @@ def recipe_of_target(
     None where this process must ask it: an object, a function of an interactive session, and a target that counts its
     calls, so that one process alone spends its budget.
     """
+    if isinstance(given, AskedSpec):
+        options = {**options, "questions": given.questions, "question": given.question}
+        given = given.source
     session = isinstance(given, str) and given.removeprefix("callable:").startswith("__main__:")
     if not isinstance(given, str) or session or is_metered(opened) or not is_plain(options):
         return None

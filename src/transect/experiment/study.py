@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
 from transect.engines.protocol import HERE, Ahead, Engine
@@ -23,7 +24,7 @@ from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.recipes import StudyRecipe
 from transect.experiment.rendering import render_part
-from transect.experiment.study_work import MadePart, PartAnswers, PartTask, StudyWork, facts_of
+from transect.experiment.study_work import MadePart, PartAnswers, PartTask, StudyWork, answer_rows, facts_of
 from transect.experiment.target_names import check_names, give_name
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
@@ -31,17 +32,21 @@ from transect.records import Design, Images, Task
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, readings, world_entry
 from transect.runs.folder import RunFolder, slug
+from transect.runs.part_names import tables_of
 from transect.runs.parts import Background, resumable
 from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
-from transect.targets.capabilities import is_metered
+from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
+from transect.targets.words.speakers import AskedSpec, question_set, shared_object
 from transect.texts import say
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from transect.targets.guard import FailureBudget
 
 IMAGES_PER_PART = 256
@@ -132,10 +137,11 @@ class Study:
 
         task, truth = Task(target.task), self.truths.get(target.name)
         verifies = verification.verifies(target, self.design, self.rule)
-        outcomes = choose_outcomes(task, truth and truth.text, self.outcomes, verifies=verifies)
+        description = TargetDescription(describe(target))
+        asked = asked_in(description.facts)
+        outcomes = choose_outcomes(task, truth and truth.text, self.outcomes, verifies=verifies, asked=asked)
         rehearse(target, outcomes, truth, truth_attributes(self.world))
         stated = truth and StatedTruth(truth.text, truth.attribute, truth.comparison, truth.value)
-        description = TargetDescription(describe(target))
         return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), description, stated)
 
 
@@ -160,16 +166,28 @@ def resolve_targets(
     targets: object, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
 ) -> list[Target]:
     """The targets that specs, callables or objects name. names: the user's own names, in their order."""
-    from transect.targets import as_target, resolve
-
     named = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     settings, given = dict(options or {}), check_names(names, len(named))
-    opened = [
-        resolve(target, **settings) if isinstance(target, str) else as_target(target, **settings) for target in named
-    ]
+    opened = [open_target(target, settings) for target in named]
     for target, name, source in zip(opened, given, named, strict=False):  # no names at all, or one each
         give_name(target, name, source)
     return opened
+
+
+def open_target(source: object, settings: Mapping[str, Any]) -> Target:
+    """The target that a spec, an object, or a question asked of either names."""
+    from transect.targets import as_target, resolve
+
+    if not isinstance(source, AskedSpec):
+        return resolve(source, **settings) if isinstance(source, str) else as_target(source, **settings)
+    if isinstance(source.source, str):
+        return resolve(source.source, **settings, questions=source.questions, question=source.question)
+    from transect.targets.words.asked import ask
+
+    if settings:
+        unused = next(iter(settings))
+        raise BadInput(f"{source.question}: expected no {unused}, since the question says it; leave it out")
+    return ask(shared_object(source.source), question_set(source.questions).named(source.question))
 
 
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
@@ -209,7 +227,7 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
     here = [target.name for target, known in zip(study.targets, recipe.targets, strict=True) if known is None]
     if here and not quiet:
         say(f"{study.name}: this process asks {', '.join(here)}, and workers render", error=True)
-    tables = ["images", *(f"predictions/{slug(target.name)}" for target in study.targets)]
+    tables = ["images", *(table for target in study.targets for table in _tables(target))]
     missing = [part for part in range(study.n_parts) if not any(folder.has_part(table, part) for table in tables)]
     asked = [target if known else None for target, known in zip(study.targets, recipe.targets, strict=True)]
     facts = facts_of(study.world, asked, study.edits)
@@ -327,13 +345,13 @@ def _prediction_part(
 ) -> None:
     from transect.targets.guard import guarded
 
-    table = f"predictions/{slug(target.name)}"
-    if folder.has_part(table, part):
+    table, *_ = tables = _tables(target)
+    if all(folder.has_part(each, part) for each in tables):
         budget.add(folder.read_part(table, part, only=("reason",))["reason"].to_pylist())
         return
     limits = study.limits
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
-    storing.submit(lambda: folder.write_part(table, part, columns.predictions_table(images.ids(), answers)))
+    storing.submit(lambda: _write(folder, tables, part, answer_rows(images.ids(), answers)))
 
 
 def _stored_answers(
@@ -341,4 +359,15 @@ def _stored_answers(
 ) -> None:
     """As `_prediction_part`, of a worker's answers; the budget counts them as this process would have."""
     rows = counted_rows(answers.rows, answers.counted, budget)
-    storing.submit(lambda: folder.write_part(f"predictions/{slug(target.name)}", part, rows))
+    storing.submit(lambda: _write(folder, _tables(target), part, rows))
+
+
+def _tables(target: Target) -> tuple[str, ...]:
+    return tables_of(slug(target.name), in_words=answers_in_words(target))
+
+
+def _write(folder: RunFolder, tables: Sequence[str], part: int, rows: Sequence[pa.Table]) -> None:
+    """Write what is not there yet: a run may have been killed between two tables of one part."""
+    for table, of_table in zip(tables, rows, strict=True):
+        if not folder.has_part(table, part):
+            folder.write_part(table, part, of_table)

@@ -20,8 +20,9 @@ from transect.experiment.edits import EditCheck
 from transect.experiment.recipes import StudyRecipe
 from transect.experiment.rendering import render_part
 from transect.protocols import Target, World
-from transect.records import Design, Images
+from transect.records import Design, Images, Predictions
 from transect.runs import tables as columns
+from transect.runs.answer_tables import answers_table
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import canonical_json
 from transect.runs.plain_json import plain
@@ -43,9 +44,9 @@ class PartTask:
 @final
 @dataclass(frozen=True, slots=True)
 class PartAnswers:
-    """A target's answers as rows, None where it failed too often; and what was counted of it, in order."""
+    """A target's answers as rows of its tables, None where it failed too often; and what was counted, in order."""
 
-    rows: pa.Table | None
+    rows: tuple[pa.Table, ...] | None
     counted: tuple[Counted, ...]
 
 
@@ -125,11 +126,17 @@ class OpenedStudy:
             answers = guarded(target, images, timeout=limits.timeout, batch=limits.batch, budget=tally)
         except TooManyFailures:
             return PartAnswers(None, tally.counted)
-        return PartAnswers(columns.predictions_table(ids, answers), tally.counted)
+        return PartAnswers(answer_rows(ids, answers), tally.counted)
 
     def close(self) -> None:
         """Close the targets."""
         costs.close([target for target in self.targets if target is not None])
+
+
+def answer_rows(ids: Sequence[str], answers: Predictions) -> tuple[pa.Table, ...]:
+    """The rows of each table of a target's answers: predictions, and what was said in words where it answers so."""
+    predictions = columns.predictions_table(ids, answers)
+    return (predictions,) if answers.said is None else (predictions, answers_table(ids, answers.said))
 
 
 def facts_of_targets(targets: Sequence[Target]) -> str:

@@ -17,12 +17,16 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from transect.records import Attribute, Design, Predictions, Task
+from transect.records import DECLARED, Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
 from transect.runs.png import packed
 from transect.runs.wording import spaced
+from transect.said import Status
+from transect.texts import one_line
 
 MAXIMUM_FAILURES = 24
+LONGEST_QUOTE = 90
+"""Characters of an answer in words under an image."""
 MAXIMUM_STRIPS_PER_TARGET = 6
 MAXIMUM_PAIRS = 3
 """Subjects per attribute and way whose flip is shown."""
@@ -95,6 +99,22 @@ def _answer(predictions: Predictions, row: int, value: float) -> str:
         best = int(np.argmax(scores))
         return predictions.labels[best] if predictions.labels else f"class {best}"
     return ("yes" if value else "no") + (f" ({scores[0]:.2f})" if len(scores) == 1 else "")
+
+
+def quoted(predictions: Predictions, answers: Sequence[str]) -> list[str]:
+    """What to print under each image of a target that answers in words: the answer, and what it said first.
+
+    Of an image without a value the first text that is no answer is quoted.
+    """
+    texts = []
+    for said, answer, why in zip(
+        predictions.said or ((),) * len(predictions), answers, predictions.failures, strict=True
+    ):
+        chosen = [one for one in said if not why or one.status is not Status.ANSWERED]
+        words = one_line(chosen[0].text, LONGEST_QUOTE) if chosen else ""
+        short = answer.removesuffix(f": {DECLARED}")
+        texts.append(f"{short}: “{words}”" if words else short)
+    return texts
 
 
 def distance_texts(

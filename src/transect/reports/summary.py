@@ -11,7 +11,7 @@ from typing import final
 
 from markupsafe import Markup
 
-from transect.effects.outcomes import UNTRUE
+from transect.effects.outcomes import OF_TRUTH
 from transect.reports import verdicts
 from transect.reports.document import Document, pointer
 from transect.reports.further_views import alarms
@@ -144,7 +144,7 @@ def _unlisted(document: Document) -> Markup:
         for index, effect in enumerate(results.effects)
         for place in (pointer("effects", index),)
         if significant(effect, results.family.alpha)
-        and effect.outcome not in UNTRUE
+        and effect.outcome in OF_TRUTH
         and (match := about[effect.study, effect.target])
         and match[0] == effect.attribute
     ]

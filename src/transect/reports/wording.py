@@ -24,6 +24,11 @@ _OUTCOMES = {
     "loss": "mean loss",
     "distance": "mean embedding distance",
     "non_match": "non-match rate",
+    "refusal": "refusal rate",
+    "hedge": "rate of hedged answers",
+    "unreadable": "rate of unreadable answers",
+    "likelihood": "mean likelihood of yes",
+    "words": "mean length",
 }
 
 _OUTCOME_MEANINGS = {
@@ -35,12 +40,28 @@ _OUTCOME_MEANINGS = {
     "loss": "the loss of the target's score against the truth, averaged over images",
     "distance": "distance of the embedding from that of the same subject in the first cell",
     "non_match": "share of images that a verifier would not take for the subject of the reference image",
+    "refusal": "share of an image's wordings to which the model declines to answer",
+    "hedge": "share of an image's wordings to which it answers that it cannot tell, or more than one thing",
+    "unreadable": "share of an image's wordings to which it says something that holds no answer",
+    "likelihood": "probability that the model gives to yes as its whole answer, whatever it says",
+    "words": "words of an answer",
 }
+_NAMED = {
+    "option:": ("rate of “{}”", "share of an image's wordings to which the answer is “{}”"),
+    "code:": ("rate of “{}”", "share of an image's wordings whose answer has the code “{}”"),
+    "likelihood:": ("mean likelihood of “{}”", "probability that the model gives to “{}” as its whole answer"),
+    "list:": ("mean share of words of {}", "share of an answer's words that are on the list {}"),
+}
+"""Outcomes that are named after an option, a code or a list: how their mean is called, and what they count."""
 
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
 
 
-_PREFIXES = ("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "huggingface:", "classifier:")
+_ASKED = "vlm:"
+_PREFIXES = (
+    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "huggingface:", "classifier:"),
+    _ASKED,
+)
 
 
 def short_name(name: str) -> str:
@@ -48,9 +69,12 @@ def short_name(name: str) -> str:
 
     >>> short_name("opencv:haarcascade_frontalface_default"), short_name("onnx:models/smile.onnx"), short_name("mine")
     ('frontalface_default', 'smile.onnx', 'mine')
+    >>> short_name("vlm:tiny/hire")  # a question asked of a model
+    'tiny/hire'
     """
     prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
-    return name[len(prefix) :].rpartition("/")[2] or name
+    rest = name[len(prefix) :]
+    return rest if prefix in ("", _ASKED) else rest.rpartition("/")[2] or name
 
 
 def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str:
@@ -63,7 +87,7 @@ def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str
         return "detection rate"
     if outcome == "error" and not unit.startswith("proportion"):
         return "mean error"
-    return _OUTCOMES.get(outcome, spaced(outcome))
+    return _named(outcome, 0) or _OUTCOMES.get(outcome, spaced(outcome))
 
 
 def outcome_meaning(outcome: str, task: str = "") -> str:
@@ -72,7 +96,13 @@ def outcome_meaning(outcome: str, task: str = "") -> str:
         return "share of images in which the detector finds what it looks for"
     if outcome == "miss" and task == "detection":
         return "share of images in which the detector misses what is there"
-    return _OUTCOME_MEANINGS.get(outcome, "")
+    return _named(outcome, 1) or _OUTCOME_MEANINGS.get(outcome, "")
+
+
+def _named(outcome: str, which: int) -> str:
+    kind, colon, name = outcome.partition(":")
+    words = _NAMED.get(kind + colon)
+    return words[which].format(name) if words else ""
 
 
 def effect_style(unit: str) -> Style:

@@ -194,6 +194,7 @@ class RunFolder:
             "",
             "images/",
             "predictions/*/",
+            "answers/*/",
             "edits/",
             "edit_reference/",
             "calls/",

@@ -19,8 +19,9 @@ FILE: Final = "margins.json"
 DEFAULT: Final = 0.02
 """The margin of a rate where the user states none: two percentage points."""
 _RATES: Final = ""
-_SHARES: Final = (_RATES, "answer", "miss", "false_alarm", "non_match")
-"""What is a share of images whatever the target answers."""
+_SHARES: Final = (_RATES, "answer", "miss", "false_alarm", "non_match", "refusal", "hedge", "unreadable", "likelihood")
+_SHARES_OF: Final = ("option:", "code:", "likelihood:", "list:")
+"""What is a share whatever the target answers; beginnings of names of such outcomes."""
 _EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
 
 
@@ -41,7 +42,7 @@ def parse(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
         if name and name not in outcomes:
             raise UnknownName("outcome", name, sorted(outcomes), hint="--margin takes outcomes that are counted")
         margins[name] = _number(text, value)
-        if name in _SHARES and margins[name] >= 1:
+        if (name in _SHARES or name.startswith(_SHARES_OF)) and margins[name] >= 1:
             raise BadInput(f"--margin {text}: expected a share below 1, got {margins[name]:g}; two points are 0.02")
     return margins
 

@@ -35,3 +35,12 @@ def part_of(name: str) -> str:
     'studies/a/predictions/ours/part-00003.parquet'
     """
     return DIGEST.sub(r"\1\2.parquet", name)
+
+
+def tables_of(slug: str, *, in_words: bool) -> tuple[str, ...]:
+    """The tables of a target's answers, by its folder's name.
+
+    >>> tables_of("ours-hire", in_words=True)
+    ('predictions/ours-hire', 'answers/ours-hire')
+    """
+    return (f"predictions/{slug}", *([f"answers/{slug}"] if in_words else []))

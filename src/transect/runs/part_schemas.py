@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from transect.errors import CorruptedPart
+from transect.runs.answer_tables import ANSWERS
 from transect.runs.tables import PICTURE, PREDICTIONS
 
 _Check = Callable[[pa.DataType], bool]
@@ -29,12 +30,16 @@ _IMAGES: Final[Mapping[str, _Check]] = {
     "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
 }
 _PREDICTIONS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in PREDICTIONS}
+_ANSWERS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in ANSWERS}
 _NUMBERS: Final = ("intended.", "true.")
-_COMPLETE: Final = ("id", "subject", "cell", "image", "failed", "reason")
+_COMPLETE: Final = (
+    *("id", "subject", "cell", "image", "failed", "reason"),
+    *("paraphrase", "repeat", "system", "prompt", "text", "status"),
+)
 
 
 def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambda _: True) -> None:
-    """Raises CorruptedPart, with what is wrong, for rows of `images` or `predictions/<target>` of another schema.
+    """Raises CorruptedPart, with what is wrong, for rows of another schema than the table has.
 
     wanted: whether the column of that name was read.
 
@@ -42,7 +47,7 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
     Traceback (most recent call last):
     transect.errors.CorruptedPart: no column subject
     """
-    checks = _IMAGES if table == "images" else _PREDICTIONS if table.startswith("predictions/") else {}
+    checks = _checks(table)
     for name, check in checks.items():
         if not wanted(name):
             continue
@@ -55,3 +60,10 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
     named = rows.schema if checks else ()
     if any(field.name.startswith(_NUMBERS) and not _is_number(field.type) for field in named):
         raise CorruptedPart("an attribute that is no number")
+
+
+def _checks(table: str) -> Mapping[str, _Check]:
+    if table == "images":
+        return _IMAGES
+    folders: Mapping[str, Mapping[str, _Check]] = {"predictions": _PREDICTIONS, "answers": _ANSWERS}
+    return folders.get(table.partition("/")[0], {}) if "/" in table else {}

@@ -23,7 +23,7 @@ TEMPORARY: Final = ".partial"
 UNFINISHED: Final = "unfinished.txt"
 """The file that says that an audit was stopped, see `runs.unfinished`."""
 OWN_FOLDERS: Final = (
-    *("images", "predictions", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
+    *("images", "predictions", "answers", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
     *(CONTROL, INTERPOLATION),
 )
 """The folders that a run writes, in its own."""

@@ -6,13 +6,14 @@ written again has the same hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
 from transect.runs.json_records import record_of
+from transect.runs.part_names import tables_of
 
 Facts = Mapping[str, Any]
 """What a plug-in states of itself, as JSON values: open to keys that only the plug-in knows."""
@@ -61,8 +62,7 @@ class GeneratorDescription:
     @property
     def maximum_gain(self) -> float:
         """Stops by which its camera can brighten a picture; 0 where it has none."""
-        gain: float = self.facts.get("camera", {}).get("maximum_gain", 0.0)
-        return gain
+        return float(self.facts.get("camera", {}).get("maximum_gain", 0.0))
 
     @property
     def of_photographs(self) -> bool:
@@ -190,8 +190,8 @@ class TargetDescription:
     @property
     def threshold(self) -> float | None:
         """The score from which the answer is yes, or the distance from which two embeddings are no match."""
-        threshold = self.facts.get("threshold")
-        return None if threshold is None else float(threshold)
+        stated = self.facts.get("threshold")
+        return None if stated is None else float(stated)
 
     @property
     def cut(self) -> float:
@@ -201,13 +201,17 @@ class TargetDescription:
     @property
     def positive(self) -> str | int | None:
         """The class that counts as yes."""
-        positive: str | int | None = self.facts.get("positive")
-        return positive
+        return self.facts.get("positive")
 
     @property
     def box_convention(self) -> Mapping[str, float] | None:
         """Where a detector draws its box, by the fields of `targets.boxes.BoxConvention`; None where it is unknown."""
         return self.facts.get("box_convention")
+
+    @property
+    def question(self) -> Facts | None:
+        """The question that the model answers in words; None of other targets."""
+        return self.facts.get("asked_in_words")
 
 
 @final
@@ -221,6 +225,11 @@ class TargetEntry:
     outcomes: tuple[str, ...]
     description: TargetDescription
     truth: StatedTruth | None = None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that hold its answers; of a question asked in words also what was said."""
+        return tables_of(self.slug, in_words=self.description.question is not None)
 
 
 @final
@@ -380,21 +389,15 @@ def _design(value: object) -> object:
 def _targets(value: object) -> object:
     if not isinstance(value, list):
         return value
-    return [
-        {**entry, "description": _facts(entry["description"])} if isinstance(entry, dict) and "description" in entry
-        else entry
-        for entry in value
-    ]  # fmt: skip
+    return [_described(entry) for entry in value]
 
 
-def _list(value: object) -> object:
-    return [] if value is None else value
+def _described(entry: object) -> object:
+    described = isinstance(entry, dict) and "description" in entry
+    return {**entry, "description": _facts(entry["description"])} if described else entry
 
 
-_CONVERTED: Final = {
-    "generator": _facts,
-    "design": _design,
-    "targets": _targets,
-    "held": _list,
-}
+_CONVERTED: Final[Mapping[str, Callable[[object], object]]] = {
+    "generator": _facts, "design": _design, "targets": _targets, "held": lambda held: held or [],
+}  # fmt: skip
 """Parts of run.json that differ in shape from their records."""

@@ -57,6 +57,8 @@ _OF_TARGET: Final = {
     "labels": "--labels of {}",
     "preprocess": "--preprocess of {}",
     "output": "--output of {}",
+    "asked_in_words": "--questions of {}",
+    "question_sha256": "--questions of {}",
     "scale": "--output of {}",
     **_OF_MODEL,
 }

@@ -2,6 +2,7 @@
 
 images:       id, subject (its seed), cell, intended.<varied attribute>, true.<attribute>, face_box, image (PNG), sha256
 predictions:  id, failed, reason, scores, boxes
+answers:      of targets that answer in words, see `answer_tables`
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def predictions_of(table: pa.Table, task: Task) -> Predictions:
     labels = loads((table.schema.metadata or {}).get(b"labels", b"[]"))
     widths, values = _lengths(table["scores"]), _numbers(pc.list_flatten(table["scores"]))
     known = table["scores"].is_valid().to_numpy()
-    width = int(widths[known].max(initial=0)) if known.any() else 1
+    width = int(widths[known].max(initial=0)) if known.any() else max(len(labels), 1)
     if (widths[known] != width).any():
         raise ValueError(f"expected {width} scores in every row, got fewer in some")
     scores = np.full((len(known), width), np.nan)

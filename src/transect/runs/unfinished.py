@@ -11,7 +11,7 @@ from typing import Final
 
 from transect.errors import TransectError
 from transect.runs import mounts
-from transect.runs.folder import FinishedRun, slug, write_atomically
+from transect.runs.folder import FinishedRun, write_atomically
 from transect.runs.places import MANIFEST, UNFINISHED, beside
 from transect.runs.wording import counted
 
@@ -48,7 +48,7 @@ def _missing(folder: Path, place: Path) -> str:
     """How many parts a small run beside the tables has; "" where it has all, or says nothing that can be read."""
     try:
         run = FinishedRun(place)
-        tables = ["images", *(f"predictions/{slug(target.name)}" for target in run.spec.targets)]
+        tables = ["images", *(table for target in run.spec.targets for table in target.tables)]
         there = min(run.finished_parts(table, run.spec.parts) for table in tables)
     except TransectError:
         return ""

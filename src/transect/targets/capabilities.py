@@ -24,6 +24,11 @@ def is_metered(target: Target) -> bool:
     return bool(getattr(target, "metered", False))
 
 
+def answers_in_words(target: Target) -> bool:
+    """Whether the target is a question asked of a model in words, whose answers have a table of their own."""
+    return getattr(target, "in_words", False) is True
+
+
 def threshold_of(target: Target) -> float | None:
     """The threshold that the target states; None without one."""
     threshold: float | None = getattr(target, "threshold", None)

@@ -98,6 +98,7 @@ def _others() -> list[TargetInfo]:
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
         TargetInfo("huggingface:folder", "any", "a saved image classifier", "huggingface", transformers),
         TargetInfo("classifier:folder", "binary, multiclass", "a model of transect train classifier", "", True),
+        TargetInfo("vlm:folder", "any", "a saved vision-language model (--questions)", "huggingface", transformers),
         TargetInfo("file.toml", "any", "a model behind a web address, described in a TOML file", "http", http),
     ]
 

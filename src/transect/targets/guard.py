@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar, final, runtime_checkable
 
@@ -32,7 +32,8 @@ from transect.errors import (
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
-from transect.targets.capabilities import labels_of, patience_of
+from transect.said import Said
+from transect.targets.capabilities import answers_in_words, labels_of, patience_of
 from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 from transect.texts import say, shown, words_of
@@ -241,6 +242,7 @@ class _Row:
     boxes: np.ndarray
     reason: str
     labels: tuple[str, ...] = ()
+    said: tuple[Said, ...] | None = None
 
 
 _NO_BOXES = np.zeros((0, 5))
@@ -312,7 +314,8 @@ def _sound_rows(answer: Predictions) -> Iterator[_Row]:
     for i in range(len(answer)):
         reason = short(row_fault(answer, i))
         boxes = answer.boxes[i] if answer.boxes is not None and not reason else _NO_BOXES
-        yield _Row(np.asarray(answer.scores[i], dtype=np.float64), boxes, reason, answer.labels)
+        said = None if answer.said is None else answer.said[i]
+        yield _Row(np.asarray(answer.scores[i], dtype=np.float64), boxes, reason, answer.labels, said)
 
 
 def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
@@ -321,13 +324,14 @@ def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
     scores = np.array([row.scores for row in rows]).reshape(len(rows), width)
     boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
     labels = labels_of(target) or next((row.labels for row in rows if row.labels), ())
-    return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels))
+    said = tuple(row.said or () for row in rows) if answers_in_words(target) else None
+    return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels), said)
 
 
 def _of_width(row: _Row, width: int) -> _Row:
     wrong = "" if row.reason or len(row.scores) == width else f"wrong shape: expected {width} scores per image"
     reason = row.reason or wrong
-    return _Row(np.full(width, np.nan), _NO_BOXES, reason) if reason else row
+    return replace(row, scores=np.full(width, np.nan), boxes=_NO_BOXES, reason=reason) if reason else row
 
 
 def _width(target: Target, rows: Sequence[_Row]) -> int:

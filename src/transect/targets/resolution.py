@@ -15,6 +15,7 @@ from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
 from transect.runs.model_files import CARD
+from transect.said import Speaker
 from transect.targets import huggingface
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
@@ -24,6 +25,7 @@ from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.targets.words.speakers import LOCAL, gives_words, no_questions, question_set, shared
 from transect.texts import words_of
 
 _DLIB_FACES = "face-recognition"
@@ -45,7 +47,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | `file.onnx`, `onnx:file.onnx` | an ONNX model |
     | `folder`, `huggingface:folder` | a Hugging Face image classifier: config.json, safetensors and its processor |
     | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
-    | `file.toml` | a model behind a web address, as the file describes it |
+    | `vlm:folder` | a vision-language model on this machine, which `questions` make into targets |
+    | `file.toml` | a model behind a web address, as the file describes it; a chat interface needs `--questions` |
     | `module:attribute`, `callable:module:attribute` | a function of uint8 images, a scikit-learn estimator, a Target |
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
     | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
@@ -60,6 +63,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     whether the target runs in a separate process, where a crash or a call that hangs fails one image and not the run;
     by default functions, PyTorch modules, TorchScript and ONNX files and plug-ins do, unless they count their calls.
 
+    A model that answers in words takes questions (a file, or a set that ships) and question (the name of one of them).
+
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
     unfit model, MissingExtra where a library is not installed.
 
@@ -69,6 +74,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     """
     settings = {key: value for key, value in options.items() if value is not None}
     spec = _with_prefix(spec)
+    if "question" not in settings and gives_words(spec):
+        raise no_questions(spec)
     apart = _apart(spec, isolate, settings)
     return _here(spec, settings) if apart is None else apart
 
@@ -87,6 +94,8 @@ def _apart(spec: str, isolate: bool | None, settings: _Options) -> Target | None
 
 
 def _here(spec: str, settings: _Options) -> Target:
+    if "question" in settings:
+        return _asked(spec, settings)
     scheme, _, argument = spec.partition(":")
     if argument and scheme == _CLASSIFIER:
         return _trained(argument, spec, settings)
@@ -114,7 +123,7 @@ def _runs_code_of_others(spec: str) -> bool:
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
-    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, *_DETECTORS)
+    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, LOCAL, *_DETECTORS)
     return not ours and ":" in spec
 
 
@@ -180,6 +189,8 @@ def as_target(
     model = model() if inspect.isclass(model) and (hasattr(model, "predict") or _is_module(model)) else model
     if isinstance(model, Target):
         return _unchanged(model, {"preprocess": preprocess, **options})
+    if isinstance(model, Speaker) and not is_estimator(model):
+        raise no_questions(model.name)
     if not callable(model) and not is_estimator(model):
         missing = ", ".join(part for part in ("name", "task", "predict") if not hasattr(model, part))
         kind = type(model).__name__
@@ -195,6 +206,13 @@ def as_target(
     if is_estimator(model) and (hasattr(model, "predict_proba") or not callable(model)):
         return of_estimator(model, name, output, _preprocess(preprocess), output.task if options.get("task") else None)
     return ModelTarget(name, model, output, _preprocess(preprocess), _code_facts(model))
+
+
+def _asked(spec: str, settings: _Options) -> Target:
+    from transect.targets.words.asked import ask
+
+    questions, question = str(settings.pop("questions")), str(settings.pop("question"))
+    return ask(shared(spec, settings), question_set(questions).named(question))
 
 
 def _detector(module: str, argument: str, options: _Options) -> Target:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import Final, Literal, TypeVar, final
 
 from transect.targets.guard import FailureBudget
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _NEVER: Final = 1 << 62
+_Rows = TypeVar("_Rows")
 
 
 @final
@@ -33,7 +31,7 @@ class Counted:
             budget.found_later(self.failures)
 
 
-def counted_rows(rows: pa.Table | None, counted: Sequence[Counted], budget: FailureBudget) -> pa.Table:
+def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
     """A worker's rows, once what it counted is counted for the whole run.
 
     Raises TooManyFailures where the run's limit is passed; RuntimeError where the worker says that it is, and the run's

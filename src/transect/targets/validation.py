@@ -84,6 +84,8 @@ def _companion_fault(answer: Predictions, n: int) -> str:
         return "wrong count: expected one failure text per image"
     if answer.task == Task.DETECTION and (answer.boxes is None or len(answer.boxes) != n):
         return "wrong count: expected boxes for each image"
+    if answer.said is not None and len(answer.said) != n:
+        return "wrong count: expected what was said about each image"
     return ""
 
 

@@ -317,16 +317,6 @@ def test_text_of_others_is_cleaned(tmp_path):
     assert answer(http, "/api/image", run="run", id=line["id"])["row"] == 0
 
 
-def test_memory_is_bounded():
-    kept = pictures.Kept(most=10, size=len)
-    made = []
-    for key in (1, 2, 3, 1, 3):
-        kept.get(key, lambda key=key: made.append(key) or b"xxxx")
-    assert made == [1, 2, 3, 1], "the third took the first one's place"
-    kept.get(4, lambda: b"x" * 11)
-    assert kept.keys() == []
-
-
 def test_python_serves_until_closed(tmp_path):
     make_viewed(tmp_path / "run", {"one": ONE})
     with transect.view(tmp_path / "run") as page:

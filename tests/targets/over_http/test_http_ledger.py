@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import Images
-from transect.targets.http import target as http_target
+from transect.targets.http import asking as http_asking
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
 
 ANSWER = Reply(200, "application/json", b"{}")
@@ -74,13 +74,13 @@ def test_a_file_of_another_version_is_refused(tmp_path):
     database = sqlite3.connect(tmp_path / "x.sqlite")
     database.execute("PRAGMA user_version = 9")
     database.close()
-    with pytest.raises(AnswersUnusable, match="expected a file of answers of version 1, found 9: name another"):
+    with pytest.raises(AnswersUnusable, match="expected a file of answers of version 2, found 9: name another"):
         Ledger(tmp_path / "x.sqlite", Allowance())
 
 
 def test_stopping_waits_for_what_is_under_way(tmp_path, monkeypatch):
     """Two calls under way are answered and kept; the images after them are not asked about."""
-    monkeypatch.setattr(http_target, "_stopping", threading.Event())
+    monkeypatch.setattr(http_asking, "_stopping", threading.Event())
     with (
         serving(lambda number, body: {"wait": 0.3}) as server,
         asking(tmp_path, server.url, limits="concurrency = 2") as target,
@@ -97,7 +97,7 @@ def test_stopping_waits_for_what_is_under_way(tmp_path, monkeypatch):
         thread.start()
         while len(server.requests) < 2:
             thread.join(0.01)
-        http_target.drain()
+        http_asking.drain()
         assert target.ledger.answered(target.request) == 2
         thread.join()
         assert failures == ["Interrupted"]

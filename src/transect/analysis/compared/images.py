@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from transect.analysis.compared.pairing import PairedOutcome
 from transect.analysis.compared.records import DifferingImage, Disagreement
 from transect.analysis.finished_run import Run
-from transect.effects.outcomes import UNTRUE
+from transect.effects.outcomes import OF_TRUTH
 
 EACH: Final = 4
 """Images shown of either kind: those on which the reference's outcome is larger, and the model's."""
@@ -27,7 +27,7 @@ def disagreement(pair: PairedOutcome) -> Disagreement:
 def shown_outcomes(pairs: Sequence[PairedOutcome]) -> list[PairedOutcome]:
     """Of each model and study the outcome whose images are shown: an error where one is counted, else yes or no."""
     best: dict[tuple[str, str], PairedOutcome] = {}
-    for pair in sorted(pairs, key=lambda pair: (not pair.is_binary, pair.outcome in UNTRUE)):
+    for pair in sorted(pairs, key=lambda pair: (not pair.is_binary, pair.outcome not in OF_TRUTH)):
         best.setdefault((pair.study, pair.model), pair)
     return list(best.values())
 

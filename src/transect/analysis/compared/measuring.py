@@ -15,7 +15,7 @@ from transect.analysis.compared.pairing import PairedOutcome
 from transect.analysis.compared.records import Kind, Row
 from transect.effects.contrasts import by_level, contrasts
 from transect.effects.observational import Groups, cut, pairs
-from transect.effects.outcomes import UNTRUE, WORSE_WHEN_LARGER
+from transect.effects.outcomes import OF_TRUTH, WORSE_WHEN_LARGER
 from transect.effects.paired_groups import gaps_between_groups
 from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
 from transect.effects.repeated import clusters_of, rows_of_people
@@ -127,7 +127,7 @@ def _gaps(
     pair: PairedOutcome, attribute: str, found: Sequence[tuple[str, Gap]], pairs: Sequence[Gap]
 ) -> Iterator[Measured]:
     """Effects, and gaps where a smaller one is better."""
-    if pair.outcome not in UNTRUE and attribute == pair.truth_attribute:
+    if pair.outcome in OF_TRUTH and attribute == pair.truth_attribute:
         return  # where the label changes, the error does
     for name, gap in found:
         words = name.partition(": ")[2]

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from transect.analysis.finished_run import Run
 from transect.analysis.same_images import runs_in, same_images
 from transect.analysis.target_outcomes import TargetOutcomes
-from transect.effects.outcomes import UNTRUE
+from transect.effects.outcomes import OF_TRUTH
 from transect.effects.paired_models import shared
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
@@ -156,7 +156,7 @@ def _of_study(
             owner = reference.name if name in offered[0] else model.name
             notes.append(f"{name} is counted on {owner} alone")
             continue
-        if texts[0] != texts[1] and (name not in UNTRUE or None not in texts):
+        if texts[0] != texts[1] and (name in OF_TRUTH or None not in texts):
             notes.append(
                 f"{name} is not compared: the truth is {texts[0]} for {reference.name}, {texts[1]} for {model.name}"
             )

@@ -21,7 +21,7 @@ from transect.analysis.same_images import runs_in, same_images
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.analysis.trust import not_judged
 from transect.effects.observational import cut
-from transect.effects.outcomes import FAILED, UNTRUE, Outcome, category, offered
+from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
 from transect.effects.repeated import clusters_of, rows_of_people
 from transect.effects.requirements import (
     ERROR,
@@ -89,7 +89,7 @@ def _outcome_name(requirement: Requirement, run: Run, target: TargetEntry) -> st
     """The outcome that a requirement is about, by default the run's first; "" where the target does not offer it."""
     if not requirement.outcome:
         return run.outcomes(target)[0]
-    known = {*run.outcomes(target), *offered(target.task, run.labels(target) is not None)}
+    known = {*run.outcomes(target), *run.offered(target)}
     return requirement.outcome if requirement.outcome in known else ""
 
 
@@ -130,7 +130,7 @@ def _with_unanswered(row: Checked, about: _About, limit: float) -> Checked:
     if not failed.any():
         return row
     text = f"{row.text}; {int(failed.sum()):,} of {counted(len(failed), 'image')} had no answer"
-    worst = about.worst_cases() if row.status == "met" and about.outcome.is_binary else ()
+    worst = about.worst_cases() if row.status == "met" and about.bounded else ()
     if all(status(each.quantities()[1], limit) == "met" for each in worst):
         return replace(row, text=text)
     return replace(row, status="not shown", text=f"{text}, which could exceed the limit")
@@ -186,7 +186,12 @@ class _About:
     @property
     def failed(self) -> Bool[np.ndarray, " n"]:
         """Images that the target gave no valid answer on."""
-        return np.array([category(str(reason)) == FAILED for reason in self.outcome.reasons], dtype=bool)
+        return np.array([unanswered(str(reason)) for reason in self.outcome.reasons], dtype=bool)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the answers that are missing lie between 0 and 1."""
+        return self.outcome.is_binary or self.outcome.unit == "proportion"
 
     def quantities(self) -> tuple[list[str], Sequence[Bound]]:
         """What the requirement limits, in words, with its bounds."""
@@ -288,7 +293,7 @@ class _About:
     def _check_alike(self, baseline: Run, target: TargetEntry, path: Path) -> None:
         """Raises BadInput where the baseline's outcome is another: of another task, or judged by another truth."""
         ours, theirs = self.run.truth(self.target), baseline.truth(target)
-        judged = self.outcome.name not in UNTRUE
+        judged = self.outcome.name in OF_TRUTH
         if target.task != self.target.task or (judged and (ours and ours.text) != (theirs and theirs.text)):
             raise BadInput(
                 f"{self.name}: no_worse_than: expected a baseline of the same task and truth, got {target.name} in "

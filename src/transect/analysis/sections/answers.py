@@ -9,6 +9,7 @@ from typing import SupportsFloat, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.analysis.asked_answers import Asked
 from transect.effects.truth import Truth
 from transect.effects.verification import Verified
 from transect.ratings.perceived_attributes import OF_THE_PICTURE, PerceivedAttribute
@@ -41,6 +42,7 @@ class Answers:
     verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
     them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
     right; "" where the truth is none of theirs. covariates: what errors are adjusted for, where the user says so.
+    asked: of a target that answers in words, the question and what was said; None of others.
     """
 
     study: str
@@ -77,6 +79,7 @@ class Answers:
     seen: Mapping[str, PerceivedAttribute] = field(default_factory=dict)
     judge: str = ""
     covariates: tuple[str, ...] = ()
+    asked: Asked | None = None
 
     def cut_points(self, name: str) -> tuple[float, ...]:
         """Stated cut points of a column of `perceived`, or of `values` where nothing was rated; () for none."""

@@ -28,6 +28,7 @@ from transect.analysis.sections import (
     verification,
 )
 from transect.analysis.sections.answers import Answers
+from transect.analysis.sections.in_words import build as in_words
 from transect.analysis.sections.models import check
 from transect.errors import BadInput
 from transect.reports.records import Section
@@ -76,6 +77,7 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
     if stepped := [answers for answers in answer_sets if answers.steps]:
         sections.append(sensitivity.section(stepped))
     plain = [answers for answers in answer_sets if not answers.steps]
+    sections += [section for answers in plain for section in in_words.sections(answers)]
     sections += [section for answers in plain if (section := unanswered.section(answers))]
     sections += [section for answers in plain if (section := interrogation.section(answers))]
     sections += [section for answers in plain if (section := verification.section(answers))]

@@ -17,6 +17,8 @@ _TEXT: Final = (
     "canaries are left out.",
 )
 
+_SHARED: Final = "The calls are of all questions that this model was asked: each text about each image is a call."
+
 
 def section(kept: TargetCalls) -> Section:
     """The section of one target, from what a run keeps of its calls."""
@@ -25,7 +27,7 @@ def section(kept: TargetCalls) -> Section:
         key="calls",
         target=kept.target,
         title=f"Calls to {short_name(kept.target)}",
-        text=[_headline(kept), *_TEXT],
+        text=[_headline(kept), *([_SHARED] if kept.in_words else []), *_TEXT],
         warnings=[],
         figures=[],
         tables=[_calls(kept), *([_failed(kept)] if counts.failed else [])],
@@ -42,18 +44,20 @@ def _headline(kept: TargetCalls) -> str:
     counts = kept.counts
     missing = counts.images - counts.answered
     retries = "no call was repeated" if not counts.retries else f"{counts.retries:,} repeated an earlier one"
-    without = "1 image has" if missing == 1 else f"{missing:,} images have"
-    answers = f"{without} no answer" if missing else "every image has an answer"
-    images = "1 image" if counts.images == 1 else f"{counts.images:,} images"
+    asked = "text" if kept.in_words else "image"
+    without = f"1 {asked} has" if missing == 1 else f"{missing:,} {asked}s have"
+    answers = f"{without} no answer" if missing else f"every {asked} has an answer"
+    images = f"1 {asked}" if counts.images == 1 else f"{counts.images:,} {asked}s"
+    money = f" All programs together spent {kept.money:.9g} {kept.currency} on it." if kept.money else ""
     calls = "1 call" if counts.calls == 1 else f"{counts.calls:,} calls"
-    return f"{images} took {calls}: {retries}, and {answers}."
+    return f"{images} took {calls}: {retries}, and {answers}.{money}"
 
 
 def _calls(kept: TargetCalls) -> Table:
-    counts = kept.counts
-    rows = [
-        ["images asked about", counts.images],
-        ["images with an answer", counts.answered],
+    counts, asked = kept.counts, "texts about images" if kept.in_words else "images asked about"
+    rows: list[list[object]] = [
+        [asked, counts.images],
+        ["texts with an answer" if kept.in_words else "images with an answer", counts.answered],
         ["calls sent", counts.calls],
         ["calls that repeated an earlier one", counts.retries],
         ["calls that brought no answer", sum(counts.failed.values())],

@@ -49,7 +49,7 @@ def section(answers: Answers) -> Section | None:
         return None
     groups = _groups(answers)
     rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
-    bounds = bounds_table(answers)
+    bounds = None if answers.asked else bounds_table(answers)  # of words, those of each wording are in their section
     conditions = [WORST, WITHIN if answers.design.levels else BETWEEN] if bounds else []
     return Section(
         key="unanswered",

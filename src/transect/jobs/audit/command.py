@@ -68,6 +68,13 @@ def audit(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="TARGET…", help="The models to audit; see: transect targets.")
     ] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, "
+            "traits, alt-text, appearance); each question is a target."
+        ),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option(
@@ -163,7 +170,8 @@ def audit(
         list[str] | None,
         _outcomes(
             "--outcome",
-            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; repeatable.",
+            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of words "
+            "also refusal, hedge, unreadable, likelihood, words, option:NAME, code:NAME, list:NAME; repeatable.",
         ),
     ] = None,
     generator: Annotated[

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 from transect.designs.levels import parse_vary
 from transect.effects.truth import Truth
@@ -21,18 +21,23 @@ from transect.jobs.audit.presets import Preset, with_preset
 from transect.jobs.audit.request import AuditRequest, with_settings
 from transect.runs.folder import slug, write_atomically
 from transect.runs.inputs import as_names
+from transect.targets.words.speakers import question_set
+
+IN_WORDS: Final = "face-attribute"
+"""The preset whose attributes are varied where questions are asked in words."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a study file states. truth: () for none, when errors are not counted."""
+    """What a study file states. truth: () for none, when errors are not counted. questions: "" where none are asked."""
 
     target: str
     preset: str
     vary: tuple[str, ...]
     truth: tuple[str, ...]
     subjects: int
+    questions: str = ""
 
 
 @final
@@ -53,26 +58,29 @@ def init(
     vary: str | Sequence[str] | None = None,
     truth: str | Sequence[str] | None = None,
     subjects: int | None = None,
+    questions: str | None = None,
     overwrite: bool = False,
 ) -> WrittenStudy:
     """Write a commented TOML file that `transect audit --config` runs as it is.
 
     target: a spec, see `transect targets`. preset: the kind of model, by default the first that fits the target's
-    task. vary, truth, subjects: by default those of the preset. overwrite: replace a file that is there.
+    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
+    overwrite: replace a file that is there.
 
     Raises BadInput for a file that is there, and what `audit_cost` raises of the study; nothing is written then.
     """
     check_new(Path(file), overwrite)
-    answers = usual(target, presets.preset(preset or fitting(target)))
+    answers = usual(target, presets.preset(preset or fitting(target, questions or "")), questions or "")
     answers = answers if vary is None else replace(answers, vary=as_names(vary))
     answers = answers if truth is None else replace(answers, truth=as_names(truth))
     return write(Path(file), answers if subjects is None else replace(answers, subjects=subjects))
 
 
-def usual(target: str, chosen: Preset) -> Answers:
-    """The answers of a preset."""
+def usual(target: str, chosen: Preset, questions: str = "") -> Answers:
+    """The answers of a preset; of questions, which have no right answer that a preset knows, without a truth."""
     settings: Mapping[str, Any] = chosen.settings
-    return Answers(target, chosen.name, tuple(settings["vary"]), tuple(settings.get("truth", ())), settings["subjects"])
+    truth = () if questions else tuple(settings.get("truth", ()))
+    return Answers(target, chosen.name, tuple(settings["vary"]), truth, settings["subjects"], questions)
 
 
 def levels_of(texts: Sequence[str]) -> tuple[str, ...]:
@@ -93,8 +101,11 @@ def check_new(file: Path, overwrite: bool) -> None:
         raise BadInput(f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite")
 
 
-def fitting(target: str) -> str:
+def fitting(target: str, questions: str = "") -> str:
     """The preset for a target, by its task. Raises BadInput or UnknownName for a target that cannot be opened."""
+    if questions:
+        question_set(questions)
+        return IN_WORDS
     opened = resolve_targets(target)
     costs.close(opened)
     return next(name for name in presets.NAMES if opened[0].task in presets.preset(name).tasks)
@@ -106,7 +117,7 @@ def write(file: Path, answers: Answers) -> WrittenStudy:
     request = with_settings(AuditRequest(), with_preset(settings_in(text, str(file))))
     cost = run.audit_cost(None, request).numbers
     write_atomically(file, text)
-    return WrittenStudy(file, cost.images, cost.images * len(request.targets))
+    return WrittenStudy(file, cost.images, cost.images * len(cost.targets))
 
 
 def _text(file: Path, answers: Answers) -> str:
@@ -121,7 +132,7 @@ def _text(file: Path, answers: Answers) -> str:
 
 # The models to audit; several are asked about the same images. See: transect targets
 targets = [{_quoted(answers.target)}]
-
+{_asked(answers.questions)}
 # The kind of model: {", ".join(presets.NAMES)}.
 # Settings that are not in this file are the preset's.
 preset = {_quoted(chosen.name)}
@@ -162,6 +173,15 @@ margin = ["0.02"]             # differences of rates up to this count as none; f
 out = {_quoted(f"runs/{slug(answers.target)}")}
 
 # Add tables [[require]] to state what the model must meet, and judge the run by them: transect audit --config … --check
+"""
+
+
+def _asked(questions: str) -> str:
+    if not questions:
+        return ""
+    return f"""
+# What is asked in words: a file of questions, or a set that ships. Each question is a target of its own
+questions = {_quoted(questions)}
 """
 
 

@@ -24,6 +24,10 @@ NONE: Final = "none"
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The TOML file to write.")] = Path("study.toml"),
     target: Annotated[str | None, typer.Option(help="The model to audit; see: transect targets.")] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a set that ships."),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(help="The kind of model: face-detector, face-attribute, face-recognition or classifier."),
@@ -48,16 +52,17 @@ def init(
 
     job.check_new(file, overwrite)
     ask = _ask if sys.stdin.isatty() else _default
-    target = target or ask("--target", "1/5 Which model? (see: transect targets)", "", _target)
+    chosen_questions = questions or ""
+    target = target or ask("--target", "1/5 Which model? (see: transect targets)", "", _known(chosen_questions))
     kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
-    chosen = presets.preset(preset or ask("--preset", kinds, job.fitting(target), _preset))
-    usual = job.usual(target, chosen)
+    chosen = presets.preset(preset or ask("--preset", kinds, job.fitting(target, chosen_questions), _preset))
+    usual = job.usual(target, chosen, chosen_questions)
     varied = vary or ask("--vary", "3/5 What shall vary? (several with spaces between)", shlex.join(usual.vary), _vary)
     question = "4/5 What is the right answer? ('smile>0.5', an attribute, face, or none)"
     right = _truth(truth) if truth else ask("--truth", question, " ".join(usual.truth) or NONE, _truth)
     stated = None if subjects is None else _count(str(subjects))
     people = stated or ask("--subjects", "5/5 How many subjects?", str(usual.subjects), _count)
-    written = job.write(file, job.Answers(target, chosen.name, tuple(varied), right, people))
+    written = job.write(file, job.Answers(target, chosen.name, tuple(varied), right, people, chosen_questions))
     if json:
         say(dumps(written))
         return
@@ -80,11 +85,14 @@ def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
     return read(default)
 
 
-def _target(text: str) -> str:
-    from transect.jobs.audit import init as job
+def _known(questions: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        from transect.jobs.audit import init as job
 
-    job.fitting(text)
-    return text
+        job.fitting(text, questions)
+        return text
+
+    return read
 
 
 def _preset(text: str) -> str:

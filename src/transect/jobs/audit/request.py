@@ -129,12 +129,14 @@ class AuditRequest:
     with which the experiment is repeated, a study each. interpolate: pairs of subjects to interpolate between. truth:
     the right answer of all targets, as "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control:
     also vary something that cannot matter, where that is cheap. preset: the preset that settings are from; see
-    `transect.audit_preset`.
+    `transect.audit_preset`. questions: of models that answer in words: a file of questions, or a set
+    that ships, such as "hiring"; each is a target.
     """
 
     targets: Sequence[TargetLike] = ()
     names: Sequence[str] = ()
     preset: str | None = None
+    questions: str | Path | None = None
     vary: Levels = ()
     steps: Sequence[str] = ()
     step_unit: str = "half-range"

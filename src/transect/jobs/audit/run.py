@@ -15,8 +15,10 @@ from transect.engines import settings as engines
 from transect.errors import BadInput
 from transect.experiment import costs, negative_control, study
 from transect.experiment.edits import check_of
+from transect.experiment.outcome_choice import outcomes_of
 from transect.jobs.audit import room
 from transect.jobs.audit import studies as planned
+from transect.jobs.audit.asking import expanded, model_name
 from transect.jobs.audit.presets import preset, with_preset
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
 from transect.protocols import Generator, Target, TargetLike
@@ -73,8 +75,7 @@ def audit(
     keywords |= {"out": out}
     settings = {name: value for name, value in keywords.items() if value is not None}
     whole = with_settings(request or AuditRequest(), settings)
-    if target is not None:
-        whole = replace(whole, targets=_listed(target))
+    whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     if whole.run.dry_run:
         raise BadInput("dry_run: expected False in a request to audit; call transect.audit_cost(target, request)")
     if whole.run.out is not None:  # an address that cannot be used is refused before anything is made
@@ -106,7 +107,7 @@ def audit_cost(
     Raises BadInput or UnknownName for what `audit` refuses of the design.
     """
     whole = with_settings(request or AuditRequest(), {})
-    whole = whole if target is None else replace(whole, targets=_listed(target))
+    whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
     cost = costs.total(costs.quotes(targets, _images(whole, targets, *planned.designs(whole, targets))))
     _close(whole.targets, targets)
@@ -157,7 +158,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     studies = planned.complete(designed, request, targets, check_edits)
     settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
-    folder = Path("runs") / slug(targets[0].name) if request.run.out is None else Path(request.run.out)
+    folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
     with engines.opened(engines.EngineSettings(request.run.engine, request.run.workers), quiet=quiet) as engine:
         room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
@@ -190,7 +191,8 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     error_conditions.check(as_names(settings.by), counted_by)
     seen = rated - set(observed)
     bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
-    margins.parse(margins.listed(settings.margin), OUTCOMES)
+    possible = outcomes_of([target for part in studies for target in part.targets])
+    margins.parse(margins.listed(settings.margin), {*OUTCOMES, *possible})
     covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
     return replace(settings, boundary=None)
 

@@ -14,7 +14,7 @@ from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
 from transect.runs import bounds, mounts, unfinished
-from transect.runs.folder import FinishedRun, slug
+from transect.runs.folder import FinishedRun
 from transect.runs.inputs import TableLike, as_names
 from transect.runs.places import runs_of
 from transect.runs.plain_json import loads
@@ -67,12 +67,16 @@ def report(
 @final
 @dataclass(frozen=True, slots=True)
 class OpenStudy:
-    """One finished study. images: a row per image without its pixels; predictions: a row per target and image."""
+    """One finished study. images: a row per image without its pixels; predictions: a row per target and image.
+
+    answers: of targets that answer in words, a row per text that was sent; None without such targets.
+    """
 
     folder: Path
     spec: RunSpec
     images: pa.Table = field(repr=False)
     predictions: pa.Table = field(repr=False)
+    answers: pa.Table | None = field(repr=False, default=None)
 
 
 @final
@@ -107,6 +111,11 @@ class OpenRun(FolderResult):
         """The predictions of the only study, with the name of the target. Raises as `study`."""
         return self.study.predictions
 
+    @property
+    def answers(self) -> pa.Table | None:
+        """What was said in words in the only study; None where no target answers so. Raises as `study`."""
+        return self.study.answers
+
 
 def open_run(folder: str | Path) -> OpenRun:
     """Read a finished run, in a folder or at an address: its spec, images, predictions, effects and results.
@@ -129,8 +138,12 @@ def _open_study(folder: Path) -> OpenStudy:
     finished = FinishedRun(folder)
     spec = finished.spec
     images = finished.read_table("images", spec.parts, without=("image",))
-    answers = []
+    found: dict[str, list[pa.Table]] = {"predictions": [], "answers": []}
     for target in spec.targets:
-        rows = finished.read_table(f"predictions/{slug(target.name)}", spec.parts)
-        answers.append(rows.add_column(0, "target", pa.array([target.name] * len(rows), pa.string())))
-    return OpenStudy(folder, spec, images, pa.concat_tables(answers, promote_options="permissive"))
+        for table in target.tables:
+            rows = finished.read_table(table, spec.parts)
+            named = rows.add_column(0, "target", pa.array([target.name] * len(rows), pa.string()))
+            found[table.partition("/")[0]].append(named)
+    predictions = pa.concat_tables(found["predictions"], promote_options="permissive")
+    said = found["answers"]
+    return OpenStudy(folder, spec, images, predictions, pa.concat_tables(said) if said else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from transect.designs.lines import Lines
 from transect.designs.steps import HALF_RANGE, Steps
@@ -15,10 +15,18 @@ from transect.experiment.worlds import open_world
 from transect.protocols import Target, TargetLike, World
 from transect.runs.capabilities import description
 from transect.runs.spec import GeneratorDescription, RunSpec, TargetDescription, json_of
+from transect.said import Speaker
 from transect.targets import as_target
 from transect.targets.capabilities import is_metered
 from transect.targets.reopening import HTTP, reopen
+from transect.targets.words.speakers import shared_by
 
+if TYPE_CHECKING:
+    from transect.targets.http.chat.settings import ChatSettings
+    from transect.targets.http.settings import Settings
+
+CHAT: Final = "chat"
+"""The kind of a model behind a chat interface, as its description has it."""
 _BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
 """Generators that are no file."""
 _OPTIONS: Final = ("label", "truncation", "noise")
@@ -72,7 +80,7 @@ def targets_by_name(texts: Sequence[str] | Mapping[str, TargetLike]) -> dict[str
 
 def check_names(given: Given, specs: Sequence[RunSpec]) -> None:
     """Raises UnknownName where a target is given that the run does not have."""
-    known = {facts["name"]: None for spec in specs for facts in descriptions(spec)}
+    known = {name: None for spec in specs for facts in descriptions(spec) for name in _names(facts)}
     for name in given.targets:
         if name not in known:
             raise UnknownName("target of the run", name, map(str, known))
@@ -93,6 +101,8 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     facts = stored.facts
     name = str(facts["name"])
     source = given.targets.get(name, "")
+    if stored.question is not None:
+        return _asked(facts, given)
     if facts.get("kind") == HTTP:
         return None if given.budget is None else _over_http(name, source, given)
     if not isinstance(source, str):
@@ -104,6 +114,38 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     return None if is_metered(target) and given.budget is None else target
 
 
+def _asked(facts: Mapping[str, Any], given: Given) -> Target | None:
+    """A question that was asked in words; the model is given by its own name, or by that of the question."""
+    from transect.targets.words.reopening import reopen as reopen_asked
+
+    source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
+    if facts["model"].get("kind") != CHAT:
+        target = reopen_asked(facts, source)
+        return None if is_metered(target) and given.budget is None else target
+    if given.budget is None:
+        return None
+    if not isinstance(source, str) or not source:
+        name = facts["model"]["name"]
+        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    path = Path(source)
+    return reopen_asked(facts, shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given)))
+
+
+def _chat(path: Path, given: Given) -> Speaker:
+    """The model behind a chat interface, with a budget and a file of answers of its own: old answers show nothing."""
+    from transect.targets.http.chat.settings import read_chat_settings
+    from transect.targets.http.chat.speaker import ChatSpeaker
+
+    settings = read_chat_settings(path)
+    return ChatSpeaker(settings.model_copy(update=_fresh(settings, path, given)), path)
+
+
+def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a target may be called on the command line: its name; of a question also that of its model."""
+    model = facts.get("model") if "asked_in_words" in facts else None
+    return (str(facts["name"]), *([str(model["name"])] if model else []))
+
+
 def _over_http(name: str, source: TargetLike, given: Given) -> Target:
     """The target behind a web address, with a budget and a file of answers of its own: old answers show nothing."""
     from transect.targets.http.settings import read_settings
@@ -113,16 +155,20 @@ def _over_http(name: str, source: TargetLike, given: Given) -> Target:
         raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
     path = Path(source)
     settings = read_settings(path)
-    store = (given.answers / f"{path.stem}.answers.sqlite").absolute()
-    store.parent.mkdir(parents=True, exist_ok=True)
-    changes = {
-        "budget": settings.budget.model_copy(update={"calls": given.budget}),
-        "answers": settings.answers.model_copy(update={"file": str(store)}),
-    }
-    target = HttpTarget(settings.model_copy(update=changes), path)
+    target = HttpTarget(settings.model_copy(update=_fresh(settings, path, given)), path)
     if target.name != name:
         give_name(target, name, source)
     return target
+
+
+def _fresh(settings: Settings | ChatSettings, path: Path, given: Given) -> dict[str, object]:
+    """The budget of the rerun, and a file of answers that is empty."""
+    store = (given.answers / f"{path.stem}.answers.sqlite").absolute()
+    store.parent.mkdir(parents=True, exist_ok=True)
+    return {
+        "budget": settings.budget.model_copy(update={"calls": given.budget}),
+        "answers": settings.answers.model_copy(update={"file": str(store)}),
+    }
 
 
 def open_world_of(spec: RunSpec, given: Given) -> World:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
+from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE
 from transect.errors import BadInput
@@ -20,7 +21,7 @@ from transect.jobs.reproduce.places import Given, open_target, open_world_of
 from transect.protocols import Target
 from transect.records import Task
 from transect.runs import bins, boundary, covariates, error_conditions, margins
-from transect.runs.folder import FinishedRun, canonical_json, slug
+from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.locks import refuse_links_in
 from transect.runs.places import OF_PEOPLE
 from transect.runs.plain_json import loads
@@ -104,7 +105,7 @@ def close(rebuilt: Rebuilt, given: Given) -> None:
 
 
 def _check_finished(run: FinishedRun) -> None:
-    for table in ("images", *(f"predictions/{entry.slug}" for entry in run.spec.targets)):
+    for table in ("images", *(table for entry in run.spec.targets for table in entry.tables)):
         if not run.has_all(table, run.spec.parts):
             there = run.finished_parts(table, run.spec.parts)
             raise BadInput(
@@ -121,7 +122,8 @@ def _outcomes(entries: list[TargetEntry]) -> tuple[str, ...]:
     """The outcomes that were asked for: none by name where the targets have the usual ones."""
     usual = all(
         list(entry.outcomes) == choose_outcomes(
-            entry.task, entry.truth and entry.truth.text, (), verifies="non_match" in entry.outcomes
+            entry.task, entry.truth and entry.truth.text, (), verifies="non_match" in entry.outcomes,
+            asked=asked_in(entry.description.facts),
         )
         for entry in entries
     )  # fmt: skip
@@ -174,5 +176,5 @@ def _text(value: object) -> str:
 
 def tables_of(spec: RunSpec, not_asked: tuple[str, ...]) -> list[str]:
     """The tables of a run that are made again."""
-    asked = [f"predictions/{slug(entry.name)}" for entry in spec.targets if entry.name not in not_asked]
+    asked = [table for entry in spec.targets if entry.name not in not_asked for table in entry.tables]
     return ["images", *([] if spec.edits is None else [EDITS]), *asked]

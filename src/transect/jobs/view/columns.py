@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.analysis import finished_run
 from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.said_outcomes import whys
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
 from transect.runs import tables
@@ -159,8 +160,10 @@ def _counted(outcomes: TargetOutcomes) -> Answers:
     if task is Task.EMBEDDING:
         distance, other = outcomes.outcome("distance"), outcomes.outcome("non_match")
         return Answers(1 - other.values, distance.values, 1 - other.values, distance.reasons)
+    nothing = np.full(len(outcomes.predictions), np.nan)
+    if "score" not in outcomes.possible:  # of several options or codes, none of which is a yes
+        return Answers(nothing, nothing, nothing, whys(outcomes.predictions))
     score = outcomes.outcome("score")
-    nothing = np.full(len(score.values), np.nan)
     if task is Task.REGRESSION:
         return Answers(nothing, score.values, nothing, score.reasons)
     answer = outcomes.outcome("answer")

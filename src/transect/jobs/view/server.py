@@ -19,9 +19,10 @@ from transect.annotation.server.listening import LOOPBACK
 from transect.errors import RunFolderError, TransectError
 from transect.jobs.view import exports, pairs, query, replies, transects
 from transect.jobs.view.index import Index, read_folder
-from transect.jobs.view.pictures import Kept, Pictures
+from transect.jobs.view.pictures import Pictures
 from transect.jobs.view.selection import Wanted, select
 from transect.runs.csv_files import csv_of
+from transect.runs.kept import Kept
 from transect.runs.plain_json import dumps
 
 _SCRIPTS: Final = ("view.js", "page.js", "filters.js", "tiles.js", "subject.js", "image.js")

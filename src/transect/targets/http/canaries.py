@@ -1,7 +1,8 @@
 """Does the model still answer as it did? A few images are asked about again at intervals, past the file of answers.
 
 The first images that a target is asked about are its canaries; their ordinary answers are round 0. After every N
-answered images all are asked about again, and paid for, as a separate round.
+answered images all are asked about again, and paid for, as a separate round. Where a target answers questions about
+images, a canary is an image with its question.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import contextlib
 import hashlib
 import io
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import final
+from dataclasses import dataclass
+from typing import Generic, TypeVar, final
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from transect.errors import BudgetSpent
 from transect.records import Predictions
@@ -25,6 +27,9 @@ from transect.targets.http.ledger import Ledger, Reply
 from transect.targets.http.messages import Pixels, image_key
 from transect.targets.http.settings import Canary
 from transect.targets.http.transport import CallFailed
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 def round_key(request: str, number: int) -> str:
@@ -37,26 +42,45 @@ def round_key(request: str, number: int) -> str:
 
 
 @final
-class Canaries:
-    """The canaries of one target. ask(pixels, round) gives the final reply, or raises CallFailed or BudgetSpent."""
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Item, Answer]):
+    """What is asked again: how an item is named, kept in the file of answers and read back, and answers compared.
 
-    def __init__(self, settings: Canary, request: str, ask: Callable[[Pixels, int], Reply]) -> None:
-        self._settings, self._request, self._ask = settings, request, ask
+    apart: of two answers, None where there is none: 0 where they are equal, NaN where one is missing.
+    """
+
+    key: Callable[[Item], str]
+    pack: Callable[[Item], bytes]
+    unpack: Callable[[bytes], Item]
+    read: Callable[[Reply, Item], Answer]
+    apart: Callable[[Answer | None, Answer | None], float]
+
+
+@final
+class Canaries(Generic[Item, Answer]):
+    """The canaries of one target. ask(item, round) gives the final reply, or raises CallFailed or BudgetSpent."""
+
+    def __init__(
+        self, settings: Canary, request: str, ask: Callable[[Item, int], Reply], kind: Kind[Item, Answer]
+    ) -> None:
+        self._settings, self._request, self._ask, self._kind = settings, request, ask, kind
         self._lock = threading.Lock()
         self._full = False
         self._asked: set[int] = set()
-        self._read: dict[tuple[int, int], Predictions] = {}
+        self._read: dict[tuple[int, int], Answer] = {}
         self._apart: dict[tuple[int, int, int], float] = {}
 
-    def choose(self, ledger: Ledger, pixels: UInt8[np.ndarray, "n h w 3"]) -> None:
-        """Make canaries of the first images, until there are enough; the file of answers keeps them."""
+    def choose(self, ledger: Ledger, items: Iterable[Item]) -> None:
+        """Make canaries of the first items, until there are enough; the file of answers keeps them."""
         with self._lock:
             if self._full or not self._settings.every:
                 return
             known = [key for key, _ in ledger.canaries(self._request)]
-            for image in pixels:
-                if len(known) < self._settings.images and (key := image_key(image)) not in known:
-                    ledger.add_canary(self._request, len(known), key, _png(image))
+            for item in items:
+                if len(known) >= self._settings.images:
+                    break
+                if (key := self._kind.key(item)) not in known:
+                    ledger.add_canary(self._request, len(known), key, self._kind.pack(item))
                     known.append(key)
             self._full = len(known) >= self._settings.images
 
@@ -69,13 +93,13 @@ class Canaries:
         if number is None:
             return False
 
-        def request_one(pixels: Pixels) -> None:
+        def request_one(item: Item) -> None:
             with contextlib.suppress(CallFailed, BudgetSpent):  # then there is no answer to compare
-                self._ask(pixels, number)
+                self._ask(item, number)
 
-        pictures = [_pixels(png) for _, png in ledger.canaries(self._request)]
+        items = [self._kind.unpack(packed) for _, packed in ledger.canaries(self._request)]
         with ThreadPoolExecutor(max(1, threads)) as pool:
-            list(pool.map(request_one, pictures))
+            list(pool.map(request_one, items))
         return True
 
     def _due(self, ledger: Ledger) -> int | None:
@@ -86,7 +110,7 @@ class Canaries:
             self._asked.add(number)
             return number
 
-    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, object] | None:
+    def record(self, ledger: Ledger) -> dict[str, object] | None:
         """All rounds as JSON values; None without a second round.
 
         every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where
@@ -101,11 +125,11 @@ class Canaries:
         if len(rounds) < 2:
             return None
         distances = []
-        for i, (_, png) in enumerate(canaries):
-            height, width, _ = _pixels(png).shape
+        for i, (_, packed) in enumerate(canaries):
+            item = self._kind.unpack(packed)
             for n in rounds:
                 if (i, n) not in self._read and (reply := replies[n][i]) is not None:
-                    self._read[i, n] = read(reply, width, height)
+                    self._read[i, n] = self._kind.read(reply, item)
             distances.append(plain([[self._distance(i, n, m) for m in rounds] for n in rounds]))
         return {"every": self._settings.every, "images": len(canaries), "rounds": rounds, "distances": distances}
 
@@ -116,7 +140,7 @@ class Canaries:
             first, second = (self._read.get((image, n)) for n in place[1:])
             if first is None or second is None:
                 return float("nan")
-            self._apart[place] = apart(first, second)
+            self._apart[place] = self._kind.apart(first, second)
         return self._apart[place]
 
 
@@ -156,7 +180,8 @@ def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[
     return np.asarray(np.where((a == b).all(axis=1), 1.0, shares))
 
 
-def _png(pixels: Pixels) -> bytes:
+def png(pixels: Pixels) -> bytes:
+    """An image as the file of answers keeps it."""
     from PIL import Image
 
     sink = io.BytesIO()
@@ -164,5 +189,6 @@ def _png(pixels: Pixels) -> bytes:
     return sink.getvalue()
 
 
-def _pixels(png: bytes) -> Pixels:
-    return pixels_of_png(png)
+def of_images(read: Callable[[Reply, int, int], Predictions]) -> Kind[Pixels, Predictions]:
+    """Images whose answers are predictions. read: of a reply about an image of that width and height."""
+    return Kind(image_key, png, pixels_of_png, lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]), apart)

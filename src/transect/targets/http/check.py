@@ -44,7 +44,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
         "target": target.name,
         "task": str(target.task),
         "sent": _sent(target, pixels),
-        "reply": came and _shown(came),
+        "reply": came and shown_reply(came),
         "final": reply is not None,
         "answer": "" if content is None else outline(content),
         "found": parts,
@@ -118,7 +118,8 @@ def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     }
 
 
-def _shown(reply: Reply) -> dict[str, object]:
+def shown_reply(reply: Reply) -> dict[str, object]:
+    """Status, content type, size and beginning of a reply, as JSON values."""
     text = reply.body[: 4 * _SHOWN].decode(errors="replace")
     start = re.sub(r"[^\S ]+|[^\x20-\U0010ffff]", " ", text)[:_SHOWN]
     return {

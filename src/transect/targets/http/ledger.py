@@ -1,7 +1,8 @@
-"""Calls, money and answers of one target in one SQLite file: the only place that allows a call.
+"""Calls, money, tokens and answers of one target in one SQLite file: the only place that allows a call.
 
 A call is entered, and its price counted, before it is sent, in the transaction that sees that the budget allows it: so
-neither threads, nor other processes, nor a restart can overrun it. What came back is kept with the call, whatever it
+neither threads, nor other processes, nor a restart can overrun it. Where tokens are paid for, the most that the call
+can take is held until its reply says how many there were. What came back is kept with the call, whatever it
 was. A call that was never settled, because its program was killed, stays counted.
 """
 
@@ -12,7 +13,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,29 +23,33 @@ from typing import Final, final
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
 from transect.runs.sqlite_files import make_private, use_write_ahead_log
+from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
 from transect.texts import words_of
 
-NANO: Final = 10**9
-"""Money is counted in whole billionths of the currency."""
-
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _APPLICATION: Final = 0x74736374
 """What SQLite files of ours say that they are ("tsct")."""
 _SCHEMA = """
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
-    DEFAULT 0, price INTEGER NOT NULL, owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL,
-    status INTEGER, content_type TEXT, reason TEXT NOT NULL DEFAULT '', body BLOB);
+    DEFAULT 0, price INTEGER NOT NULL, tokens_sent INTEGER NOT NULL, tokens_received INTEGER NOT NULL,
+    owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL, status INTEGER, content_type TEXT,
+    reason TEXT NOT NULL DEFAULT '', body BLOB);
 CREATE UNIQUE INDEX final_answers ON calls (request, image) WHERE final = 1;
 CREATE UNIQUE INDEX under_way ON calls (request, image) WHERE state = 'sent';
 CREATE INDEX by_image ON calls (request, image);
-CREATE TABLE spent (calls INTEGER NOT NULL, money INTEGER NOT NULL);
-INSERT INTO spent VALUES (0, 0);
+CREATE TABLE spent (
+    calls INTEGER NOT NULL, money INTEGER NOT NULL, tokens INTEGER NOT NULL, beyond REAL NOT NULL);
+INSERT INTO spent VALUES (0, 0, 0, 1.0);
+CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL);
 """
+
+_BATCH: Final = "a batch:"
+"""Begins the owner of calls that a provider's batch makes: as a process elsewhere, it lives until its time is over."""
 
 _CANARIES = """
 CREATE TABLE IF NOT EXISTS canaries (
-    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, png BLOB NOT NULL,
+    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, item BLOB NOT NULL,
     PRIMARY KEY (request, number))"""
 
 
@@ -66,10 +71,11 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it."""
+    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then."""
 
     id: int
     price: int
+    tokens: Tokens = NO_TOKENS
 
 
 @final
@@ -80,31 +86,6 @@ class UnderWay:
 @final
 class Unconfirmed:
     """A call about the image was under way when its program was killed: it may have been paid."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """The most that may be spent: calls, money (None: no limit), and the price of a call."""
-
-    calls: int | None = None
-    money: Decimal | None = None
-    per_call: Decimal = Decimal(0)
-    currency: str = "USD"
-
-    @property
-    def price(self) -> int:
-        """One call, in billionths."""
-        return int(self.per_call * NANO)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Calls made and money spent until now, since the file of answers was created."""
-
-    calls: int
-    money: Decimal
 
 
 @final
@@ -189,10 +170,13 @@ class Ledger:
             rows = self._database.execute(query, (request, image)).fetchall()
         return any(until >= time.time() and _alive(owner) for owner, until in rows)
 
-    def claim(self, request: str, image: str, *, seconds: float) -> Reply | Call | UnderWay | Unconfirmed:
+    def claim(
+        self, request: str, image: str, *, seconds: float, tokens: Tokens = NO_TOKENS
+    ) -> Reply | Call | UnderWay | Unconfirmed:
         """A call about an image, entered and paid for; or why none is needed or allowed.
 
-        seconds: after which the call will surely have ended. Raises BudgetSpent where the budget has no call left.
+        seconds: after which the call will surely have ended. tokens: at most that it takes; where a reply counted
+        more before, so many times more is held. Raises BudgetSpent where the budget has no such call left.
         """
         with self._transaction() as database:
             if (known := self.find(request, image)) is not None:
@@ -208,42 +192,48 @@ class Ledger:
                 return UnderWay()
             if "unconfirmed" in states and not self._ask_unconfirmed:
                 return Unconfirmed()
-            return self._enter(request, image, seconds)
+            return self._enter(request, image, seconds, tokens)
 
     def may_be_given_back(self) -> bool:
-        """Whether a call is under way: if it finds no connection, what it holds of the budget comes back."""
+        """Whether a call is under way: what it holds of the budget may come back, that of a batch only after hours."""
+        query = "SELECT owner, until FROM calls WHERE state = 'sent' AND owner NOT LIKE ?"
         with self._lock, self._errors():
-            rows = self._database.execute("SELECT owner, until FROM calls WHERE state = 'sent'").fetchall()
+            rows = self._database.execute(query, (f"{_BATCH}%",)).fetchall()
         return any(until >= time.time() and _alive(owner) for owner, until in rows)
 
-    def _enter(self, request: str, image: str, seconds: float) -> Call:
-        price, now = self.allowance.price, time.time()
-        self._check_budget(self.spent(), price)
-        self._database.execute("UPDATE spent SET calls = calls + 1, money = money + ?", (price,))
+    def _enter(self, request: str, image: str, seconds: float, tokens: Tokens) -> Call:
+        now = time.time()
+        (beyond,) = self._database.execute("SELECT beyond FROM spent").fetchone()
+        held = tokens.times(beyond)
+        price = self.allowance.price(held)
+        if fault := self.allowance.fault(self.spent(), held):
+            advice = f"finished work is kept: raise [budget] and run the same command again (answers: {self.path.name})"
+            raise BudgetSpent(f"budget spent: {fault}; {advice}")
         cursor = self._database.execute(
-            "INSERT INTO calls (request, image, state, price, owner, started, until) VALUES (?, ?, 'sent', ?, ?, ?, ?)",
-            (request, image, price, self._owner, now, now + seconds),
+            "INSERT INTO calls (request, image, state, price, tokens_sent, tokens_received, owner, started, until) "
+            "VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?)",
+            (request, image, price, held.sent, held.received, self._owner, now, now + seconds),
         )
-        self._count(1, price)
-        return Call(int(cursor.lastrowid or 0), price)
+        self._count(1, price, held.total)
+        return Call(int(cursor.lastrowid or 0), price, held)
 
-    def _check_budget(self, spent: Spent, price: int) -> None:
-        allowed = self.allowance
-        advice = f"finished work is kept: raise [budget] and run the same command again (answers: {self.path.name})"
-        if allowed.calls is not None and spent.calls + 1 > allowed.calls:
-            raise BudgetSpent(f"budget spent: {spent.calls} of {allowed.calls} calls are made; {advice}")
-        if allowed.money is not None and spent.money + Decimal(price) / NANO > allowed.money:
-            amount = f"{spent.money.normalize():f} of {allowed.money:f} {allowed.currency}"
-            raise BudgetSpent(f"budget spent: {amount} is spent, and a call costs {allowed.per_call:f}; {advice}")
+    def settle(self, call: Call, reply: Reply, *, final: bool, used: Tokens | None = None) -> None:
+        """Keep what came back. final: it is the answer about this image and is never paid for again.
 
-    def settle(self, call: Call, reply: Reply, *, final: bool) -> None:
-        """Keep what came back. final: it is the answer about this image and is never paid for again."""
+        used: the tokens that the reply counts, which are paid for instead of those held; None where it counts none.
+        """
+        tokens = call.tokens if used is None else used
+        price = call.price if used is None else self.allowance.price(used)
         with self._transaction() as database:
             database.execute(
                 "UPDATE calls SET state = 'answered', final = ?, seconds = ? - started, status = ?, content_type = ?, "
-                "reason = ?, body = ? WHERE id = ?",
-                (int(final), time.time(), reply.status, reply.content_type, reply.reason, reply.body, call.id),
-            )
+                "reason = ?, body = ?, price = ?, tokens_sent = ?, tokens_received = ? WHERE id = ?",
+                (int(final), time.time(), reply.status, reply.content_type, reply.reason, reply.body,
+                 price, tokens.sent, tokens.received, call.id),
+            )  # fmt: skip
+            if used is not None:
+                self._count(0, price - call.price, used.total - call.tokens.total)
+                database.execute("UPDATE spent SET beyond = beyond * ?", (used.beyond(call.tokens),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
         """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back."""
@@ -253,14 +243,13 @@ class Ledger:
                 ("lost" if sent else "not sent", time.time(), reason, call.id),
             )
             if not sent:
-                database.execute("UPDATE spent SET calls = calls - 1, money = money - ?", (call.price,))
-                self._count(-1, -call.price)
+                self._count(-1, -call.price, -call.tokens.total)
 
     def spent(self) -> Spent:
-        """Calls and money until now."""
+        """Calls, money and tokens until now, with what calls under way hold."""
         with self._lock, self._errors():
-            calls, money = self._database.execute("SELECT calls, money FROM spent").fetchone()
-        return Spent(calls, Decimal(money) / NANO)
+            calls, money, tokens = self._database.execute("SELECT calls, money, tokens FROM spent").fetchone()
+        return Spent(calls, Decimal(money) / NANO, tokens)
 
     def answered(self, request: str) -> int:
         """Images with a final answer to this request."""
@@ -285,18 +274,49 @@ class Ledger:
         return CallCounts(images, answered, calls, failed) if images else None
 
     def canaries(self, request: str) -> list[tuple[str, bytes]]:
-        """Key and PNG of each image that is asked about again, in order."""
+        """Key and content of each item that is asked about again, in order: an image as PNG, or a question as JSON."""
         with self._lock, self._errors():
-            query = "SELECT image, png FROM canaries WHERE request = ? ORDER BY number"
-            return [(key, png) for key, png in self._database.execute(query, (request,)).fetchall()]
+            query = "SELECT image, item FROM canaries WHERE request = ? ORDER BY number"
+            return [(key, item) for key, item in self._database.execute(query, (request,)).fetchall()]
 
-    def add_canary(self, request: str, number: int, image: str, png: bytes) -> None:
+    def add_canary(self, request: str, number: int, image: str, item: bytes) -> None:
         """Keep one more; that of another process under the same number stays."""
         with self._transaction() as database:
-            database.execute("INSERT OR IGNORE INTO canaries VALUES (?, ?, ?, ?)", (request, number, image, png))
+            database.execute("INSERT OR IGNORE INTO canaries VALUES (?, ?, ?, ?)", (request, number, image, item))
 
-    def _count(self, calls: int, price: int) -> None:
-        self.made = Spent(self.made.calls + calls, self.made.money + Decimal(price) / NANO)
+    def add_batch(self, request: str, name: str, calls: Sequence[Call], *, seconds: float) -> None:
+        """Hand calls over to a batch of the provider's: another program may collect them, for so many seconds."""
+        with self._transaction() as database:
+            database.execute("INSERT INTO batches VALUES (?, ?)", (name, request))
+            until = time.time() + seconds
+            rows = [(_BATCH + name, until, call.id) for call in calls]
+            database.executemany("UPDATE calls SET owner = ?, until = ? WHERE id = ?", rows)
+
+    def batches(self, request: str) -> list[str]:
+        """The names of the batches that were handed over and not collected."""
+        with self._lock, self._errors():
+            query = "SELECT name FROM batches WHERE request = ? ORDER BY rowid"
+            return [str(name) for (name,) in self._database.execute(query, (request,)).fetchall()]
+
+    def calls_of(self, batch: str) -> dict[int, Call]:
+        """The calls of a batch that are not settled, by their numbers."""
+        with self._lock, self._errors():
+            query = "SELECT id, price, tokens_sent, tokens_received FROM calls WHERE owner = ? AND state = 'sent'"
+            rows = self._database.execute(query, (_BATCH + batch,)).fetchall()
+        return {row[0]: Call(row[0], row[1], Tokens(row[2], row[3])) for row in rows}
+
+    def drop_batch(self, batch: str) -> None:
+        """Forget a batch whose calls are settled."""
+        with self._transaction() as database:
+            database.execute("DELETE FROM batches WHERE name = ?", (batch,))
+
+    def _count(self, calls: int, price: int, tokens: int) -> None:
+        """Add to what all programs spent and to what this one did; within a transaction."""
+        self._database.execute(
+            "UPDATE spent SET calls = calls + ?, money = money + ?, tokens = tokens + ?", (calls, price, tokens)
+        )
+        made = self.made
+        self.made = Spent(made.calls + calls, made.money + Decimal(price) / NANO, made.tokens + tokens)
 
     def _mark_killed(self, request: str, image: str) -> None:
         """Calls whose program is gone, or whose time is long over, will never be settled."""

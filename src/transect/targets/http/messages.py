@@ -125,11 +125,16 @@ def encoded(pixels: Pixels, request: Request) -> bytes:
     """The image as PNG (lossless), JPEG, or its values: bytes by row, column and channel (red, green, blue)."""
     if request.image_format == "rgb":
         return np.ascontiguousarray(pixels).tobytes()
+    return encode_as(pixels, request.image_format, request.jpeg_quality)
+
+
+def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int) -> bytes:
+    """The image as a file: "png" (lossless) or "jpeg" of that quality, from 1 to 100."""
     from PIL import Image
 
     sink = io.BytesIO()
-    options = {"quality": request.jpeg_quality} if request.image_format == "jpeg" else {}
-    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, request.image_format.upper(), **options)
+    options = {"quality": jpeg_quality} if image_format == "jpeg" else {}
+    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, image_format.upper(), **options)
     return sink.getvalue()
 
 

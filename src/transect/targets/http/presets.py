@@ -7,6 +7,10 @@ from typing import Any, Final
 
 REKOGNITION: Final = "rekognition-detect-faces"
 
+BEDROCK: Final = "bedrock-converse"
+CHAT: Final = ("openai-chat", "openai-responses", "anthropic-messages", "gemini", BEDROCK)
+"""Interfaces of models that answer in words: `transect.targets.http.chat` speaks them."""
+
 PRESETS: Final[Mapping[str, Mapping[str, object]]] = {
     "json": {
         "request": {"body": "json", "json": {"image": "{image_base64}"}},
@@ -51,12 +55,13 @@ def with_preset(table: Mapping[str, object]) -> dict[str, object]:
     'smile'
     """
     preset = PRESETS.get(str(table.get("preset", "")), {})
-    return _merged(preset, table)
+    return merged(preset, table)
 
 
-def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables over others, key by key; `json` as a whole."""
     both = dict(low)
     for key, value in high.items():
         nested = key != "json" and isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
-        both[key] = _merged(both[key], value) if nested else value
+        both[key] = merged(both[key], value) if nested else value
     return both

@@ -14,18 +14,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from transect.errors import BadInput, did_you_mean
 from transect.records import Task
 from transect.runs import toml_files
-from transect.targets.http.presets import REKOGNITION, with_preset
+from transect.targets.http.presets import CHAT, REKOGNITION, with_preset
 from transect.targets.http.secrets import references, written_out
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
 
 
-class _Table(BaseModel):
+class Table(BaseModel):
+    """A table of a file: no unknown keys, no NaN."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False, allow_inf_nan=False)
 
 
 @final
-class Request(_Table):
+class Request(Table):
     """What is sent. template: JSON with {image_base64}, {image_url}, {tensor}, {tensor_shape}, {width}, {height}."""
 
     url: str = ""
@@ -45,7 +47,7 @@ class Request(_Table):
 
 
 @final
-class Response(_Table):
+class Response(Table):
     """Where the answer is in the reply: JMESPaths; box, score and label are relative to an item of a list.
 
     yes: the label that means yes, where a binary target's reply has the winning label, and its score if any.
@@ -66,7 +68,7 @@ class Response(_Table):
 
 
 @final
-class Limits(_Table):
+class Limits(Table):
     """How it is asked. rate: calls a second, one a day at least; timeout (an hour at most), waits (a day at most):
     seconds; largest_answer: megabytes.
     """
@@ -81,7 +83,7 @@ class Limits(_Table):
 
 
 @final
-class Budget(_Table):
+class Budget(Table):
     """The most that may ever be spent on this file of answers."""
 
     calls: int | None = Field(default=None, ge=1)
@@ -89,7 +91,7 @@ class Budget(_Table):
 
 
 @final
-class Price(_Table):
+class Price(Table):
     """What one call costs."""
 
     per_call: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
@@ -97,7 +99,7 @@ class Price(_Table):
 
 
 @final
-class AnswerSettings(_Table):
+class AnswerSettings(Table):
     """Where calls and answers are kept, and what becomes of calls that were under way when a program was killed."""
 
     file: str = ""
@@ -105,7 +107,7 @@ class AnswerSettings(_Table):
 
 
 @final
-class Canary(_Table):
+class Canary(Table):
     """Images that are asked about again after every `every` answers, and paid for; none without it."""
 
     images: int = Field(default=8, ge=4, le=256)
@@ -113,7 +115,7 @@ class Canary(_Table):
 
 
 @final
-class Settings(_Table):
+class Settings(Table):
     """A whole file."""
 
     name: str = ""
@@ -152,6 +154,8 @@ def read_settings(path: Path) -> Settings:
     """
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
+    if (preset := table.get("preset")) in CHAT:
+        raise BadInput(f"{path}: {preset} is the interface of a model that answers in words: add --questions FILE.toml")
     merged = with_preset(table)
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
         _drop_score_of_boxes(merged, table)
@@ -185,10 +189,11 @@ def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> No
 def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:
     """The key of the first thing that is wrong between settings, and what it is."""
     faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
-    return _secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)
+    return secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)
 
 
-def _secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
+def secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
+    """A secret that a file holds itself, or refers to where none is filled in: its key and what is wrong."""
     request = table.get("request", {})
     place = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
     if place:
@@ -205,18 +210,10 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     request = settings.request
     if settings.is_rekognition and not request.url:
         return None if request.region else ("request.region", "expected the AWS region, e.g. 'eu-west-1': add it")
-    public = _url_fault("public_url", request.public_url) if request.public_url else None
-    if fault := _url_fault("url", request.url) or public:
+    public = url_fault("public_url", request.public_url) if request.public_url else None
+    sent = [request.headers, request.query, request.fields, request.template]
+    if fault := url_fault("url", request.url) or public or address_fault(request.url, sent):
         return fault
-    address = urlsplit(request.url)
-    if address.username or address.password:
-        return "request.url", "expected no user or password in the address: use a header with ${NAME}"
-    if key := written_out(dict(parse_qsl(address.query))):
-        advice = "write it as ${NAME} into request.query and set that environment variable"
-        return "request.url", f"expected no secret in the address, got the key {key!r}: {advice}"
-    secret = any(references([request.headers, request.query, request.fields, request.template]))
-    if address.scheme == "http" and secret and not is_loopback(request.url):
-        return "request.url", "expected https:// where secrets are sent, got http://: use https://"
     budget = settings.budget.calls or settings.budget.money
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
         return (
@@ -228,7 +225,21 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     return None
 
 
-def _url_fault(key: str, url: str) -> tuple[str, str] | None:
+def address_fault(url: str, sent: object) -> tuple[str, str] | None:
+    """What is wrong with a sound address as a place for secrets. sent: what goes there, with ${NAME} for secrets."""
+    address = urlsplit(url)
+    if address.username or address.password:
+        return "request.url", "expected no user or password in the address: use a header with ${NAME}"
+    if key := written_out(dict(parse_qsl(address.query))):
+        advice = "write it as ${NAME} into request.query and set that environment variable"
+        return "request.url", f"expected no secret in the address, got the key {key!r}: {advice}"
+    if address.scheme == "http" and any(references(sent)) and not is_loopback(url):
+        return "request.url", "expected https:// where secrets are sent, got http://: use https://"
+    return None
+
+
+def url_fault(key: str, url: str) -> tuple[str, str] | None:
+    """What is wrong with the address under a key of [request], if anything."""
     try:
         address = urlsplit(url)
         sound = address.scheme in ("http", "https") and address.hostname and url.isprintable() and " " not in url

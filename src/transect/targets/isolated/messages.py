@@ -16,6 +16,7 @@ import numpy as np
 
 from transect.errors import TransectError
 from transect.records import Images, Predictions, Task
+from transect.targets.isolated.said_messages import said_message, said_of_message
 
 Header: TypeAlias = Mapping[str, Any]
 """A message's facts, as JSON holds them."""
@@ -97,6 +98,7 @@ def answer_message(answer: Predictions) -> tuple[Header, bytes]:
         "failures": list(answer.failures),
         "labels": list(answer.labels),
         "boxes": None if answer.boxes is None else [len(boxes) for boxes in answer.boxes],
+        "said": said_message(answer.said),
     }
     boxes = [np.ascontiguousarray(image_boxes, dtype=np.float64).tobytes() for image_boxes in answer.boxes or ()]
     return header, b"".join([scores.tobytes(), *boxes])
@@ -117,7 +119,8 @@ def answer_of(header: Header, numbers: bytes, n: int) -> Predictions:
             raise ValueError
         scores = values[: n * width].reshape(n, width)
         boxes = _boxes(header["boxes"], values[n * width :], n)
-        return Predictions(Task(header["task"]), scores, failures, boxes, labels)
+        said = said_of_message(header.get("said"), n)
+        return Predictions(Task(header["task"]), scores, failures, boxes, labels, said)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise NoAnswer("its process sent no answer that can be read") from None
 

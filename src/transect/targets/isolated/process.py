@@ -21,7 +21,7 @@ import numpy as np
 from transect.errors import TransectError
 from transect.protocols import Target
 from transect.records import Predictions, Task
-from transect.targets.capabilities import box_convention_of, is_metered, labels_of, patience_of
+from transect.targets.capabilities import answers_in_words, box_convention_of, is_metered, labels_of, patience_of
 from transect.targets.description import describe
 from transect.targets.guard import reason_of
 from transect.targets.isolated.messages import CALL, Header, answer_message, images_of, receive, send
@@ -94,6 +94,7 @@ def _facts(target: Target) -> Header:
         "description": describe(target),
         "own_process": not (is_metered(target) or hasattr(target, "on_round")),
         "model": isinstance(target, ModelTarget),
+        "in_words": answers_in_words(target),
     }
 
 

@@ -155,6 +155,7 @@ class IsolatedTarget:
             self.box_convention = None if convention is None else BoxConvention(*map(float, convention))
             self._description: dict[str, Any] = dict(facts["description"])
             self.own_process, self.model = facts["own_process"] is True, facts["model"] is True
+            self.in_words = facts["in_words"] is True
         except (KeyError, TypeError, ValueError):
             raise BadInput(
                 f"target {self._request['spec']}: its process sent no description that can be read"

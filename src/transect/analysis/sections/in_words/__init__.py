@@ -1,0 +1,1 @@
+"""Sections of a report on a model that answers in words."""

@@ -1,0 +1,98 @@
+"""What the model was asked and what it said, quoted: of each level the first answers of each kind."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from transect.analysis.asked_answers import Asked
+from transect.analysis.sections.answers import Answers, table, words
+from transect.analysis.sections.conditions import condition
+from transect.reports.records import Section, Table
+from transect.reports.wording import short_name
+from transect.said import Said, Status
+from transect.targets.words.questions import Kind
+from transect.texts import one_line
+
+EACH: Final = 2
+"""Answers of each kind that are quoted of a level."""
+LONGEST: Final = 240
+"""Characters of a quoted answer."""
+_RULE: Final = (
+    f"Quoted are the first {EACH} answers of each kind at each level, in the order of the run, so that nobody picks "
+    "them. Every text that was sent and received stands in the tables answers/ of the run folder."
+)
+
+
+def section(answers: Answers, asked: Asked) -> Section:
+    """The question, its use, and quoted answers."""
+    question = asked.question
+    limits = [
+        f"{head}: {text}"
+        for head, text in (
+            ("A result may be used for", question.may_be_used_for),
+            ("It may not be used for", question.may_not_be_used_for),
+        )
+        if text
+    ]
+    return Section(
+        key="said",
+        study=answers.study,
+        target=answers.target,
+        title=f"What was asked and said: {short_name(answers.target)}",
+        text=[f"What the value means: {question.meaning}"] * bool(question.meaning) + [*limits, _RULE],
+        tables=[_asked(asked), *(_quotes(answers, asked, name) for name in answers.values)],
+        sources=list(question.sources),
+    )
+
+
+def _asked(asked: Asked) -> Table:
+    question = asked.question
+    rows: list[list[object]] = [["system prompt", one_line(question.system, 1000)]] * bool(question.system)
+    rows += [
+        [f"paraphrase {place}" if len(question.paraphrases) > 1 else "prompt", one_line(text, 1000)]
+        for place, text in enumerate(question.paraphrases, start=1)
+    ]
+    if question.options:
+        rows.append(["options", "; ".join(question.options)])
+    if question.kind is Kind.NUMBER:
+        rows.append(["range", f"{question.low:g} to {question.high:g} {question.unit}".strip()])
+    rows += [["code", f"{code.name}: {', '.join((*code.labels, *code.patterns))}"] for code in question.codes]
+    often = f"{question.repeats} times" if question.repeats > 1 else "once"
+    rows.append(["each wording was asked", f"{often}, at temperature {question.temperature:g}"])
+    return table("The question", [("part", "text"), ("text", "text")], rows)
+
+
+def _quotes(answers: Answers, asked: Asked, name: str) -> Table:
+    groups = condition(answers, name)
+    rows: list[list[object]] = []
+    for code, group in enumerate(groups.groups):
+        images = (groups.codes == code).nonzero()[0].tolist()
+        for status in Status:
+            found = [(row, one) for row in images for one in asked.said[row][:1] if one.status is status][:EACH]
+            rows += [_quoted(answers, group, row, one, asked) for row, one in found]
+    heads = [("level", "text"), ("subject", "text"), ("what became of it", "text"), ("the model said", "text")]
+    return table(f"Answers by {words(name)}", [*heads, ("read as", "text")], rows)
+
+
+def _quoted(answers: Answers, group: str, row: int, one: Said, asked: Asked) -> list[object]:
+    text = f"“{one_line(one.text, LONGEST)}”" if one.text else one_line(one.reason, LONGEST)
+    return [group, str(answers.subjects[row]), str(one.status), text, read_as(one, asked)]
+
+
+def read_as(one: Said, asked: Asked) -> str:
+    """An answer as the value that it was read as.
+
+    >>> from transect.targets.words.questions import WordQuestion
+    >>> job = Asked(WordQuestion("job", Kind.CHOICE, ("Which?",), options=("nurse", "pilot")), ())
+    >>> read_as(Said(0, (1, 0), 0, "", "Which?", "A", Status.ANSWERED, 1.0), job)
+    'pilot'
+    """
+    question = asked.question
+    if one.status is not Status.ANSWERED:
+        return one.reason
+    if question.kind is Kind.TEXT:
+        found = [code.name for code, there in zip(question.codes, one.codes, strict=False) if there]
+        return ", ".join(found) or "no code"
+    if question.kind is Kind.YES_NO:
+        return "yes" if one.value else "no"
+    return question.options[int(one.value)] if question.options else f"{one.value:g} {question.unit}".strip()

@@ -1,0 +1,178 @@
+"""What do we count on what a model said in words about one image? Shares of the wordings in which it was asked.
+
+refusal, hedge, unreadable: the share of an image's answers that are none of a kind. answer, option:NAME, code:NAME: the
+share of its wordings with that answer, which the scores hold. likelihood, likelihood:NAME: the mean probability of an
+option as the whole answer. words: how many words a text has. list:NAME: the share of them that a wordlist has.
+
+A call that failed counts in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.errors import UnknownName
+from transect.records import Predictions, Task, declared
+from transect.said import Said, Status
+
+SHARES: Final[Mapping[str, Status]] = {
+    "refusal": Status.REFUSED,
+    "hedge": Status.HEDGED,
+    "unreadable": Status.UNREADABLE,
+}
+"""Outcomes that are ways not to answer."""
+LENGTH: Final = "words"
+LIKELIHOOD: Final = "likelihood"
+OPTION: Final = "option:"
+CODE: Final = "code:"
+LIST: Final = "list:"
+OF_OPTION: Final = f"{LIKELIHOOD}:"
+YES: Final = "yes"
+_FIRST: Final[Mapping[Task, str]] = {Task.MULTICLASS: OPTION, Task.MULTILABEL: CODE}
+"""How the outcomes of a question's labels begin, by task."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One number per image: values float64 [n], NaN exactly where `reasons` [n] has a text.
+
+    is_share: whether it is a share. single: whether each image was asked about once, so that a share is 0 or 1.
+    """
+
+    values: Float[np.ndarray, " n"]
+    reasons: np.ndarray
+    is_share: bool
+    single: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InWords:
+    """What a question's outcomes are named after: its labels, and wordlists that its free texts are searched for.
+
+    scored: whether the model gives the likelihood of options. positive: the one option that is counted; "" for each.
+    """
+
+    labels: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    scored: bool = False
+    positive: str = ""
+
+
+def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
+    """The outcomes that a question has beside those of its task, in the order in which a report has them.
+
+    >>> offered_in_words(Task.MULTICLASS, InWords(("hire", "reject"), scored=True))[:3]
+    ('option:hire', 'option:reject', 'refusal')
+    """
+    own = tuple(f"{_FIRST[task]}{label}" for label in asked.labels) if task in _FIRST else ()
+    free = (LENGTH, *(f"{LIST}{name}" for name in asked.lists)) if task is Task.MULTILABEL else ()
+    likely: tuple[str, ...] = ()
+    if asked.scored and task in (Task.BINARY, Task.MULTICLASS):
+        likely = (LIKELIHOOD,) if task is Task.BINARY else tuple(f"{OF_OPTION}{label}" for label in asked.labels)
+    return (*own, *SHARES, *likely, *free)
+
+
+def asked_in(facts: Mapping[str, Any]) -> InWords | None:
+    """What a question's outcomes are named after, by the description of its target; None of other targets.
+
+    >>> asked_in({"asked_in_words": {"kind": "choice"}, "labels": ["hire", "reject"]}).labels
+    ('hire', 'reject')
+    """
+    question = facts.get("asked_in_words")
+    if question is None:
+        return None
+    lists = tuple(map(str, question.get("wordlists") or ()))
+    labels, positive = tuple(map(str, facts.get("labels") or ())), facts.get("positive")
+    return InWords(labels, lists, bool(facts.get("scored")), "" if positive is None else str(positive))
+
+
+def is_in_words(name: str) -> bool:
+    """Whether an outcome is only of targets that answer in words.
+
+    >>> is_in_words("refusal"), is_in_words("option:hire"), is_in_words("answer")
+    (True, True, False)
+    """
+    return name in (*SHARES, LENGTH, LIKELIHOOD) or name.startswith((OPTION, CODE, LIST, OF_OPTION))
+
+
+def counted(name: str, predictions: Predictions) -> Counted:
+    """The outcome `name` of each image, of predictions that hold what was said.
+
+    Raises UnknownName for a label that the question lacks.
+
+    >>> refused = Said(0, (), 0, "", "Smiling?", "I cannot say.", Status.REFUSED)
+    >>> yes = Said(1, (), 0, "", "A smile?", "Yes", Status.ANSWERED, 1.0)
+    >>> why = ("incomplete: as the answer says",)
+    >>> both = Predictions(Task.BINARY, np.array([[np.nan]]), why, said=((refused, yes),))
+    >>> counted("refusal", both).values
+    array([0.5])
+    """
+    said = predictions.said or ((),) * len(predictions)
+    single = max((len(of_image) for of_image in said), default=1) <= 1
+    if name in SHARES:
+        shares, reasons = _each(said, lambda one: float(one.status is SHARES[name]), lambda _: True)
+        return Counted(shares, reasons, is_share=True, single=single)
+    if name.startswith((OPTION, CODE)):
+        scores = predictions.scores[:, _column(name.partition(":")[2], predictions.labels)]
+        return Counted(scores, whys(predictions), is_share=True, single=single)
+    if name == LIKELIHOOD or name.startswith(OF_OPTION):
+        place = _column(name.partition(":")[2] or YES, _options(predictions))
+        means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
+        return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, single=False)
+    means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
+    missing = np.where(whys(predictions) == "", "no words", whys(predictions))
+    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=name != LENGTH, single=False)
+
+
+def _of_text(name: str) -> Callable[[Said], float]:
+    from transect.targets.words.coding import length_in_words, share_of, wordlist
+
+    if name == LENGTH:
+        return lambda one: float(length_in_words(one.text))
+    words = wordlist(name.removeprefix(LIST))
+    return lambda one: share_of(words, one.text)
+
+
+def whys(predictions: Predictions) -> np.ndarray:
+    """Why each image has no answer, "" where it has one: what the answer says by its name, else "failed: " and why."""
+    return np.array(
+        [why if not why or declared(why) else f"failed: {why}" for why in predictions.failures], dtype=object
+    )
+
+
+def _each(
+    said: Sequence[Sequence[Said]], number: Callable[[Said], float], usable: Callable[[Said], bool]
+) -> tuple[Float[np.ndarray, " n"], np.ndarray]:
+    """The mean over paraphrases of the mean over repeats, of answers that came and are usable; and why there is none.
+
+    As of the answers themselves, an image without such an answer in one of its paraphrases has no value.
+    """
+    values, reasons = np.full(len(said), np.nan), np.full(len(said), "", dtype=object)
+    for row, of_image in enumerate(said):
+        found: dict[int, list[float]] = {one.paraphrase: [] for one in of_image}
+        for one in of_image:
+            if one.status is not Status.FAILED and usable(one):
+                found[one.paraphrase].append(number(one))
+        if found and all(found.values()):
+            values[row] = float(np.mean([np.mean(of_paraphrase) for of_paraphrase in found.values()]))
+        else:
+            failures = [one.reason for one in of_image if one.status is Status.FAILED]
+            reasons[row] = f"failed: {next(iter(failures), 'no answer')}"
+    return values, reasons
+
+
+def _options(predictions: Predictions) -> tuple[str, ...]:
+    return predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
+
+
+def _column(label: str, labels: tuple[str, ...]) -> int:
+    if label not in labels:
+        raise UnknownName("option", label, labels, hint="the question has no other")
+    return labels.index(label)

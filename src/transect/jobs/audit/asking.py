@@ -1,0 +1,38 @@
+"""An audit of models that answer in words: each question of the file is a target of its own, for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from transect.experiment.target_names import check_names
+from transect.jobs.audit.request import AuditRequest
+from transect.protocols import Target, TargetLike
+from transect.targets.words.speakers import AskedSpec, asked_specs, left_out
+from transect.texts import say
+
+
+def expanded(request: AuditRequest) -> AuditRequest:
+    """The request with a target for each question of each model; itself where it has no questions.
+
+    Names of models become `name/question`. Raises BadInput or UnknownName for questions that cannot be read.
+    """
+    if request.questions is None or not request.targets:
+        return request
+    if two := left_out(request.questions):
+        why = "left out, since an audit shows one image at a time"
+        say(f"--questions {request.questions}: {', '.join(two)} {why}", error=True)
+    given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
+    called = check_names(request.names, len(given))
+    asked = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
+    each = len(asked) // len(given)
+    own = [f"{called[place // each]}/{one.question}" for place, one in enumerate(asked)] if called else []
+    return replace(request, targets=tuple(cast("TargetLike", one) for one in asked), names=tuple(own))
+
+
+def model_name(request: AuditRequest, targets: Sequence[Target]) -> str:
+    """What the run folder is called after: the first model, whatever it is asked."""
+    first = next(iter(request.targets), None)
+    name = targets[0].name
+    return name.removesuffix(f"/{first.question}") if isinstance(first, AskedSpec) else name

@@ -1,0 +1,106 @@
+"""The rows of `answers/<target>`: what was asked in words about each image, and what the model said.
+
+id, paraphrase, order, repeat, system, prompt, text, status, value, codes, likelihood, tokens_sent, tokens_received,
+reason: the fields of `transect.said.Said`, whose images stand in the order of `predictions/<target>`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from transect.said import Said, Status
+from transect.texts import encodable
+
+ANSWERS: Final = pa.schema(
+    [
+        ("id", pa.string()),
+        ("paraphrase", pa.int32()),
+        ("order", pa.list_(pa.int32())),
+        ("repeat", pa.int32()),
+        ("system", pa.string()),
+        ("prompt", pa.string()),
+        ("text", pa.string()),
+        ("status", pa.string()),
+        ("value", pa.float64()),
+        ("codes", pa.list_(pa.float64())),
+        ("likelihood", pa.list_(pa.float64())),
+        ("tokens_sent", pa.int64()),
+        ("tokens_received", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+def answers_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
+    """A row for each answer, image by image; a value that is none is null.
+
+    >>> one = Said(0, (), 0, "", "Smiling?", "Yes.", Status.ANSWERED, 1.0)
+    >>> answers_table(["17-0000"], [[one]])["text"].to_pylist()
+    ['Yes.']
+    """
+    rows = [_row(name, one) for name, of_image in zip(ids, said, strict=True) for one in of_image]
+    return pa.Table.from_pylist(rows, schema=ANSWERS)
+
+
+def said_of(table: pa.Table, ids: Sequence[str]) -> tuple[tuple[Said, ...], ...]:
+    """What was said about each image of `ids`, () of one without rows.
+
+    Raises ValueError for rows of another image, or of a status that there is not.
+
+    >>> one = Said(0, (1, 0), 0, "", "A or B?", "B", Status.ANSWERED, 0.0)
+    >>> said_of(answers_table(["1-0000", "2-0000"], [[one], []]), ["1-0000", "2-0000"]) == ((one,), ())
+    True
+    """
+    found: dict[str, list[Said]] = {name: [] for name in ids}
+    for row in _rows(table):
+        if row["id"] not in found:
+            raise ValueError(f"expected answers about the run's images, got one about {row['id']}")
+        found[row["id"]].append(_said(row))
+    return tuple(tuple(found[name]) for name in ids)
+
+
+def _row(name: str, said: Said) -> dict[str, object]:
+    return {
+        "id": name,
+        "paraphrase": said.paraphrase,
+        "order": list(said.order),
+        "repeat": said.repeat,
+        "system": encodable(said.system),
+        "prompt": encodable(said.prompt),
+        "text": encodable(said.text),
+        "status": str(said.status),
+        "value": said.value if math.isfinite(said.value) else None,
+        "codes": list(said.codes),
+        "likelihood": list(said.likelihood),
+        "tokens_sent": said.tokens_sent,
+        "tokens_received": said.tokens_received,
+        "reason": encodable(said.reason),
+    }
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    columns = {name: table[name].to_pylist() for name in ANSWERS.names}
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def _said(row: dict[str, Any]) -> Said:
+    return Said(
+        paraphrase=row["paraphrase"],
+        order=tuple(row["order"] or ()),
+        repeat=row["repeat"],
+        system=row["system"],
+        prompt=row["prompt"],
+        text=row["text"],
+        status=Status(row["status"]),
+        value=math.nan if row["value"] is None else row["value"],
+        codes=tuple(row["codes"] or ()),
+        likelihood=tuple(row["likelihood"] or ()),
+        tokens_sent=row["tokens_sent"],
+        tokens_received=row["tokens_received"],
+        reason=row["reason"],
+    )

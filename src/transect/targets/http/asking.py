@@ -1,0 +1,296 @@
+"""Asks over HTTP within limits and a budget, keeps every answer, and pays for none twice: of any kind of request."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from transect.errors import BudgetSpent, Interrupted
+from transect.records import Quote
+from transect.targets.http.ledger import Call, Ledger, Reply, Unconfirmed, UnderWay
+from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
+from transect.targets.http.pacing import Pacer, backoff, retry_after
+from transect.targets.http.secrets import Secrets
+from transect.targets.http.settings import Limits
+from transect.targets.http.transport import CallFailed, Message, Transport
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+_RETRYABLE = (429, *range(500, 600))
+_SET_UP_WRONG = (401, 402, 403, 404, 405, 407)
+"""What says something about the account or the address, not about the image: never kept as an answer."""
+
+UNCONFIRMED = (
+    "unconfirmed: under way when a program was killed, and perhaps paid for; [answers] unconfirmed = 'ask' asks again"
+)
+
+_stopping = threading.Event()
+_under_way: set[int] = set()
+
+
+def drain() -> None:
+    """Let no further call out in this process, and wait for those under way, so that what was paid for is kept."""
+    _stopping.set()
+    while _under_way:
+        time.sleep(0.02)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def is_stopping() -> bool:
+    """Whether the program is about to end, so that nothing more is asked or waited for."""
+    return _stopping.is_set()
+
+
+def _nothing() -> None:
+    """What is done after an image was asked about, where nothing is."""
+
+
+def _no_tokens(_: Reply) -> Tokens | None:
+    """The tokens of a reply, where none are counted."""
+    return None
+
+
+def _no_fault(_: Reply) -> str:
+    """The passing fault of a reply, where only its status says so."""
+    return ""
+
+
+@final
+class Asker:
+    """Asks one target, safe to share between threads.
+
+    store: the file of calls and answers. used: the tokens that a reply counts, None where it counts none. passing: why
+    a reply with a good status says that another try has sense; "" where it does not.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        allowance: Allowance,
+        limits: Limits,
+        transport: Transport,
+        secrets: Secrets,
+        *,
+        ask_unconfirmed: bool = False,
+        used: Callable[[Reply], Tokens | None] = _no_tokens,
+        passing: Callable[[Reply], str] = _no_fault,
+    ) -> None:
+        self.store, self.allowance, self._limits = store, allowance, limits
+        self._transport, self._secrets, self._ask_unconfirmed = transport, secrets, ask_unconfirmed
+        self._used, self._passing = used, passing
+        self._pacer = Pacer(limits.rate)
+        self._slots = threading.BoundedSemaphore(limits.concurrency)
+        self._opening = threading.Lock()
+        self._opened: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The file of calls and answers, opened when it is first needed."""
+        with self._opening:
+            if self._opened is None:
+                self._opened = Ledger(self.store, self.allowance, ask_unconfirmed=self._ask_unconfirmed)
+            return self._opened
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing was ever asked: a question about prices or counts then makes no file."""
+        return self._opened is None and not self.store.exists()
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one question may take at the longest, with waiting and further tries."""
+        limits = self._limits
+        gap = 1 / limits.rate if limits.rate else 0.0
+        return limits.attempts * (self._longest_call + gap + limits.longest_wait)
+
+    @property
+    def _longest_call(self) -> float:
+        return 2 * self._limits.timeout + 1
+
+    def made(self) -> Spent:
+        """What this process spent here."""
+        return Spent(0, Decimal(0)) if self._opened is None else self._opened.made
+
+    def quote(
+        self, name: str, images: int, request: str, *, calls: int, tokens: Tokens = NO_TOKENS, asked: str = ""
+    ) -> Quote:
+        """The most that so many calls cost without further tries, and what the budget allows.
+
+        tokens: of all calls together. asked: what names the questions, where different ones are asked in the same
+        request. What was answered before under the same request costs nothing.
+        """
+        allowed, fresh = self.allowance, self.is_fresh
+        spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
+        for_tokens = allowed.price(tokens) - allowed.price()
+        return Quote(
+            name,
+            images,
+            calls,
+            float(allowed.per_call * calls + Decimal(for_tokens) / NANO),
+            allowed.currency,
+            answers_kept=0 if fresh else self.ledger.answered(request),
+            calls_spent=spent.calls,
+            money_spent=float(spent.money),
+            calls_left=None if allowed.calls is None else max(0, allowed.calls - spent.calls),
+            money_left=None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
+            answers_of=f"{_short(str(self.store.resolve()))}-{(asked or request)[:12]}",
+            tokens=tokens.total,
+            tokens_left=None if allowed.tokens is None else max(0, allowed.tokens - spent.tokens),
+        )
+
+    def ask(
+        self,
+        request: str,
+        image: str,
+        make: Callable[[], Message],
+        *,
+        tokens: Tokens = NO_TOKENS,
+        done: Callable[[], None] = _nothing,
+    ) -> Reply:
+        """The final reply to a request about an image, from the file of answers or by calls.
+
+        request, image: what names them in the file. make: makes the message, for each try. tokens: the most that a
+        call takes. done: called after the last call. Raises CallFailed where there is no reply, BudgetSpent and
+        AnswersUnusable.
+        """
+        known = self.ledger.find(request, image)
+        if known is not None:
+            return known
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+        tries = Retrying(
+            retry=retry_if_exception(lambda error: isinstance(error, _Wait)),
+            stop=stop_after_attempt(self._limits.attempts),
+            wait=self._pause,
+            reraise=True,
+        )
+        try:
+            return tries(self._try, request, image, make, tokens)
+        except _Wait as error:
+            reason = f"{error.reason} (tries: {self._limits.attempts})"
+            raise CallFailed(reason, retryable=False, sent=True) from None
+        finally:
+            done()
+
+    def claim(self, request: str, image: str, seconds: float, tokens: Tokens) -> Reply | Call | UnderWay | Unconfirmed:
+        """A call that is entered and paid for, to be made within so many seconds, or why none is needed or allowed.
+
+        Raises BudgetSpent, AnswersUnusable, and Interrupted where the program is about to end.
+        """
+        if _stopping.is_set():
+            raise Interrupted("interrupted before this image was asked about")
+        return self.ledger.claim(request, image, seconds=seconds, tokens=tokens)
+
+    def keep(self, call: Call, reply: Reply) -> tuple[Reply, bool]:
+        """Keep the reply to a call, cleared of secrets; returns it, and whether it is the final one."""
+        reply = self._cleared(reply)
+        fault = self._passing(reply) or reply.status in (*_RETRYABLE, *_SET_UP_WRONG) or 300 <= reply.status < 400
+        self.ledger.settle(call, reply, final=not fault, used=self._used(reply))
+        return reply, not fault
+
+    def close(self) -> None:
+        """Close the file of answers and all connections."""
+        self._transport.close()
+        if self._opened is not None:
+            self._opened.close()
+
+    def _pause(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        wait = backoff(state.attempt_number, self._limits.first_wait, self._limits.longest_wait)
+        return max(wait, error.wait) if isinstance(error, _Wait) else wait
+
+    def _try(self, request: str, image: str, make: Callable[[], Message], tokens: Tokens) -> Reply:
+        """One try: a call, or the answer that another thread or process got meanwhile."""
+        while True:
+            with self._slots:
+                claimed = self._claim(request, image, tokens)
+                if isinstance(claimed, Reply):
+                    return claimed
+                if isinstance(claimed, Unconfirmed):
+                    raise CallFailed(UNCONFIRMED, retryable=False, sent=True)
+                if isinstance(claimed, Call):
+                    return self._call(claimed, make)
+            time.sleep(0.02)  # it is under way elsewhere
+
+    def _claim(self, request: str, image: str, tokens: Tokens) -> Reply | Call | UnderWay | Unconfirmed:
+        if self.ledger.under_way(request, image):
+            return UnderWay()  # without taking a turn
+        self._pacer.wait()
+        try:
+            return self.claim(request, image, self._longest_call, tokens)
+        except BudgetSpent:
+            if self.ledger.may_be_given_back():
+                return UnderWay()
+            return self.claim(request, image, self._longest_call, tokens)  # it may have come back just now
+
+    def _call(self, call: Call, make: Callable[[], Message]) -> Reply:
+        _under_way.add(id(call))
+        try:
+            return self._settled(call, make)
+        finally:
+            _under_way.discard(id(call))
+
+    def _settled(self, call: Call, make: Callable[[], Message]) -> Reply:
+        try:
+            reply = self._sent(make)
+        except CallFailed as error:
+            self.ledger.fail(call, error.reason, sent=error.sent)
+            if error.retryable:
+                raise _Wait(error.reason, 0.0) from None
+            raise
+        reply, final = self.keep(call, reply)
+        if final:
+            return reply
+        passing = self._passing(reply)
+        raise _Wait(passing, 0.0) if passing else self._fault(reply)
+
+    def _sent(self, make: Callable[[], Message]) -> Reply:
+        try:
+            message = make()
+        except Exception as error:
+            reason = f"no request could be made ({type(error).__name__})"
+            raise CallFailed(reason, retryable=False, sent=False) from None
+        try:
+            return self._transport.send(message)
+        except CallFailed:
+            raise
+        except Exception as error:  # its text may hold what was sent
+            raise CallFailed(f"sending failed ({type(error).__name__})", retryable=False, sent=True) from None
+
+    def _cleared(self, reply: Reply) -> Reply:
+        """The reply without secrets, which the other side may have sent back."""
+        kind = self._secrets.redact_text(reply.content_type)[:200]
+        body = self._secrets.redact_cut(reply.body) if reply.reason else self._secrets.redact(reply.body)
+        return Reply(reply.status, kind, body, reply.reason, reply.retry_after)
+
+    def _fault(self, reply: Reply) -> Exception:
+        if 300 <= reply.status < 400:
+            return CallFailed(f"redirected: HTTP {reply.status}, which is not followed", retryable=False, sent=True)
+        if reply.status not in _RETRYABLE:
+            reason = f"not allowed: HTTP {reply.status}: check address and credentials"
+            return CallFailed(reason, retryable=False, sent=True)
+        wait, longest = retry_after(reply.retry_after) or 0.0, self._limits.longest_wait
+        if wait > longest:
+            reason = f"HTTP {reply.status}: asked to wait longer than {longest:g} s"
+            return CallFailed(reason, retryable=False, sent=True)
+        if wait:
+            self._pacer.pause(wait)
+        return _Wait(f"HTTP {reply.status}", wait)
+
+
+@final
+class _Wait(Exception):
+    """Another try has sense, not before `wait` seconds."""
+
+    def __init__(self, reason: str, wait: float) -> None:
+        super().__init__(reason)
+        self.reason, self.wait = reason, wait

@@ -1,0 +1,192 @@
+"""What the TOML file of a chat interface may say, and what is wrong with one that says something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Literal, final
+
+from pydantic import Field
+
+from transect.errors import BadInput
+from transect.runs import toml_files
+from transect.targets.http.presets import BEDROCK, CHAT, merged
+from transect.targets.http.settings import (
+    AnswerSettings,
+    Canary,
+    Limits,
+    Table,
+    address_fault,
+    is_loopback,
+    secret_fault,
+    url_fault,
+)
+
+Preset = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse"]
+
+URLS: Final[Mapping[str, str]] = {
+    "openai-responses": "https://api.openai.com/v1/responses",
+    "anthropic-messages": "https://api.anthropic.com/v1/messages",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta",
+}
+"""Where an interface is unless the file says so; that of openai-chat is spoken by many, and stated."""
+_OURS: Final = {"model", "messages", "input", "contents", "stream", "system", "instructions", "modelId"}
+"""Members of a body that are made for each question, or not supported: no file sets them."""
+
+_ONLY: Final[Mapping[str, tuple[str, ...]]] = {
+    "headers": CHAT[:-1],
+    "query": CHAT[:-1],
+    "detail": ("openai-chat", "openai-responses"),
+    "max_tokens_name": ("openai-chat",),
+    "send_seed": ("openai-chat", "gemini"),
+    "region": (BEDROCK,),
+}
+"""Keys of [request] that not every interface has."""
+
+
+@final
+class ChatRequest(Table):
+    """What is sent with every question.
+
+    url: the address that is posted to; of gemini its beginning, before /models/. body: further members of the body
+    (`json` in the file). max_tokens_name: of openai-chat, what the limit is called. send_temperature: False for models
+    that refuse one. send_seed: send the number of the repeat as the seed. reasoning_tokens: added to the limit of each
+    question, for models that think first. image_tokens: at most per image, where the documented rule does not hold.
+    """
+
+    url: str = ""
+    model: str = Field(min_length=1)
+    headers: dict[str, str] = Field(default_factory=dict)
+    query: dict[str, str] = Field(default_factory=dict)
+    body: dict[str, Any] = Field(default_factory=dict, alias="json")
+    image_format: Literal["png", "jpeg"] = "png"
+    jpeg_quality: int = Field(default=95, ge=1, le=100)
+    detail: Literal["auto", "low", "high"] | None = None
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] | None = None
+    send_temperature: bool = True
+    send_seed: bool = False
+    reasoning_tokens: int = Field(default=0, ge=0, le=1_000_000)
+    image_tokens: int | None = Field(default=None, ge=1)
+    region: str = ""
+
+
+@final
+class ChatBudget(Table):
+    """The most that may ever be spent on this file of answers; tokens: sent and received together."""
+
+    calls: int | None = Field(default=None, ge=1)
+    money: Decimal | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, ge=1)
+
+
+@final
+class ChatPrice(Table):
+    """What a call costs, and a million tokens of what is sent and of what comes back."""
+
+    per_call: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
+    per_million_sent: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
+    per_million_received: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
+    currency: str = "USD"
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything costs."""
+        return bool(self.per_call or self.per_million_sent or self.per_million_received)
+
+
+@final
+class ChatBatch(Table):
+    """Questions are handed over together and answered within hours, at the provider's price for batches.
+
+    size: questions in one batch; poll: seconds between looks at whether it is done; hours: after which it is given up.
+    """
+
+    size: int = Field(default=1000, ge=1, le=50_000)
+    poll: float = Field(default=60.0, gt=0, le=3600)
+    hours: float = Field(default=25.0, gt=0, le=200)
+
+
+@final
+class ChatSettings(Table):
+    """A whole file."""
+
+    name: str = ""
+    version: str = "1"
+    preset: Preset
+    request: ChatRequest
+    limits: Limits = Limits()
+    budget: ChatBudget = ChatBudget()
+    price: ChatPrice = ChatPrice()
+    answers: AnswerSettings = AnswerSettings()
+    canary: Canary = Canary()
+    batch: ChatBatch | None = None
+
+
+def is_chat_file(path: str | Path) -> bool:
+    """Whether a TOML file describes a model behind a chat interface; False for one that cannot be read."""
+    try:
+        return toml_files.read(Path(path)).get("preset") in CHAT
+    except BadInput:
+        return False
+
+
+def read_chat_settings(path: Path) -> ChatSettings:
+    """The settings of a file.
+
+    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
+    a wrong kind, a secret that is written out, an address that is none, no budget, a budget in money without a price.
+    """
+    text = toml_files.read_text(path, "a target's TOML file")
+    table = toml_files.parse(text, str(path))
+    if table.get("preset") not in CHAT:
+        expected = f"expected preset = one of {', '.join(CHAT)}"
+        got = table.get("preset", "none")
+        raise BadInput(f"{path}: {expected}, got {got!r}: a model that answers in words has one")
+    settings = toml_files.checked(ChatSettings, merged(_defaults(table), table), str(path), text, quotes=False)
+    if fault := secret_fault(table) or _address_fault(settings) or _body_fault(settings) or _budget_fault(settings):
+        key, message = fault
+        raise BadInput(f"{path}{toml_files.line_words(text, key.split('.'))}: {key}: {message}")
+    return settings
+
+
+def _defaults(table: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer in words takes longer than a number, and waits for no processor here."""
+    defaults: dict[str, Any] = {"limits": {"timeout": 120.0, "concurrency": 16}}
+    url = URLS.get(str(table.get("preset")), "")
+    return {**defaults, "request": {"url": url}} if url else defaults
+
+
+def _address_fault(settings: ChatSettings) -> tuple[str, str] | None:
+    request = settings.request
+    if settings.preset == BEDROCK:
+        if not request.region:
+            return "request.region", "expected the AWS region, e.g. 'eu-west-1': add it"
+        return url_fault("url", request.url) if request.url else None
+    sent = [request.headers, request.query, request.body]
+    return url_fault("url", request.url) or address_fault(request.url, sent)
+
+
+def _body_fault(settings: ChatSettings) -> tuple[str, str] | None:
+    request = settings.request
+    if ours := sorted(_OURS & request.body.keys()):
+        return "request.json", f"expected no {ours[0]} here: it is made for each question, and nothing is streamed"
+    if settings.batch and settings.preset == BEDROCK:
+        return "batch", f"expected none with {BEDROCK}, whose batches go through S3: drop it"
+    for key, presets in _ONLY.items():
+        if key in request.model_fields_set and settings.preset not in presets:
+            expected = f"expected it with {' or '.join(presets)} alone"
+            return f"request.{key}", f"{expected}, got it with {settings.preset}: drop it"
+    return None
+
+
+def _budget_fault(settings: ChatSettings) -> tuple[str, str] | None:
+    budget, price = settings.budget, settings.price
+    local = bool(settings.request.url) and is_loopback(settings.request.url)
+    if not (budget.calls or budget.money or budget.tokens) and (price.is_stated or not local):
+        kinds = "calls = N, money = X or tokens = N"
+        return "budget", f"expected {kinds} for a model elsewhere, or one that costs: add [budget]"
+    if budget.money and not price.is_stated:
+        prices = "per_million_sent and per_million_received"
+        return "price", f"expected {prices}, since there is a budget in money: add them under [price]"
+    return None

@@ -1,0 +1,261 @@
+"""A model behind a chat interface, as a speaker: each question is asked once, paid for once, and accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final, final
+
+from transect.errors import BadInput, MissingExtra
+from transect.records import CallCounts, Quote
+from transect.runs.folder import canonical_json
+from transect.said import Ask, Pixels, Spoken
+from transect.targets.http.asking import Asker
+from transect.targets.http.canaries import Canaries, round_key
+from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
+from transect.targets.http.chat.bedrock_converse import BedrockTransport
+from transect.targets.http.chat.canaries import Question, of_questions
+from transect.targets.http.chat.pictures import Shown
+from transect.targets.http.chat.reading import INTERFACES, passing, spoken, used
+from transect.targets.http.chat.settings import ChatSettings, read_chat_settings
+from transect.targets.http.chat.tokens import bound
+from transect.targets.http.ledger import Ledger, Reply
+from transect.targets.http.money import Allowance, Tokens
+from transect.targets.http.presets import BEDROCK
+from transect.targets.http.secrets import Secrets
+from transect.targets.http.transport import CallFailed, HttpTransport, Message, Transport
+
+QUOTED_SIZE: Final = (1024, 1024)
+"""Width and height in pixels of the images that a quote is for, unless it is told another size."""
+
+
+def load_chat(path: str | Path) -> ChatSpeaker:
+    """The speaker that a TOML file describes.
+
+    Raises BadInput for what is wrong with the file, or an environment variable that is not set; MissingExtra where a
+    library is not installed.
+
+    >>> load_chat("nowhere.toml")
+    Traceback (most recent call last):
+    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
+    """
+    path = Path(path)
+    return ChatSpeaker(read_chat_settings(path), path)
+
+
+def request_key(settings: ChatSettings) -> str:
+    """SHA-256 of what is sent with every question: another model, or another version, has other answers.
+
+    Limits, budget and prices have no part in it, so that changing these pays for nothing again.
+    """
+    request = settings.request.model_dump(by_alias=True, exclude={"image_tokens"})
+    sent = {"version": settings.version, "preset": settings.preset, **request}
+    return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
+
+
+def ask_key(ask: Ask, *, tempered: bool = True) -> str:
+    """SHA-256 of a question's texts, temperature, limit of tokens and repeat.
+
+    tempered: whether the temperature is sent; then all repeats at 0 are the same answer, and one call.
+
+    >>> ask_key(Ask("", "a", repeat=1)) == ask_key(Ask("", "a"))
+    True
+    >>> ask_key(Ask("", "a", 1, 0.5)) == ask_key(Ask("", "a", 0, 0.5))
+    False
+    """
+    repeat = 0 if tempered and ask.temperature == 0 else ask.repeat
+    sent = [ask.system, ask.prompt, float(ask.temperature), ask.max_tokens, repeat]
+    return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
+
+
+@final
+class ChatSpeaker:
+    """A Speaker that asks over HTTP. It counts its calls and tokens (`metered`), so that no trial calls are made.
+
+    on_round: called with `asked_again()` whenever the canaries were asked about again.
+    """
+
+    metered = True
+
+    def __init__(self, settings: ChatSettings, path: Path) -> None:
+        self.settings, self.name = settings, settings.name or path.stem
+        self.request = request_key(settings)
+        self._interface = INTERFACES[settings.preset]
+        request = settings.request
+        self.secrets = Secrets({"headers": request.headers, "query": request.query, "json": request.body})
+        filled = {key: self.secrets.fill(getattr(request, key)) for key in ("headers", "query", "body")}
+        self._filled = request.model_copy(update=filled)
+        self._transport = _transport(settings)
+        self.asker = Asker(
+            path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite"),
+            _allowance(settings),
+            settings.limits,
+            self._transport,
+            self.secrets,
+            ask_unconfirmed=settings.answers.unconfirmed == "ask",
+            used=lambda reply: used(reply, self._interface),
+            passing=passing,
+        )
+        kind = of_questions(self.key, self.read, request)
+        self.canaries = Canaries(settings.canary, self.request, self.ask, kind)
+        self.on_round: Callable[[dict[str, object]], None] | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The file of calls and answers, opened when it is first needed."""
+        return self.asker.ledger
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one question may take at the longest; in a batch hours."""
+        batch = self.settings.batch
+        return self.asker.patience + (3600 * batch.hours if batch else 0.0)
+
+    def describe(self) -> dict[str, object]:
+        """What is sent with every question, without secrets; limits, budget and price are no part of it."""
+        shown = self.settings.model_dump(mode="json", by_alias=True, include={"version", "preset", "request"})
+        return {"kind": "chat", "request_sha256": self.request, **shown}
+
+    def quote(
+        self, images: int, asks: Sequence[Ask] = (), *, shown: int = 1, size: tuple[int, int] = QUOTED_SIZE
+    ) -> Quote:
+        """The maximum cost of asking N new times all of the questions, without further tries; it calls nothing.
+
+        shown: images that each question is about. size: their width and height in pixels; larger ones cost more. What
+        was answered before costs nothing.
+        """
+        asked = self._distinct(asks or (Ask("", ""),))
+        each = [bound(self.settings, [size] * shown, ask) for ask in asked.values()]
+        canary = self.settings.canary
+        calls = images * len(each)
+        again = calls // canary.every * canary.images if canary.every else 0
+        most = max(each, key=lambda tokens: tokens.total)
+        sent = images * sum(tokens.sent for tokens in each) + again * most.sent
+        received = images * sum(tokens.received for tokens in each) + again * most.received
+        named = hashlib.sha256(" ".join([self.request, *sorted(asked)]).encode()).hexdigest()
+        return self.asker.quote(
+            self.name, images, self.request, calls=calls + again, tokens=Tokens(sent, received), asked=named
+        )
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and money that this process spent here."""
+        spent = self.asker.made()
+        return spent.calls, float(spent.money)
+
+    def tokens_made(self) -> int:
+        """Tokens that this process spent here, sent and received; where a reply counts none, what was held for it."""
+        return self.asker.made().tokens
+
+    def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
+        """What the model says: row i answers asks[i], in order, about the images shown[i].
+
+        A question without an answer has its failure. Raises BadInput where the numbers of rows differ, BudgetSpent and
+        AnswersUnusable, which concern the whole run; what was answered by then is kept.
+        """
+        if len(shown) != len(asks):
+            got = f"got {len(asks)} rows: give one for each"
+            raise BadInput(f"expected questions for each of {len(shown)} images, {got}")
+        rows = [[Question(one, ask) for ask in row] for one, row in zip(self._shown(shown), asks, strict=True)]
+        questions = [question for row in rows for question in row]
+        if not questions:
+            return [[] for _ in rows]
+        threads = self.settings.limits.concurrency
+        self.canaries.choose(self.ledger, (row[0] for row in rows if row))
+        if self.settings.batch:
+            said = iter(self._in_batches(questions))
+        else:
+            with ThreadPoolExecutor(min(threads, len(questions))) as pool:
+                said = iter(list(pool.map(self._one, questions)))
+        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
+            self.on_round(record)
+        return [list(islice(said, len(row))) for row in rows]
+
+    def call_counts(self) -> CallCounts | None:
+        """Questions (as `images`), calls, retries and failures of this model; None where nothing was ever asked."""
+        return None if self.asker.is_fresh else self.ledger.counts(self.request)
+
+    def asked_again(self) -> dict[str, object] | None:
+        """How far the answers to the canaries are apart, as `Canaries.record` has it; None where there is none."""
+        return None if self.asker.is_fresh else self.canaries.record(self.ledger)
+
+    def key(self, question: Question) -> str:
+        """What names a question about images in the file of answers: images, then the question."""
+        return f"{question.shown.key}:{ask_key(question.ask, tempered=self.settings.request.send_temperature)}"
+
+    def ask(self, question: Question, again: int = 0) -> Reply:
+        """The final reply to a question, from the file of answers or by calls. again: the round of a canary.
+
+        Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
+        """
+        return self.asker.ask(
+            round_key(self.request, again),
+            self.key(question),
+            lambda: self.message(question),
+            tokens=self.bound(question),
+        )
+
+    def bound(self, question: Question) -> Tokens:
+        """The most tokens that a call with this question takes."""
+        return bound(self.settings, question.shown.sizes, question.ask)
+
+    def message(self, question: Question) -> Message:
+        """The request, secrets and all."""
+        return self._interface.message(self._filled, question.shown.pictures, question.ask)
+
+    def read(self, reply: Reply) -> Spoken:
+        """What a reply says."""
+        return spoken(reply, self._interface)
+
+    def close(self) -> None:
+        """Close the file of answers and all connections."""
+        self.asker.close()
+
+    def _one(self, question: Question) -> Spoken:
+        try:
+            return self.read(self.ask(question))
+        except CallFailed as error:
+            return Spoken(failure=error.reason)
+
+    def _in_batches(self, questions: Sequence[Question]) -> list[Spoken]:
+        asked = [Asked(self.key(one), self.bound(one), partial(self.message, one)) for one in questions]
+        settings = self.settings
+        batcher = Batcher(self.asker, batch_interface(settings, self._filled), settings, self.request, self.secrets)
+        try:
+            answers = batcher.ask(asked)
+        finally:
+            batcher.close()
+        return [Spoken(failure=found) if isinstance(found, str) else self.read(found) for found in answers]
+
+    def _shown(self, shown: Sequence[tuple[Pixels, ...]]) -> list[Shown]:
+        return [Shown(pixels, self.settings.request) for pixels in shown]
+
+    def _distinct(self, asks: Sequence[Ask]) -> dict[str, Ask]:
+        tempered = self.settings.request.send_temperature
+        return {ask_key(ask, tempered=tempered): ask for ask in asks}
+
+
+def _allowance(settings: ChatSettings) -> Allowance:
+    budget, price = settings.budget, settings.price
+    return Allowance(
+        budget.calls,
+        budget.money,
+        price.per_call,
+        price.currency,
+        budget.tokens,
+        price.per_million_sent,
+        price.per_million_received,
+    )
+
+
+def _transport(settings: ChatSettings) -> Transport:
+    try:
+        import tenacity  # noqa: F401  (fails now rather than at the first call)
+    except ModuleNotFoundError:
+        raise MissingExtra("http", "a model behind a chat interface") from None
+    if settings.preset == BEDROCK:
+        return BedrockTransport(settings.request, settings.limits)
+    return HttpTransport(settings.request.url, settings.limits)

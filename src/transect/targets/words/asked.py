@@ -1,0 +1,227 @@
+"""A question asked of a model in words, as a target: one value per image, and beside it everything that was said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final, Protocol, final, runtime_checkable
+
+import numpy as np
+from numpy import ndarray
+
+from transect.protocols import Canaries, CountsCalls, DescribesItself, RepeatsCanaries, Target
+from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
+from transect.said import UNANSWERED, Ask, Said, Speaker, Status
+from transect.targets.fingerprint import fingerprint
+from transect.targets.words.questions import Kind, WordQuestion
+from transect.targets.words.reading import read
+from transect.targets.words.speakers import SharedSpeaker
+from transect.targets.words.values import value_of
+from transect.targets.words.wordings import wordings
+
+INCOMPLETE: Final = "incomplete"
+"""The category of an image that is answered in some paraphrases and not in all."""
+SCORED: Final = (Kind.YES_NO, Kind.CHOICE)
+"""Kinds of questions whose options a local model gives a probability."""
+PATIENCE: Final = 60.0
+"""Seconds that one text about one image may take, where the model does not say otherwise."""
+
+
+@runtime_checkable
+class MeteredSpeaker(Protocol):
+    """A speaker whose calls are counted and may cost something (`metered = True`)."""
+
+    metered: bool
+
+    def quote(self, images: int, asks: Sequence[Ask]) -> Quote:
+        """The most that it costs to ask all of the texts about each of N new images."""
+        ...
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and cost of this process so far."""
+        ...
+
+
+class AskedTarget:
+    """A target that asks one question about each image, in every wording.
+
+    Its task follows from the question: yes-no binary, choice multiclass with the options as labels, number regression,
+    text multilabel with the codes as labels. An image without a value says why: what became of most of its answers
+    (`refused`, `hedged`, `unreadable`), `incomplete` where some paraphrases have an answer, each as the answer says; or
+    the reason of a call that failed, which is none of the model's doing.
+
+    speaker: the model, which other questions may share.
+    """
+
+    in_words = True
+
+    def __init__(self, speaker: SharedSpeaker, question: WordQuestion) -> None:
+        speaker.join(self)
+        self.question, self._shared = question, speaker
+        self.name = f"{speaker.speaker.name}/{question.name}"
+        self.task, self.labels = question.task, question.labels
+        self.threshold: float | None = 0.5 if question.kind is Kind.YES_NO else None
+        self.positive: str | None = None if question.positive is None else question.options[question.positive]
+
+    @property
+    def asks(self) -> int:
+        """Texts that are sent about one image."""
+        return len(self.question.paraphrases) * self.question.repeats
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one image may take."""
+        return self.asks * float(getattr(self._shared.speaker, "patience", PATIENCE))
+
+    def describe(self) -> Mapping[str, Any]:
+        """The question in full and its digest, and what the model says of itself."""
+        speaker = self._shared.speaker
+        own = _described(speaker)
+        return {
+            "kind": "words",
+            "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
+            "question_sha256": self.question.digest,
+            "model": {"name": speaker.name, **own},
+            "labels": list(self.labels),
+            "threshold": self.threshold,
+            "positive": self.positive,
+            "scored": self.question.kind in SCORED and bool(getattr(speaker, "scores_options", "likelihood" in own)),
+        }
+
+    def predict(self, images: Images) -> Predictions:
+        """One value per image, and what was said about it in each wording.
+
+        The order of options depends on an image's pixels and on the question alone, so that an image has the same
+        wordings in any batch.
+        """
+        asked = [wordings(self.question, image_key(pixels)) for pixels in images.pixels]
+        shown = [(pixels,) for pixels in images.pixels]
+        spoken = self._shared.speaker.speak(shown, [[wording.ask for wording in of_image] for of_image in asked])
+        said = tuple(
+            tuple(read(self.question, wording, one) for wording, one in zip(of_image, answers, strict=True))
+            for of_image, answers in zip(asked, spoken, strict=True)
+        )
+        rows = [self._row(of_image) for of_image in said]
+        return Predictions(
+            self.task,
+            np.array([scores for scores, _ in rows]).reshape(len(rows), max(len(self.labels), 1)),
+            tuple(reason for _, reason in rows),
+            labels=self.labels,
+            said=said,
+        )
+
+    def close(self) -> None:
+        """Close the model, once no other question needs it."""
+        self._shared.leave(self)
+
+    def _row(self, said: Sequence[Said]) -> tuple[ndarray, str]:
+        reason = why_not(said)
+        nothing = np.full(max(len(self.labels), 1), np.nan)
+        return (nothing, reason) if reason else (np.asarray(value_of(said, self.question).scores, dtype=np.float64), "")
+
+
+@final
+class MeteredAskedTarget(AskedTarget):
+    """As AskedTarget, of a model whose calls are counted and may cost money.
+
+    Calls, money and canaries are the model's: its first question states them, so that no sum over the targets of a run
+    counts them twice.
+    """
+
+    metered = True
+
+    def quote(self, images: int) -> Quote:
+        """The most that this question costs about N new images."""
+        asks = [wording.ask for wording in wordings(self.question, "")]
+        return replace(self._metered.quote(images, asks), target=self.name)
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and money of this process for all questions of the model; none of a further question."""
+        return self._metered.calls_made() if self._first else (0, 0.0)
+
+    def call_counts(self) -> CallCounts | None:
+        """The model's calls; None of a further question."""
+        speaker = self._shared.speaker
+        return speaker.call_counts() if self._first and isinstance(speaker, CountsCalls) else None
+
+    @property
+    def on_round(self) -> Callable[[Canaries], None] | None:
+        """Called whenever the model's canaries were asked again."""
+        speaker = self._shared.speaker
+        return speaker.on_round if self._first and isinstance(speaker, RepeatsCanaries) else None
+
+    @on_round.setter
+    def on_round(self, called: Callable[[Canaries], None] | None) -> None:
+        if self._first and isinstance(self._shared.speaker, RepeatsCanaries):
+            self._shared.speaker.on_round = called
+
+    def asked_again(self) -> Canaries | None:
+        """The canaries' record; None of a further question, or without canaries."""
+        speaker = self._shared.speaker
+        return speaker.asked_again() if self._first and isinstance(speaker, RepeatsCanaries) else None
+
+    @property
+    def _first(self) -> bool:
+        return self._shared.is_first(self)
+
+    @property
+    def _metered(self) -> MeteredSpeaker:
+        speaker = self._shared.speaker
+        if not isinstance(speaker, MeteredSpeaker):
+            raise TypeError(f"{speaker.name}: expected a model that counts its calls")
+        return speaker
+
+
+def _described(speaker: Speaker) -> dict[str, Any]:
+    """What a model says of itself, or a digest of its code."""
+    if isinstance(speaker, DescribesItself):
+        return dict(speaker.describe())
+    return {"code_sha256": fingerprint(speaker)}
+
+
+def ask(speaker: SharedSpeaker, question: WordQuestion) -> Target:
+    """The target that asks a model this question."""
+    metered = bool(getattr(speaker.speaker, "metered", False))
+    return MeteredAskedTarget(speaker, question) if metered else AskedTarget(speaker, question)
+
+
+def image_key(pixels: ndarray) -> str:
+    """The digest of an image's size and pixels, from which the order of its options is drawn."""
+    return hashlib.sha256(f"{pixels.shape}".encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
+
+
+def why_not(said: Sequence[Said]) -> str:
+    """Why an image has no value: "" where each paraphrase has an answer in one of its repeats.
+
+    Where all calls of a paraphrase failed, what the model would have said is not known: that counts before the rest.
+
+    >>> yes = Said(0, (), 0, "", "Smiling?", "Yes", Status.ANSWERED, 1.0)
+    >>> no = Said(1, (), 0, "", "A smile?", "I cannot say", Status.REFUSED, reason="refusal")
+    >>> why_not([yes]), why_not([no])
+    ('', 'refused: as the answer says')
+    >>> why_not([yes, no])
+    'incomplete: refused in 1 of 2 paraphrases: as the answer says'
+    """
+    found: dict[int, list[Said]] = {}
+    for one in said:
+        found.setdefault(one.paraphrase, []).append(one)
+    without = [rows for rows in found.values() if all(one.status is not Status.ANSWERED for one in rows)]
+    if found and not without:
+        return ""
+    unheard = [rows for rows in without if all(one.status is Status.FAILED for one in rows)]
+    if unheard or not found:
+        return next((one.reason for rows in unheard for one in rows if one.reason), "no answer came")
+    counts = Counter(one.status for rows in without for one in rows)
+    kind = max(UNANSWERED, key=lambda status: counts[status])
+    if len(without) == len(found):
+        return f"{kind}: {DECLARED}"
+    return f"{INCOMPLETE}: {kind} in {len(without)} of {len(found)} paraphrases: {DECLARED}"
+
+
+def asked_of(facts: Mapping[str, Any]) -> WordQuestion:
+    """The question that the description of a target holds. Raises BadInput for a description that holds none."""
+    from transect.runs.json_records import record_of
+
+    return record_of(WordQuestion, facts["asked_in_words"], "asked_in_words")

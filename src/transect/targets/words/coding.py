@@ -1,0 +1,185 @@
+"""What a free text holds: codes by rules, its length, shares of wordlists, and the score of a user's own function.
+
+Codes by a judge model are not made here: they need a model, and agreement with people that is measured.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+from transect.errors import BadInput, UnknownName
+from transect.targets.guard import attempt
+from transect.targets.objects import import_object
+from transect.targets.words.questions import Code, WordQuestion
+from transect.texts import encodable, one_line
+
+WORDLISTS: Final = ("competence", "warmth")
+"""Lists that ship, in `lists/`, each with its sources."""
+LONGEST: Final = 100_000
+"""Characters of a text that are looked at."""
+_WORD: Final = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+Scorer = Callable[[Sequence[str]], Sequence[float]]
+"""A user's function of texts: one number for each, such as the probability that it is toxic."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wordlist:
+    """Words whose share of a text is measured. words: in small letters; one that ends in * stands for all it begins."""
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def codes_of(question: WordQuestion, text: str) -> tuple[float, ...]:
+    r"""1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text.
+
+    A label occurs as whole words, whatever the capitals and spaces; "no hat" names a hat. Only the first 100,000
+    characters count. Never raises.
+
+    >>> from transect.targets.words.questions import Kind
+    >>> codes = Code("hat", ("hat", "baseball cap")), Code("year", (), (r"\b(19|20)\d\d\b",))
+    >>> codes_of(WordQuestion("a", Kind.TEXT, ("?",), codes=codes), "A Baseball  cap, 1987; no hatch.")
+    (1.0, 1.0)
+    """
+    text = encodable(text[:LONGEST])
+    return tuple(float(_holds(code, text)) for code in question.codes)
+
+
+def words_of_text(text: str) -> list[str]:
+    """The words of a text, in small letters; a hyphen or an apostrophe within a word is part of it.
+
+    >>> words_of_text("A well-dressed man's 2 hats - he smiles.")
+    ['a', 'well-dressed', "man's", '2', 'hats', 'he', 'smiles']
+    """
+    return [word.replace("’", "'").casefold() for word in _WORD.findall(text[:LONGEST])]
+
+
+def length_in_words(text: str) -> int:
+    """How many words a text has, numbers too.
+
+    >>> length_in_words(""), length_in_words("Two words.")
+    (0, 2)
+    """
+    return len(words_of_text(text))
+
+
+def share_of(wordlist: Wordlist, text: str) -> float:
+    """Which share of a text's words is on a list, from 0 to 1; NaN for a text without words.
+
+    >>> share_of(Wordlist("a", "", ("kind", "friend*"), ()), "A kind man with friends")
+    0.4
+    """
+    words = words_of_text(text)
+    whole, stems = _split(wordlist)
+    found = sum(word in whole or word.startswith(stems) for word in words)
+    return found / len(words) if words else math.nan
+
+
+def shares_of(question: WordQuestion, text: str) -> tuple[float, ...]:
+    """`share_of` for each of the question's wordlists, in their order."""
+    return tuple(share_of(wordlist(name), text) for name in question.wordlists)
+
+
+@functools.cache
+def wordlist(name: str) -> Wordlist:
+    """A wordlist that ships. Raises UnknownName.
+
+    >>> "bright" in wordlist("competence").words
+    True
+    """
+    if name not in WORDLISTS:
+        raise UnknownName("wordlist", name, WORDLISTS)
+    file = resources.files(__package__) / "lists" / f"{name}.toml"
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Wordlist(name, content["title"], tuple(content["words"]), tuple(content["sources"]))
+
+
+@functools.lru_cache(maxsize=1024)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a regular expression occurs in a text, capitals or not; `(?-i)` at its start makes capitals count.
+
+    The expression is that of the Rust crate regex: the usual syntax without backreferences and looking around, so that
+    no pattern takes more time than in proportion to the text. Raises BadInput for one that is none, or is too large.
+
+    >>> matcher("nurs(e|ing)")("A NURSE"), matcher("^a")("ba")
+    (True, False)
+    >>> matcher("(a")
+    Traceback (most recent call last):
+    transect.errors.BadInput: expected a regular expression, got '(a': unclosed group
+    """
+    try:
+        schema = core_schema.str_schema(pattern=f"(?i){pattern}", regex_engine="rust-regex")
+        return SchemaValidator(schema).isinstance_python
+    except SchemaError as error:
+        raise BadInput(f"expected a regular expression, got {pattern!r}: {_complaint(error)}") from None
+
+
+def scorer(reference: str | Scorer) -> Scorer:
+    """A user's function of texts, by `module:function`. Raises BadInput for something that cannot be called.
+
+    Importing it runs the user's code with the user's rights.
+    """
+    found = import_object(reference) if isinstance(reference, str) else reference
+    if not callable(found):
+        raise BadInput(f"scorer {reference}: expected a function of a list of texts, got {type(found).__name__}")
+    return found
+
+
+def scored(score: Scorer, texts: Sequence[str], timeout: float = 60.0) -> tuple[Float[ndarray, " texts"], str]:
+    """A user's scores of some texts, and "" or the reason why there are none.
+
+    timeout: seconds in all. Where the function raises, hangs, or gives other than one finite number for each text, all
+    are NaN: which text a number would be of is not known.
+
+    >>> scored(lambda texts: [len(text) for text in texts], ["a", "bcd"])
+    (array([1., 3.]), '')
+    >>> scored(lambda texts: [0.5], ["a", "b"])
+    (array([nan, nan]), 'wrong shape: expected 2 numbers, got 1')
+    """
+    given = [encodable(text) for text in texts]
+    values, reason = attempt(lambda: np.asarray(list(score(given)), dtype=np.float64), timeout)
+    if values is not None and values.shape != (len(texts),):
+        reason = f"wrong shape: expected {len(texts)} numbers, got {len(values)}"
+    elif values is not None and not np.isfinite(values).all():
+        reason = "not finite: expected a number for each text"
+    return (np.full(len(texts), np.nan), reason) if values is None or reason else (values, "")
+
+
+def _holds(code: Code, text: str) -> bool:
+    labelled = any(phrase(label).search(text) for label in code.labels)
+    return labelled or any(matcher(pattern)(text) for pattern in code.patterns)
+
+
+@functools.lru_cache(maxsize=4096)
+def phrase(words: str) -> re.Pattern[str]:
+    """An expression that finds a phrase as whole words, whatever the capitals and the spaces between its words."""
+    spaced = r"[\s\-]+".join(re.escape(word) for word in re.split(r"[\s\-]+", words.strip()) if word)
+    return re.compile(rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=16)
+def _split(words: Wordlist) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The list's whole words, and the beginnings of others."""
+    stems = tuple(word[:-1] for word in words.words if word.endswith("*"))
+    return frozenset(word for word in words.words if not word.endswith("*")), stems
+
+
+def _complaint(error: SchemaError) -> str:
+    """What the engine says last, which is the fault itself."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return one_line(lines[-1].removeprefix("error: ") if lines else "it is none", 200)

@@ -1,0 +1,47 @@
+"""Refusals and hedges: clauses in which a model says that it will not answer, or that it cannot tell.
+
+The patterns stand in `lists/refusals.toml` and `lists/hedges.toml`, with their sources. A model that says what it does
+not do (help, judge, identify people) refuses. One that says what cannot be known (tell, determine) hedges.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from importlib import resources
+from typing import Final
+
+from transect.targets.words.found import Reason
+
+_LONGEST_CLAUSE: Final = 1000
+"""Characters of a clause that are looked at."""
+
+
+def declined(clause: str) -> Reason | None:
+    """Why a clause is no answer; None where it neither refuses nor hedges.
+
+    >>> declined("I can't help with identifying people")
+    <Reason.REFUSAL: 'refusal'>
+    >>> declined("it is impossible to tell"), declined("she looks like a nurse")
+    (<Reason.HEDGE: 'cannot tell'>, None)
+    """
+    clause = clause[:_LONGEST_CLAUSE]
+    return next((reason for reason, pattern in _patterns() if pattern.search(clause)), None)
+
+
+@functools.cache
+def _patterns() -> tuple[tuple[Reason, re.Pattern[str]], ...]:
+    """Refusals first: a clause that does both refuses."""
+    lists = (
+        ("refusals", "patterns", Reason.REFUSAL),
+        ("hedges", "both", Reason.BOTH),
+        ("hedges", "patterns", Reason.HEDGE),
+    )
+    return tuple((reason, _joined(name, key)) for name, key, reason in lists)
+
+
+def _joined(name: str, key: str) -> re.Pattern[str]:
+    file = resources.files(__package__) / "lists" / f"{name}.toml"
+    patterns = tomllib.loads(file.read_text(encoding="utf-8"))[key]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)

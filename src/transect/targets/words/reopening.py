@@ -1,0 +1,47 @@
+"""Opens a question that a run asked again: of the same model, in the words that the run's description holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transect.errors import BadInput, TransectError
+from transect.protocols import Target
+from transect.targets.reopening import check_code, differing
+from transect.targets.words.asked import ask, asked_of
+from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
+
+
+def reopen(stored: Mapping[str, Any], source: object = "") -> Target:
+    """The target of a stored description.
+
+    source: the spec of its model, or the model, opened or not; "" tries the model's own name.
+
+    Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
+    the description names.
+    """
+    name, model = str(stored["name"]), str(stored["model"]["name"])
+    target = ask(_speaker(name, model, source), asked_of(stored))
+    if wrong := differing(stored, target):
+        raise BadInput(
+            f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; give it: "
+            f"--target '{model}=SPEC'"
+        )
+    if target.name != name:
+        target.name = name  # type: ignore[misc]
+    return target
+
+
+def _speaker(name: str, model: str, source: object) -> SharedSpeaker:
+    if isinstance(source, SharedSpeaker):
+        return source
+    if not isinstance(source, str):
+        return shared_object(source)
+    if not source and not gives_words(model):
+        raise BadInput(f"target {name}: expected the model {model}, got none; say where it is: --target '{model}=SPEC'")
+    if not source:
+        check_code(name, model)
+    try:
+        return shared(source or model, {})
+    except TransectError as error:
+        raise BadInput(f"target {name}: {error}; say where it is: --target '{model}=SPEC'") from None

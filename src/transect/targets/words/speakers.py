@@ -1,0 +1,190 @@
+"""Models that answer in words: opened once in a process, however many questions they are asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+from weakref import WeakValueDictionary
+
+from transect.errors import BadInput
+from transect.protocols import Closable
+from transect.said import Speaker
+from transect.targets.objects import NoSuchModule, import_object
+
+if TYPE_CHECKING:
+    from transect.targets.words.questions import QuestionSet
+
+LOCAL: Final = "vlm"
+"""The prefix of a model in a folder of this machine."""
+OPTIONS: Final = ("device",)
+"""Settings of a local model; a chat interface has its own in its file."""
+
+
+@final
+@dataclasses.dataclass(frozen=True, slots=True)
+class AskedSpec:
+    """One question asked of one model: what names the model, or the speaker itself; the set; the question's name."""
+
+    source: object
+    questions: str
+    question: str
+
+
+@final
+class SharedSpeaker:
+    """A speaker that several targets ask. It is closed when the last of them is, if it was opened here (owned).
+
+    Of what a model counts for all its questions (calls, canaries) the first target speaks; the others say nothing, so
+    that nothing is counted twice.
+    """
+
+    def __init__(self, speaker: Speaker, *, owned: bool = True) -> None:
+        self.speaker, self._owned = speaker, owned
+        self._lock = threading.Lock()
+        self._users: list[int] = []
+
+    def join(self, user: object) -> None:
+        """Note a target that asks."""
+        with self._lock:
+            self._users.append(id(user))
+
+    def is_first(self, user: object) -> bool:
+        """Whether the target is the first of those that ask."""
+        return self._users[:1] == [id(user)]
+
+    def leave(self, user: object) -> None:
+        """Close the speaker where no other target asks it."""
+        with self._lock:
+            if id(user) not in self._users:
+                return
+            self._users.remove(id(user))
+            left = bool(self._users)
+        if not left and self._owned and isinstance(self.speaker, Closable):
+            self.speaker.close()
+
+
+_opened: Final[WeakValueDictionary[str, SharedSpeaker]] = WeakValueDictionary()
+_of_objects: Final[WeakValueDictionary[int, SharedSpeaker]] = WeakValueDictionary()
+_opening = threading.Lock()
+
+
+def question_set(questions: str | Path) -> QuestionSet:
+    """The questions of a file, or of a set that ships, that are about one image; others are left out.
+
+    Raises BadInput where none is, and what reading the file raises.
+    """
+    from transect.targets.words.question_file import load
+
+    chosen = load(questions)
+    about_one = tuple(question for question in chosen if question.images == 1)
+    if not about_one:
+        raise BadInput(f"--questions {questions}: expected a question about one image, got those about two; add one")
+    return dataclasses.replace(chosen, questions=about_one)
+
+
+def left_out(questions: str | Path) -> tuple[str, ...]:
+    """Names of questions about two images, which an audit of single images does not ask."""
+    from transect.targets.words.question_file import load
+
+    return tuple(question.name for question in load(questions) if question.images != 1)
+
+
+def asked_specs(targets: object, questions: str | Path | None) -> list[object]:
+    """The targets, each of them once for each question. Raises as `question_set`."""
+    listed = [targets] if isinstance(targets, str) or not isinstance(targets, list | tuple) else list(targets)
+    if questions is None:
+        return listed
+    names = [question.name for question in question_set(questions)]
+    return [AskedSpec(source, str(questions), name) for source in listed for name in names]
+
+
+def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
+    """The speaker that a spec names, the one that is open already where it was opened with the same options.
+
+    Raises BadInput for a model that gives no words.
+    """
+    key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
+    return shared_by(key, lambda: _speaker(spec, dict(options)))
+
+
+def shared_by(key: str, opened: Callable[[], Speaker]) -> SharedSpeaker:
+    """The speaker of that key, opened where none is open."""
+    with _opening:
+        found = _opened.get(key)
+        if found is None:
+            found = _opened[key] = SharedSpeaker(opened())
+        return found
+
+
+def shared_object(speaker: object) -> SharedSpeaker:
+    """As `shared`, of an object of this process."""
+    if not isinstance(speaker, Speaker):
+        raise no_words(getattr(speaker, "name", type(speaker).__name__))
+    with _opening:
+        found = _of_objects.get(id(speaker))
+        if found is None:
+            found = _of_objects[id(speaker)] = SharedSpeaker(speaker, owned=False)
+        return found
+
+
+def gives_words(spec: str) -> bool:
+    """Whether a spec by its form names a model that answers in words.
+
+    >>> gives_words("vlm:models/tiny"), gives_words("onnx:smile.onnx")
+    (True, False)
+    """
+    return spec.startswith(f"{LOCAL}:") or (spec.endswith(".toml") and _is_chat(spec))
+
+
+def no_words(name: object) -> BadInput:
+    """The error of a model without words that is asked a question."""
+    return BadInput(f"--questions: expected models that answer in words, got {name}; leave --questions or it out")
+
+
+def no_questions(name: object) -> BadInput:
+    """The error of a model that answers in words and is asked nothing."""
+    from transect.targets.words.question_file import SHIPPED
+
+    return BadInput(
+        f"{name} answers in words: expected questions to ask it, got none: add --questions FILE, or one of "
+        f"{', '.join(SHIPPED)}"
+    )
+
+
+def _is_chat(path: str) -> bool:
+    from transect.targets.http.chat.settings import is_chat_file
+
+    return is_chat_file(path)
+
+
+def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
+    scheme, _, argument = spec.partition(":")
+    if scheme == LOCAL and argument:
+        from transect.targets.words.local import load as load_local
+
+        if unknown := [name for name in options if name not in OPTIONS]:
+            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
+        return load_local(argument, **options)
+    if spec.endswith(".toml"):
+        if not gives_words(spec):
+            raise no_words(spec)
+        from transect.targets.http.chat.speaker import load_chat
+
+        if options:
+            raise BadInput(f"{spec} holds every setting of its model: expected no {', '.join(options)} option")
+        return load_chat(spec)
+    reference = spec.removeprefix("callable:")
+    if not all(reference.partition(":")):
+        raise no_words(spec)
+    try:
+        found = import_object(reference)
+    except NoSuchModule:
+        raise no_words(spec) from None
+    found = found() if isinstance(found, type) else found
+    if not isinstance(found, Speaker):
+        raise no_words(spec)
+    return found

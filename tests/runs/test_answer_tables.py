@@ -1,0 +1,92 @@
+"""Rows of answers in words: there and back, and what is no row of the run."""
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from transect.errors import CorruptedPart
+from transect.runs.answer_tables import ANSWERS, answers_table, said_of
+from transect.runs.part_schemas import check_part
+from transect.said import Said, Status
+from transect.targets.isolated.said_messages import said_message, said_of_message
+
+numbers = some.floats(allow_nan=False, allow_infinity=False)
+texts = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)
+answers = some.builds(
+    Said,
+    paraphrase=some.integers(0, 99),
+    order=some.lists(some.integers(0, 25), max_size=3).map(tuple),
+    repeat=some.integers(0, 99),
+    system=texts,
+    prompt=texts,
+    text=texts,
+    status=some.sampled_from(Status),
+    value=numbers,
+    codes=some.lists(numbers, max_size=3).map(tuple),
+    likelihood=some.lists(numbers, max_size=3).map(tuple),
+    tokens_sent=some.none() | some.integers(0, 1 << 20),
+    tokens_received=some.none() | some.integers(0, 1 << 20),
+    reason=texts,
+)
+
+
+@given(some.lists(some.lists(answers, max_size=3).map(tuple), max_size=4).map(tuple))
+def test_what_was_said_is_read_back_from_tables_and_from_messages(said):
+    ids = [f"1-{place:04d}" for place in range(len(said))]
+    table = answers_table(ids, said)
+    check_part("answers/stub-smile", table)
+    assert said_of(table, ids) == said
+    assert said_of_message(said_message(said), len(said)) == said
+
+
+def test_an_answer_without_a_value_has_none_in_the_table():
+    refused = Said(0, (), 0, "", "Smiling?", "No comment.", Status.REFUSED, reason="refusal")
+    table = answers_table(["1-0000"], [[refused]])
+    assert table["value"].to_pylist() == [None]
+    ((read,),) = said_of(table, ["1-0000"])
+    assert math.isnan(read.value)
+
+
+def test_half_a_surrogate_pair_is_replaced():
+    said = Said(0, (), 0, "", "?", "half \ud800", Status.ANSWERED, 1.0)
+    assert answers_table(["1-0000"], [[said]])["text"].to_pylist() == ["half �"]
+
+
+def test_rows_of_other_images_and_of_no_status_are_refused():
+    said = Said(0, (), 0, "", "?", "yes", Status.ANSWERED, 1.0)
+    table = answers_table(["1-0000"], [[said]])
+    with pytest.raises(ValueError, match="got one about 1-0000"):
+        said_of(table, ["2-0000"])
+    place = table.column_names.index("status")
+    with pytest.raises(ValueError, match="silent"):
+        said_of(table.set_column(place, "status", pa.array(["silent"])), ["1-0000"])
+
+
+@pytest.mark.parametrize("name", ANSWERS.names)
+def test_a_part_without_a_column_is_damaged(name):
+    table = answers_table([], [])
+    with pytest.raises(CorruptedPart, match=f"no column {name}"):
+        check_part("answers/stub-smile", table.drop_columns([name]))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        [[]],
+        [[[]], [[1, 2]]],
+        [[], [[0, [], 0, "", "?", "yes", "silent", 1.0, [], [], None, None, ""]]],
+        [[], [[-1, [], 0, "", "?", "yes", "answered", 1.0, [], [], None, None, ""]]],
+        [[], [[0, [True], 0, "", "?", "yes", "answered", 1.0, [], [], None, None, ""]]],
+        [[], [[0, [], 0, "", "?", 7, "answered", 1.0, [], [], None, None, ""]]],
+        [[], [[0, [], 0, "", "?", "yes", "answered", "1", [], [], None, None, ""]]],
+        [[], [[0, [], 0, "", "?", "yes", "answered", 1.0, [], [math.inf], None, None, ""]]],
+        [[], [[0, [], 0, "", "?", "yes", "answered", 1.0, [], [], 1.5, None, ""]]],
+    ],
+)
+def test_a_strangers_message_is_refused(message):
+    with pytest.raises((ValueError, TypeError)):
+        said_of_message(message, 2)

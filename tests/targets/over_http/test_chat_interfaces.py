@@ -1,0 +1,309 @@
+"""Five chat interfaces: what is sent, and what the answers that their documentation shows say."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from chat_servers import PRESETS, YES, answer_of, recorded, speaking
+from hostile_server import SECRET, picture, serving
+from PIL import Image
+
+from transect.said import Ask, Speaker, Spoken
+from transect.targets.http.chat.pictures import picture as encoded
+from transect.targets.http.chat.reading import INTERFACES, passing, spoken, used
+from transect.targets.http.chat.settings import ChatRequest
+from transect.targets.http.ledger import Reply
+from transect.targets.http.money import Tokens
+
+CASES = [(preset, case) for preset in PRESETS for case in recorded(preset)]
+URLS = {
+    "openai-chat": "http://127.0.0.1:1/v1/chat/completions",
+    "openai-responses": "http://127.0.0.1:1/v1/responses",
+    "anthropic-messages": "http://127.0.0.1:1/v1/messages",
+    "gemini": "http://127.0.0.1:1/v1beta",
+    "bedrock-converse": "",
+}
+
+
+def reply_of(content, status=200, kind="application/json"):
+    return Reply(status, kind, content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+class TestWhatAnswersSay:
+    @pytest.mark.parametrize(("preset", "case"), CASES, ids=[f"{preset}: {case['case']}" for preset, case in CASES])
+    def test_as_documented(self, preset, case):
+        reply = reply_of(case["reply"], case.get("status", 200))
+        assert spoken(reply, INTERFACES[preset]) == Spoken(**case["said"])
+
+    @pytest.mark.parametrize("preset", PRESETS)
+    @pytest.mark.parametrize(
+        ("body", "kind", "failure"),
+        [
+            (b'data: {"choices": []}\n\ndata: [DONE]\n\n', "text/event-stream", "invalid answer: streamed, which nothing asked for"),
+            (b"event: message_start\ndata: {}\n", "text/plain", "invalid answer: streamed, which nothing asked for"),
+            (b'{"choices": [{"message": {"content": "Ye', "application/json", "invalid answer: no JSON"),
+            (b"", "application/json", "invalid answer: empty"),
+            (b"[1, 2]", "application/json", "invalid answer: expected an object, got list of 2: number"),
+            (b'"yes"', "application/json", "invalid answer: expected an object, got text"),
+            (b'{"usage": NaN}', "application/json", "invalid answer: JSON with NaN or infinity"),
+        ],
+    )  # fmt: skip
+    def test_streamed_cut_off_and_of_another_shape(self, preset, body, kind, failure):
+        assert spoken(reply_of(body, kind=kind), INTERFACES[preset]) == Spoken(failure=failure)
+
+    @pytest.mark.parametrize("preset", PRESETS)
+    def test_anything_is_read_without_an_exception(self, preset):
+        """Every value of every recorded answer is replaced by each of several others, one at a time."""
+        for case in recorded(preset):
+            for damaged in damages(case["reply"]):
+                said = spoken(reply_of(damaged, case.get("status", 200)), INTERFACES[preset])
+                assert isinstance(said.text, str)
+                assert said.tokens_sent is None or said.tokens_sent >= 0
+
+    def test_a_reply_that_was_cut_at_the_largest_answer(self):
+        reply = Reply(200, "application/json", b"{", "an answer larger than 1 MB")
+        assert spoken(reply, INTERFACES["gemini"]).failure == "invalid answer: an answer larger than 1 MB"
+
+    def test_text_that_cannot_be_stored_or_shown_is_made_fit(self):
+        """Half a surrogate pair becomes U+FFFD in a text, which stays as it is otherwise; a reason is one line."""
+        body = b'{"choices": [{"message": {"content": "a\\ud800\\u001b[2J\\n"}, "finish_reason": "stop"}]}'
+        assert spoken(reply_of(body), INTERFACES["openai-chat"]).text == "a\ufffd\x1b[2J\n"
+        failure = spoken(reply_of({"\x1b[2J\n" * 500: 1}), INTERFACES["openai-chat"]).failure
+        assert len(failure) <= 200
+        assert failure.isprintable()
+
+    def test_a_page_of_a_proxy(self):
+        said = spoken(reply_of(b"<html>", 413, "text/html"), INTERFACES["openai-chat"])
+        assert said == Spoken(failure="refused: HTTP 413")
+
+
+def damages(value):
+    """The value with one of its parts replaced, each part by several."""
+    yield from (None, "x", -1, True, [], [None], {"a": 1})
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield {k: v for k, v in value.items() if k != key}
+            for damaged in damages(inner):
+                yield {**value, key: damaged}
+    if isinstance(value, list):
+        for k, inner in enumerate(value):
+            for damaged in damages(inner):
+                yield [*value[:k], damaged, *value[k + 1 :]]
+
+
+class TestTokensOfAReply:
+    def test_are_those_that_it_counts(self):
+        assert used(reply_of(answer_of("gemini", sent=7, received=3)), INTERFACES["gemini"]) == Tokens(7, 3)
+
+    def test_are_not_known_where_it_counts_none(self):
+        answer = {"choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]}
+        assert used(reply_of(answer), INTERFACES["openai-chat"]) is None
+        assert used(reply_of(b"{", 500), INTERFACES["openai-chat"]) is None
+
+    def test_are_none_where_it_was_refused(self):
+        assert used(reply_of({"error": {}}, 429), INTERFACES["openai-chat"]) == Tokens(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"status": "failed", "error": {"code": "server_error"}}, "server_error within an answer"),
+        ({"error": {"code": 502, "message": "upstream"}}, "502 within an answer"),
+        ({"error": {"code": "image_parse_error"}}, ""),
+        ({"error": None, "status": "completed"}, ""),
+        ({"error": "busy"}, ""),
+    ],
+)
+def test_a_passing_fault_within_an_answer(content, reason):
+    assert passing(reply_of(content)) == reason
+
+
+class TestWhatIsSent:
+    def test_by_each_interface(self):
+        """Two images in order before the question; the system text, the limit and the temperature in their places."""
+        shown = [encoded(picture(k), ChatRequest(model="m")) for k in (1, 2)]
+        first, second = (base64.b64encode(one.content).decode() for one in shown)
+        urls = [f"data:image/png;base64,{text}" for text in (first, second)]
+        expected = {
+            "openai-chat": {
+                "model": "m",
+                "messages": [
+                    {"role": "system", "content": "S"},
+                    {
+                        "role": "user",
+                        "content": [
+                            *({"type": "image_url", "image_url": {"url": url}} for url in urls),
+                            {"type": "text", "text": "Q"},
+                        ],
+                    },
+                ],
+                "temperature": 0.5,
+                "max_tokens": 20,
+            },
+            "openai-responses": {
+                "model": "m",
+                "instructions": "S",
+                "input": [
+                    {
+                        "role": "user",
+                        "content": [
+                            *({"type": "input_image", "image_url": url, "detail": "auto"} for url in urls),
+                            {"type": "input_text", "text": "Q"},
+                        ],
+                    }
+                ],
+                "max_output_tokens": 20,
+                "temperature": 0.5,
+                "store": False,
+            },
+            "anthropic-messages": {
+                "model": "m",
+                "max_tokens": 20,
+                "system": "S",
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            *(
+                                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": text}}
+                                for text in (first, second)
+                            ),
+                            {"type": "text", "text": "Q"},
+                        ],
+                    }
+                ],
+                "temperature": 0.5,
+            },
+            "gemini": {
+                "systemInstruction": {"parts": [{"text": "S"}]},
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [
+                            *({"inlineData": {"mimeType": "image/png", "data": text}} for text in (first, second)),
+                            {"text": "Q"},
+                        ],
+                    }
+                ],
+                "generationConfig": {"maxOutputTokens": 20, "temperature": 0.5},
+            },
+            "bedrock-converse": {
+                "modelId": "m",
+                "system": [{"text": "S"}],
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            *({"image": {"format": "png", "source": {"bytes": one.content}}} for one in shown),
+                            {"text": "Q"},
+                        ],
+                    }
+                ],
+                "inferenceConfig": {"maxTokens": 20, "temperature": 0.5},
+            },
+        }
+        for preset, body in expected.items():
+            request = ChatRequest(model="m", url=URLS[preset])
+            message = INTERFACES[preset].message(request, shown, Ask("S", "Q", 3, 0.5, 20))
+            assert message.json == body, preset
+            assert message.method == "POST"
+
+    def test_without_a_system_text_and_with_what_the_file_adds(self):
+        added = {
+            "openai-chat": {"reasoning_effort": "low"},
+            "openai-responses": {"reasoning": {"effort": "low"}},
+            "anthropic-messages": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+            "gemini": {"generationConfig": {"topP": 0.5}},
+            "bedrock-converse": {"inferenceConfig": {"topP": 0.5}, "guardrailConfig": {"guardrailIdentifier": "g"}},
+        }
+        for preset, extra in added.items():
+            request = ChatRequest(model="m", url=URLS[preset], json=extra, send_temperature=False, reasoning_tokens=100)
+            body = INTERFACES[preset].message(request, [], Ask("", "Q", max_tokens=8)).json
+            text = json.dumps(body)
+            assert "temperature" not in text
+            assert '"system' not in text and "instructions" not in text  # noqa: PT018
+            assert " 108" in text
+            for key, value in extra.items():
+                assert body[key] == (value if not isinstance(body[key], dict) else {**body[key], **value})
+        assert INTERFACES["gemini"].message(request_of("gemini", added), [], Ask("", "Q")).json["generationConfig"] == {
+            "maxOutputTokens": 64,
+            "temperature": 0.0,
+            "topP": 0.5,
+        }
+
+    def test_what_the_limit_is_called(self):
+        """OpenAI's newer models refuse max_tokens; other servers may not know max_completion_tokens."""
+        ask = INTERFACES["openai-chat"].message
+        official, other = (f"https://{host}/v1/chat/completions" for host in ("api.openai.com", "example.org"))
+        assert ask(ChatRequest(model="m", url=official), [], YES).json["max_completion_tokens"] == 8
+        assert ask(ChatRequest(model="m", url=other), [], YES).json["max_tokens"] == 8
+        named = ChatRequest(model="m", url=other, max_tokens_name="max_completion_tokens")
+        assert "max_tokens" not in ask(named, [], YES).json
+
+    def test_the_seed_of_a_repeat(self):
+        for preset, place in (("openai-chat", lambda body: body), ("gemini", lambda body: body["generationConfig"])):
+            request = ChatRequest(model="m", url=URLS[preset], send_seed=True)
+            assert place(INTERFACES[preset].message(request, [], Ask("", "Q", 7, 1.0)).json)["seed"] == 7
+
+    def test_the_least_limit_of_responses(self):
+        request = ChatRequest(model="m", url=URLS["openai-responses"])
+        assert INTERFACES["openai-responses"].message(request, [], YES).json["max_output_tokens"] == 16
+
+    def test_a_header_of_the_file_goes_before_the_interfaces_own(self):
+        request = ChatRequest(model="m", url=URLS["anthropic-messages"], headers={"Anthropic-Version": "2030-01-01"})
+        headers = INTERFACES["anthropic-messages"].message(request, [], YES).headers
+        assert headers == {"Anthropic-Version": "2030-01-01"}
+
+
+def request_of(preset, added):
+    return ChatRequest(model="m", url=URLS[preset], json=added[preset])
+
+
+PATHS = {
+    "openai-chat": ("/v1/chat/completions", "Authorization", f"Bearer {SECRET}"),
+    "openai-responses": ("/v1/responses", "Authorization", f"Bearer {SECRET}"),
+    "anthropic-messages": ("/v1/messages", "x-api-key", SECRET),
+    "gemini": ("/v1beta/models/model-1:generateContent", "x-goog-api-key", SECRET),
+    "bedrock-converse": ("/model/model-1/converse", "Authorization", "AWS4-HMAC-SHA256 Credential=AKIA"),
+}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_server_of_each_interface_is_asked_and_understood(tmp_path, monkeypatch, preset):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA" + "X" * 16)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s" * 40)
+    path, header, value = PATHS[preset]
+    with (
+        serving(lambda number, body: {"body": answer_of(preset, f"Yes {number}.", 50, 2)}) as server,
+        speaking(tmp_path, server.url, preset, limits="concurrency = 1") as speaker,
+    ):
+        assert isinstance(speaker, Speaker)
+        pixels = picture(9)
+        (said,) = speaker.speak([(pixels,)], [[YES, Ask("", "How old?")]])
+        again = speaker.speak([(pixels,)], [[YES]])
+    assert said == [
+        Spoken("Yes 0.", tokens_sent=50, tokens_received=2),
+        Spoken("Yes 1.", tokens_sent=50, tokens_received=2),
+    ]
+    assert again == [[said[0]]]
+    assert len(server.requests) == 2
+    asked, headers, body = server.requests[0]
+    assert asked == path
+    assert headers[header].startswith(value)
+    assert np.array_equal(image_in(json.loads(body)), pixels)
+
+
+def image_in(body):
+    """The first image of a body, wherever it stands: the longest text is its base64."""
+
+    def strings(value):
+        if isinstance(value, str):
+            yield value
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from strings(inner)
+
+    text = max(strings(body), key=len).partition("base64,")
+    with Image.open(io.BytesIO(base64.b64decode(text[2] or text[0]))) as opened:
+        return np.asarray(opened)

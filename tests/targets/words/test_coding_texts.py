@@ -1,0 +1,138 @@
+"""Codes, lengths and wordlists of free texts, and a user's scorer."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transect.errors import BadInput, UnknownName
+from transect.targets.words.coding import (
+    WORDLISTS,
+    codes_of,
+    length_in_words,
+    matcher,
+    scored,
+    scorer,
+    share_of,
+    shares_of,
+    wordlist,
+    words_of_text,
+)
+from transect.targets.words.questions import Code, Kind, WordQuestion
+
+
+def asked(*codes, wordlists=()):
+    return WordQuestion("a", Kind.TEXT, ("Describe.",), codes=codes, wordlists=wordlists)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "found"),
+    [
+        (Code("a", ("man",)), "A man.", 1),
+        (Code("a", ("man",)), "A woman, a manual, superman", 0),
+        (Code("a", ("man",)), "MAN", 1),
+        (Code("a", ("baseball cap",)), "a baseball\ncap", 1),
+        (Code("a", ("middle-aged",)), "a middle aged person", 1),
+        (Code("a", ("c++",)), "knows C++ well", 1),
+        (Code("a", (), ("nurs(e|ing)",)), "Nursing", 1),
+        (Code("a", (), ("(?-i)Nurse",)), "nurse", 0),
+        (Code("a", (), (r"^\d+$",)), "12 hats", 0),
+        (Code("a", ("hat",), ("cap",)), "a cap", 1),
+        (Code("a", ("hat",)), "no hat", 1),
+        (Code("a", ("hat",)), "", 0),
+        (Code("a", ("hat",)), "\ud800 hat", 1),
+    ],
+)
+def test_a_code_is_found_as_whole_words_or_by_its_pattern(code, text, found):
+    assert codes_of(asked(code), text) == (float(found),)
+
+
+@given(text=st.text(max_size=100))
+def test_codes_lengths_and_shares_are_of_any_text(text):
+    question = asked(Code("a", ("b",), ("c+",)), wordlists=WORDLISTS)
+    assert set(codes_of(question, text)) <= {0.0, 1.0}
+    n = length_in_words(text)
+    for share in shares_of(question, text):
+        assert (math.isnan(share) and n == 0) or 0 <= share <= 1
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*)*b", "(x+x+)+y", "(a*)*(b*)*c"])
+def test_no_pattern_takes_long(pattern):
+    """Python's own engine takes hours for the first on 40 letters."""
+    start = time.perf_counter()
+    matcher(pattern)("a" * 100_000 + "!")
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("pattern", ["(a", "[", r"(a)\1", "(?=a)", "a{1000}{1000}{1000}", "*"])
+def test_a_pattern_that_is_none_is_refused_in_one_line(pattern):
+    with pytest.raises(BadInput, match=r"^expected a regular expression, got '") as caught:
+        matcher(pattern)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", WORDLISTS)
+def test_a_shipped_list_has_sources_and_words_in_small_letters_once(name):
+    made = wordlist(name)
+    assert made.sources
+    assert len(made.words) >= 40
+    assert list(made.words) == sorted(set(made.words)) or len(set(made.words)) == len(made.words)
+    for word in made.words:
+        assert word == word.lower().strip()
+        assert "*" not in word[:-1]
+
+
+def test_the_lists_share_no_word():
+    competence, warmth = (set(wordlist(name).words) for name in ("competence", "warmth"))
+    assert not competence & warmth
+
+
+def test_shares_are_of_all_words():
+    assert share_of(wordlist("competence"), "A capable and intelligent man with a hat") == pytest.approx(2 / 8)
+    assert share_of(wordlist("warmth"), "friendly friends") == 1.0
+    assert math.isnan(share_of(wordlist("warmth"), "… 。"))
+    with pytest.raises(UnknownName, match="unknown wordlist 'warm'"):
+        wordlist("warm")
+
+
+def test_words_are_counted_as_people_count_them():
+    assert words_of_text("It’s a well-known fact: 3 men - no, 4.") == [
+        "it's",
+        "a",
+        "well-known",
+        "fact",
+        "3",
+        "men",
+        "no",
+        "4",
+    ]
+
+
+def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
+    values, reason = scored(lambda texts: np.array([len(text) for text in texts]), ["a", "bc"])
+    assert (values.tolist(), reason) == ([1.0, 2.0], "")
+    for score, words in [
+        (lambda texts: [1.0], "wrong shape: expected 2 numbers, got 1"),
+        (lambda texts: [math.nan, 1.0], "not finite"),
+        (lambda texts: 1 / 0, "raised ZeroDivisionError"),
+        (lambda texts: ["a", "b"], "raised ValueError"),
+        (lambda texts: [[1, 2], [3, 4]], "wrong shape"),
+    ]:
+        values, reason = scored(score, ["a", "bc"])
+        assert np.isnan(values).all()
+        assert reason.startswith(words)
+
+
+def test_a_scorer_that_hangs_is_left():
+    values, reason = scored(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
+    assert np.isnan(values).all()
+    assert reason == "timed out after 0.05 s"
+
+
+def test_a_scorer_is_named_as_other_functions_are():
+    assert scorer("math:fsum")([1.0, 2.0]) == 3.0
+    with pytest.raises(BadInput, match="scorer math:pi: expected a function of a list of texts, got float"):
+        scorer("math:pi")
