@@ -374,10 +374,6 @@ def json_of(value: object) -> Any:
     return str(value) if isinstance(value, Task) else value
 
 
-def _facts(value: object) -> object:
-    return {"facts": value}
-
-
 def _design(value: object) -> object:
     if not isinstance(value, Mapping) or not isinstance(value.get("levels"), list):
         return value
@@ -389,15 +385,18 @@ def _design(value: object) -> object:
 def _targets(value: object) -> object:
     if not isinstance(value, list):
         return value
-    return [_described(entry) for entry in value]
+    return [
+        {**entry, "description": {"facts": entry["description"]}} if isinstance(entry, dict) and "description" in entry
+        else entry
+        for entry in value
+    ]  # fmt: skip
 
 
-def _described(entry: object) -> object:
-    described = isinstance(entry, dict) and "description" in entry
-    return {**entry, "description": _facts(entry["description"])} if described else entry
+def _list(value: object) -> object:
+    return [] if value is None else value
 
 
 _CONVERTED: Final[Mapping[str, Callable[[object], object]]] = {
-    "generator": _facts, "design": _design, "targets": _targets, "held": lambda held: held or [],
+    "generator": lambda facts: {"facts": facts}, "design": _design, "targets": _targets, "held": _list,
 }  # fmt: skip
 """Parts of run.json that differ in shape from their records."""
