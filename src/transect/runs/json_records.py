@@ -130,3 +130,16 @@ def _unexpected(place: str, expected: str, value: object) -> BadInput:
 def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def json_of(value: object) -> Any:
+    """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
+
+    >>> json_of({"outcomes": ("answer",), "low": 0})
+    {'outcomes': ['answer'], 'low': 0}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_of(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_of(item) for item in value]
+    return str(value) if isinstance(value, Enum) else value

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import final
 
 from transect.records import Attribute
-from transect.runs.json_records import record_of
-from transect.runs.spec import GeneratorDescription, LimitsEntry, StatedTruth, TargetDescription, WorldEntry, json_of
+from transect.runs.json_records import json_of, record_of
+from transect.runs.spec import GeneratorDescription, LimitsEntry, StatedTruth, TargetDescription, WorldEntry
 
 
 @final

@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
-from transect.runs.json_records import record_of
+from transect.runs.json_records import json_of, record_of
 from transect.runs.part_names import tables_of
 
 Facts = Mapping[str, Any]
@@ -359,19 +359,6 @@ class RunSpec:
             if key in changed:
                 changed[key] = convert(changed[key])
         return record_of(cls, changed)
-
-
-def json_of(value: object) -> Any:
-    """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
-
-    >>> json_of({"outcomes": ("answer",), "low": 0})
-    {'outcomes': ['answer'], 'low': 0}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): json_of(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_of(item) for item in value]
-    return str(value) if isinstance(value, Task) else value
 
 
 def _design(value: object) -> object:

@@ -14,7 +14,8 @@ from transect.experiment.target_names import give_name
 from transect.experiment.worlds import open_world
 from transect.protocols import Target, TargetLike, World
 from transect.runs.capabilities import description
-from transect.runs.spec import GeneratorDescription, RunSpec, TargetDescription, json_of
+from transect.runs.json_records import json_of
+from transect.runs.spec import GeneratorDescription, RunSpec, TargetDescription
 from transect.said import Speaker
 from transect.targets import as_target
 from transect.targets.capabilities import is_metered
