@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from transect.analysis.replicated import observed
 from transect.analysis.replicated.records import How, World, WorldEffect
-from transect.effects.outcomes import UNTRUE
+from transect.effects.outcomes import OF_TRUTH
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
 from transect.reports.results import AttributeEntry, StudyEntry
@@ -131,7 +131,7 @@ def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) 
 def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
     """Whether an error is counted along the attribute that the right answer is about."""
     about = re.match(r"\w*", truth or "")
-    return row.outcome not in UNTRUE and about is not None and about[0] == row.attribute
+    return row.outcome in OF_TRUTH and about is not None and about[0] == row.attribute
 
 
 def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
