@@ -17,7 +17,7 @@ from transect.jobs.audit.config import read_request
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {
-    "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
+    "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
     "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "max_unreadable": 3, "compare": ["yaw", "age"], "replicate": ["reference"],
     "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
