@@ -40,7 +40,7 @@ _OUTCOME_MEANINGS = {
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
 
 
-_PREFIXES = ("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "huggingface:", "classifier:")
+_PREFIXES = ("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "hf:", "timm:", "classifier:")
 
 
 def short_name(name: str) -> str:
