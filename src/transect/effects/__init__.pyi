@@ -12,6 +12,8 @@ from .bands import difference_band as difference_band
 from .bands import mean_band as mean_band
 from .bands import rate_band as rate_band
 from .bootstrap import bca as bca
+from .bradley_terry import Abilities as Abilities
+from .bradley_terry import level_abilities as level_abilities
 from .changes import Changes as Changes
 from .changes import changes as changes
 from .class_consistency import interpolation_consistency as interpolation_consistency
@@ -32,6 +34,7 @@ from .factorial import factorial_of_table as factorial_of_table
 from .generalized import gee_logit as gee_logit
 from .generalized import logit as logit
 from .generalized import poisson as poisson
+from .incomplete import incomplete_bounds as incomplete_bounds
 from .instruments import instrumental as instrumental
 from .interactions import factorial_effects as factorial_effects
 from .intervals import Intervals as Intervals
@@ -48,6 +51,10 @@ from .multiplicity import holm as holm
 from .multiplicity import max_t as max_t
 from .observational import associations as associations
 from .observational import cut as cut
+from .option_shares import OptionContrast as OptionContrast
+from .option_shares import OptionShares as OptionShares
+from .option_shares import chosen_shares as chosen_shares
+from .option_shares import shares_by_option as shares_by_option
 from .outcomes import Outcome as Outcome
 from .outcomes import compute as compute
 from .outcomes import offered as offered
@@ -61,11 +68,16 @@ from .perception import mean_ratings as mean_ratings
 from .perception import most_common_ratings as most_common_ratings
 from .perception import perception_sensitivity as perception_sensitivity
 from .perception import share_of_yes as share_of_yes
+from .places import PlaceBias as PlaceBias
+from .places import PlaceShares as PlaceShares
+from .places import place_bias as place_bias
 from .planning import plan as plan
 from .planning import plan_from_pilot as plan_from_pilot
 from .prediction_powered import PredictionPowered as PredictionPowered
 from .prediction_powered import ppi_difference as ppi_difference
 from .prediction_powered import ppi_mean as ppi_mean
+from .preferences import Preference as Preference
+from .preferences import preference as preference
 from .projection import project as project
 from .pruning import prune as prune
 from .randomization import permutation as permutation
@@ -73,6 +85,9 @@ from .randomization import sign_flip as sign_flip
 from .rates import Rate as Rate
 from .rates import transect_rates as transect_rates
 from .residual_inclusion import control_function as control_function
+from .retrieval import FirstImages as FirstImages
+from .retrieval import RetrievalSkew as RetrievalSkew
+from .retrieval import retrieval_skew as retrieval_skew
 from .samples import Labels as Labels
 from .samples import Measure as Measure
 from .sensitivity import classification_sensitivity as classification_sensitivity
@@ -85,3 +100,6 @@ from .thresholds import at_thresholds as at_thresholds
 from .thresholds import threshold_curves as threshold_curves
 from .truth import Truth as Truth
 from .validity import equivalence as equivalence
+from .wordings import WordingEffect as WordingEffect
+from .wordings import WordingEffects as WordingEffects
+from .wordings import wording_effects as wording_effects

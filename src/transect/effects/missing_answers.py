@@ -14,6 +14,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.effects.bands import mean_band
 from transect.effects.intervals import mean_difference_interval, wilson_clustered
 
 SOURCES: Final = (
@@ -71,17 +72,40 @@ def paired_bounds(
     (0.5, 1.0)
     """
     counted = np.ones(first.shape, dtype=np.bool_) if sent is None else sent
-    first, second, counted = (table[counted.any(axis=1)] for table in (first, second, counted))
-    if not first.size:
-        return Bounds(_NAN, _NAN, _NAN, _NAN)
     least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
     most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
+    return bounded_effect(least, most, counted, pairs=float(first.shape[1]), seed=seed)
+
+
+def bounded_effect(
+    least: Float[np.ndarray, "n cells"],
+    most: Float[np.ndarray, "n cells"],
+    counted: Bool[np.ndarray, "n cells"],
+    *,
+    pairs: float,
+    binary: bool = True,
+    seed: int = 0,
+) -> Bounds:
+    """Bounds of the mean over subjects from the smallest and largest difference that each pair can have, in [-1, 1].
+
+    counted: which pairs count; pairs: of answers that one subject averages over; binary: of answers of 0 and 1,
+    else numbers, whose ends have a band (`bands.mean_band`), from 20 subjects on.
+
+    >>> bounds = bounded_effect(np.array([[0.0], [-1.0]]), np.array([[0.0], [0.0]]), np.ones((2, 1), bool), pairs=1.0)
+    >>> bounds.smallest, bounds.largest
+    (-0.5, 0.0)
+    """
+    least, most, counted = (table[counted.any(axis=1)] for table in (least, most, counted))
+    if not least.size:
+        return Bounds(_NAN, _NAN, _NAN, _NAN)
     ends = np.stack([np.where(counted, end, 0.0).sum(axis=1) / counted.sum(axis=1) for end in (least, most)], axis=1)
     smallest, largest = ends.mean(axis=0).tolist()
-    if len(first) < FEW_SUBJECTS:
+    if len(least) < FEW_SUBJECTS:
         return Bounds(smallest, largest, _NAN, _NAN, TOO_FEW)
-    pairs = np.full(2, float(first.shape[1]))
-    interval = mean_difference_interval(ends, binary=True, pairs=pairs, seed=seed)
+    if not binary:
+        band = mean_band(ends, seed=seed)
+        return Bounds(smallest, largest, float(band.low[0]), float(band.high[1]), band.reason)
+    interval = mean_difference_interval(ends, binary=True, pairs=np.full(2, pairs), seed=seed)
     return Bounds(smallest, largest, float(interval.low[0]), float(interval.high[1]))
 
 

@@ -8,7 +8,7 @@ Terry's model. Intervals hold for other subjects and other raters: answers are c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
@@ -202,7 +202,7 @@ def pair_ranking(
     low, high = np.minimum(one, two)[used], np.maximum(one, two)[used]
     value = np.where(turned, 1 - values[used], values[used])
     answers = _Answers(_numbered(subjects[used]), _numbered(raters[used]), np.ones(len(value)), value)
-    triads, circular = _triads(low, high, answers)
+    met = triads(zip(answers.subject.tolist(), answers.rater.tolist(), strict=True), low, high, answers.value)
     return PairRanking(
         strengths=_strengths(low, high, answers, k, confidence),
         compared=tuple(_comparisons(low, high, answers, confidence)),
@@ -211,8 +211,8 @@ def pair_ranking(
         answers=len(value),
         unanswered=int((~known).sum()),
         within=int((known & within).sum()),
-        triads=triads,
-        circular=circular,
+        triads=len(met),
+        circular=sum(each.circular for each in met),
     )
 
 
@@ -267,7 +267,7 @@ def _comparisons(
 def _strengths(
     low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], answers: _Answers, k: int, confidence: float
 ) -> tuple[Bounded, ...]:
-    if reason := _unbounded(low, high, answers.value, k):
+    if reason := unbounded(low, high, answers.value, k):
         return (Bounded(np.nan, np.nan, np.nan, reason),) * k
     columns = np.eye(k)[high] - np.eye(k)[low]
     x = columns[:, 1:]
@@ -285,10 +285,13 @@ def _strengths(
     return tuple(ranked)
 
 
-def _unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: np.ndarray, k: int) -> str:
+def unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: np.ndarray, k: int) -> str:
     """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one.
 
     The likelihood has a maximum if every level beat every other by some chain.
+
+    >>> unbounded(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), 2)
+    ''
     """
     if not len(value):
         return UNANSWERED
@@ -304,18 +307,32 @@ def _unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: n
     return ""
 
 
-def _triads(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], answers: _Answers) -> tuple[int, int]:
-    """Triads of levels that one rater compared on one subject, and how many of these are circular; no ties."""
-    chosen: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
-    keys = zip(answers.subject.tolist(), answers.rater.tolist(), strict=True)
-    for key, one, two, value in zip(keys, low.tolist(), high.tolist(), (answers.value - 0.5).tolist(), strict=True):
+class Triad(NamedTuple):
+    """Three levels that one person compared with each other, lowest number first; circular: the answers contradict."""
+
+    who: Hashable
+    levels: tuple[int, int, int]
+    circular: bool
+
+
+def triads(
+    who: Iterable[Hashable], low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: Float[np.ndarray, " r"]
+) -> list[Triad]:
+    """Every triad of levels that one of `who` compared and decided; a pair is decided by its answers' sum, if no tie.
+
+    low, high: the levels of each answer, low < high; value: 1 where the second shows more, 0 the first.
+
+    >>> triads(["ada"] * 3, np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([1.0, 1.0, 0.0]))
+    [Triad(who='ada', levels=(0, 1, 2), circular=True)]
+    """
+    chosen: dict[Hashable, dict[tuple[int, int], float]] = {}
+    for key, one, two, vote in zip(who, low.tolist(), high.tolist(), (value - 0.5).tolist(), strict=True):
         votes = chosen.setdefault(key, {})
-        votes[one, two] = votes.get((one, two), 0.0) + value
-    triads = circular = 0
-    for votes in chosen.values():
+        votes[one, two] = votes.get((one, two), 0.0) + vote
+    found = []
+    for key, votes in chosen.items():
         decided = {pair: vote > 0 for pair, vote in votes.items() if vote}
         for a, b, c in itertools.combinations(sorted({level for pair in decided for level in pair}), 3):
             if {(a, b), (b, c), (a, c)} <= decided.keys():
-                triads += 1
-                circular += decided[a, b] == decided[b, c] != decided[a, c]
-    return triads, circular
+                found.append(Triad(key, (a, b, c), decided[a, b] == decided[b, c] != decided[a, c]))
+    return found

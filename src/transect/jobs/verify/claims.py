@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final, final
 
-from transect.jobs.verify import adjusting, contenders, matched, modelling, rating
+from transect.jobs.verify import adjusting, contenders, matched, modelling, rating, spoken
 from transect.jobs.verify.contenders import Contender
 from transect.jobs.verify.faces_world import FACES
 from transect.jobs.verify.further_worlds import FURTHER
 from transect.jobs.verify.planted import SIMPLE
+from transect.jobs.verify.spoken_worlds import SPOKEN
 
-WORLDS: Final = SIMPLE + FURTHER + FACES
+WORLDS: Final = SIMPLE + FURTHER + FACES + SPOKEN
 """All worlds, in the order in which the proving ground shows them."""
 
 _MODULES: Final = {
     "adjusting": adjusting, "contenders": contenders, "matched": matched, "modelling": modelling, "rating": rating,
+    "spoken": spoken,
 }  # fmt: skip
 
 

@@ -1,0 +1,271 @@
+"""How does an attribute move the choice between options? The share of each option by level, contrasts, and one test.
+
+An option is chosen or not; shares of all options add up to 1, so that one test asks whether anything changes at all,
+and corrected contrasts say for which option. The same functions serve the places at which options stood, and the
+probability that a model gives to each option.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects import bands, randomization
+from transect.effects.contrasts import level_differences
+from transect.effects.intervals import (
+    Intervals,
+    mean_difference_interval,
+    mean_interval,
+    wilson_clustered,
+)
+from transect.effects.multiplicity import holm
+from transect.effects.pair_perception import Bounded
+from transect.effects.wordings import over_repeats
+from transect.errors import BadInput
+
+EXACT: Final = "exact permutation of levels within subjects"
+MONTE_CARLO: Final = "Monte Carlo permutation of levels within subjects"
+SOURCES: Final = (
+    *bands.SOURCES,
+    randomization.SOURCES[randomization.PERMUTATION],
+    "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
+)
+BONFERRONI: Final = "at the level of Bonferroni"
+FEW: Final = "fewer than two subjects answered at both levels, or they do not differ"
+NO_ANSWER: Final = "no answer"
+MOST_EXACT: Final = 20_000
+"""Permutations up to which all are counted."""
+_FEWEST_DRAWS: Final = 999
+_MOVED: Final = 100_000_000
+_LISTED: Final = 120
+_AT_ONCE: Final = 1 << 18
+_TIE: Final = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OptionContrast:
+    """The share of one option at one level less its share at the first level.
+
+    difference: its interval holds together with those of the other options of this level. p: of the sign-flip test;
+    p_corrected: by Holm, over all options and levels.
+    """
+
+    option: int
+    level: int
+    difference: Bounded
+    method: str
+    p: float
+    p_corrected: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OptionShares:
+    """shares: [level][option], each with its own interval. contrasts: of every later level with the first.
+
+    p: of no change of any option at any level, with the test's method; "" and NaN where no subject tells. subjects:
+    that the test uses, with an answer at every level in some cell.
+    """
+
+    shares: tuple[tuple[Bounded, ...], ...]
+    contrasts: tuple[OptionContrast, ...]
+    p: float
+    method: str
+    subjects: int
+
+
+def chosen_shares(
+    choices: Float[np.ndarray, "*images wordings repeats"], options: int
+) -> Float[np.ndarray, "*images options"]:
+    """The share of each option among an image's answers, from the numbers of the chosen options, NaN without an answer.
+
+    Paraphrases count equally, and of one paraphrase the repeats that were answered; NaN where a paraphrase has none.
+
+    >>> chosen_shares(np.array([[[0.0], [1.0]], [[2.0], [np.nan]]]), 3)
+    array([[0.5, 0.5, 0. ],
+           [nan, nan, nan]])
+    """
+    known = choices[np.isfinite(choices)]
+    if len(known) and not (known.min() >= 0 and known.max() < options and (known == np.rint(known)).all()):
+        raise BadInput(f"choices: expected numbers from 0 to {options - 1}, got {known.min():g} to {known.max():g}")
+    shown = [np.where(np.isfinite(choices), choices == option, np.nan) for option in range(options)]
+    flat = [over_repeats(values.reshape(1, -1, *values.shape[-2:])).mean(axis=2) for values in shown]
+    return np.stack([values.reshape(choices.shape[:-2]) for values in flat], axis=-1)
+
+
+def shares_by_option(
+    values: Float[np.ndarray, "n levels cells options"],
+    *,
+    binary: bool = True,
+    asked: int = 1,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> OptionShares:
+    """Shares of options by level, their contrasts with the first level, and whether anything changes.
+
+    values: share of each option in each image, NaN where it has no value (`chosen_shares`); binary: from choices, asked
+    `asked` times each; else numbers, as the probabilities that a model gives.
+
+    Of 20 subjects on, the differences of one level have a sup-t band (`bands.difference_band`, `mean_band`); of fewer,
+    and of numbers of which an option does not vary, the intervals of `mean_difference_interval` at 1 - (1 - confidence)
+    / options. Both hold for all options of the level at once. Each option has a sign-flip test.
+
+    The test of any change permutes the levels within subjects; its statistic is the sum over options and levels of the
+    squared difference between the level's mean share and the mean of all levels. It is exact under the null that the
+    levels of a subject could be exchanged.
+
+    >>> first = np.tile([1.0, 0.0, 0.0], (8, 1, 1))
+    >>> second = np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (4, 1))[:, None]  # four of eight change to option 1
+    >>> found = shares_by_option(np.stack([first, second], axis=1))
+    >>> [each.difference.estimate for each in found.contrasts], found.p  # all four change alike: 2 / 2^4
+    ([-0.5, 0.5, 0.0], 0.125)
+    """
+    levels, cells, options = values.shape[1:]
+    differences = [_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
+    p = np.concatenate([randomization.sign_flip(d, seed=seed)[0] for d in differences] or [np.empty(0)])
+    corrected = holm(p).reshape(-1, options)
+    rows = []
+    for place, d in enumerate(differences):
+        found = _simultaneous(d, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
+        for option in range(options):
+            difference = _bounded(d[:, option], found.low[option], found.high[option], FEW)
+            tests = float(p.reshape(-1, options)[place, option]), float(corrected[place, option])
+            rows.append(OptionContrast(option, place + 1, difference, found.methods[option], *tests))
+    complete = np.isfinite(values).all(axis=(1, 3))
+    used = complete.any(axis=1)
+    means = np.where(complete[:, None, :, None], values, 0.0).sum(axis=2)[used]
+    means /= complete.sum(axis=1)[used][:, None, None]
+    any_change, method = permuted_levels(means, seed=seed)
+    return OptionShares(
+        shares=tuple(_shares(values[:, level], asked, binary, confidence, seed) for level in range(levels)),
+        contrasts=tuple(rows),
+        p=any_change,
+        method=method,
+        subjects=int(used.sum()),
+    )
+
+
+def permuted_levels(
+    values: Float[np.ndarray, "n levels k"], *, resamples: int = randomization.FLIPS, seed: int = 0
+) -> tuple[float, str]:
+    """P of no difference between levels in any of k columns, when each subject's levels are permuted.
+
+    Statistic: the sum over levels and columns of the squared distance of the level's mean from the mean of all. All
+    permutations are counted where they are at most 20,000; else (1 + as extreme) / (1 + draws), with fewer draws, at
+    least 999, of very large tables.
+
+    Returns p and the method; NaN and "" without subjects or with one level, 1 where no subject's levels differ.
+
+    >>> permuted_levels(np.array([[[0.0], [1.0]], [[0.0], [1.0]], [[0.0], [1.0]]]))  # 2 of 2^3
+    (0.25, 'exact permutation of levels within subjects')
+    """
+    if not len(values) or values.shape[1] < 2:
+        return math.nan, ""
+    apart = values - values.mean(axis=1, keepdims=True)
+    apart = apart[np.abs(apart).max(axis=(1, 2)) > 1e-12 * np.abs(values).max()]
+    if not len(apart):
+        return 1.0, EXACT
+    limit = _statistic(apart.sum(axis=0)) * (1 - _TIE)
+    ways = math.factorial(values.shape[1])
+    if (len(apart) - 1) * math.log(ways) <= math.log(MOST_EXACT):
+        return float((_statistic(_all_sums(apart)) >= limit).mean()), EXACT
+    draws = int(np.clip(_MOVED // apart.size, min(_FEWEST_DRAWS, resamples), resamples))
+    drawn = _swapped_sums if values.shape[1] == 2 else _drawn_sums
+    extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in drawn(apart, draws, seed))
+    return (1 + extreme) / (1 + draws), MONTE_CARLO
+
+
+def _statistic(sums: Float[np.ndarray, "*draws levels k"]) -> Float[np.ndarray, "*draws"]:
+    return np.asarray((sums**2).sum(axis=(-2, -1)))
+
+
+def _all_sums(apart: Float[np.ndarray, "n levels k"]) -> Float[np.ndarray, "b levels k"]:
+    """Sums over subjects with the levels of all but the first permuted in every way; all alike would change nothing."""
+    orders = list(itertools.permutations(range(apart.shape[1])))
+    sums = apart[:1]
+    for subject in apart[1:]:
+        sums = (sums[:, None] + subject[orders][None]).reshape(-1, *apart.shape[1:])
+    return sums
+
+
+def _swapped_sums(apart: Float[np.ndarray, "n 2 k"], draws: int, seed: int) -> Iterator[np.ndarray]:
+    """Sums of two levels, which are each other's negatives: random signs of the subjects."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    block = max(1, _AT_ONCE // len(apart))
+    for start in range(0, draws, block):
+        signs = 2.0 * rng.integers(0, 2, size=(min(block, draws - start), len(apart)), dtype=np.int8) - 1.0
+        sums = signs @ apart[:, 0]
+        yield np.stack([sums, -sums], axis=1)
+
+
+def _drawn_sums(apart: Float[np.ndarray, "n levels k"], draws: int, seed: int) -> Iterator[np.ndarray]:
+    rng = np.random.Generator(np.random.Philox(seed))
+    n, levels, _ = apart.shape
+    block = max(1, _AT_ONCE // apart.size)
+    ways = math.factorial(levels)
+    orders = list(itertools.permutations(range(levels))) if ways <= _LISTED else []
+    table = apart[:, orders].reshape(n * len(orders), -1)  # each subject with its levels in every order
+    for start in range(0, draws, block):
+        rows = min(block, draws - start)
+        if orders:
+            chosen = rng.integers(0, ways, size=(rows, n)) + ways * np.arange(n)
+            yield table[chosen].sum(axis=1).reshape(rows, *apart.shape[1:])
+        else:
+            order = np.argsort(rng.random((rows, n, levels)), axis=2)
+            yield np.take_along_axis(apart[None], order[..., None], axis=2).sum(axis=1)
+
+
+def _differences(
+    first: Float[np.ndarray, "n cells options"], second: Float[np.ndarray, "n cells options"]
+) -> Float[np.ndarray, "n options"]:
+    columns = [level_differences(first[:, :, option], second[:, :, option]) for option in range(first.shape[2])]
+    return np.stack(columns, axis=1)
+
+
+def _simultaneous(
+    d: Float[np.ndarray, "n options"], pairs: float, *, binary: bool, confidence: float, seed: int
+) -> Intervals:
+    band = (
+        bands.difference_band(d, int(pairs), confidence=confidence, seed=seed)
+        if binary
+        else bands.mean_band(d, confidence=confidence, seed=seed)
+    )
+    k = d.shape[1]
+    if not band.reason:
+        return Intervals(band.low, band.high, (band.method,) * k)
+    alone = mean_difference_interval(
+        d, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k, seed=seed
+    )
+    return Intervals(alone.low, alone.high, tuple(f"{name}, {BONFERRONI}" if name else "" for name in alone.methods))
+
+
+def _shares(
+    values: Float[np.ndarray, "n cells options"], asked: int, binary: bool, confidence: float, seed: int
+) -> tuple[Bounded, ...]:
+    """The share of each option over all images with a value, with Wilson's interval by subject (numbers: BCa)."""
+    valid = np.isfinite(values)
+    counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
+    totals = np.where(valid, values, 0.0).sum(axis=1) * (float(asked) if binary else 1.0)
+    if not counts.any():
+        return (Bounded(np.nan, np.nan, np.nan, NO_ANSWER),) * values.shape[2]
+    if binary:
+        low, high = wilson_clustered(totals, counts, confidence)
+    else:
+        found = mean_interval(totals, counts, confidence=confidence, seed=seed)
+        low, high = found.low, found.high
+    means = totals.sum(axis=0) / counts.sum(axis=0)
+    rows = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
+    return tuple(Bounded(*row, "" if np.isfinite(row[1]) else "subjects do not differ: no interval") for row in rows)
+
+
+def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Bounded:
+    known = differences[np.isfinite(differences)]
+    estimate = float(known.mean()) if len(known) else np.nan
+    return Bounded(estimate, float(low), float(high), "" if np.isfinite(low) else reason)

@@ -1,0 +1,216 @@
+"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and their spread.
+
+A question asked in several paraphrases has an effect in each. Their mean is of these paraphrases; from five on, a
+second interval counts them as a sample of the wordings that could have been used. Subjects and paraphrases are crossed:
+every subject is asked in every paraphrase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import stdtrit
+
+from transect.effects.contrasts import level_differences
+from transect.effects.crossed import SOURCES as CROSSED
+from transect.effects.crossed import crossed_variance
+from transect.effects.intervals import Intervals, mean_difference_interval
+from transect.effects.multiplicity import SOURCES as CORRECTIONS
+from transect.effects.multiplicity import max_t
+from transect.effects.pair_perception import Bounded
+from transect.errors import BadInput
+
+FEWEST_SAMPLED: Final = 5
+"""Paraphrases from which they are counted as a sample of wordings."""
+SAMPLED: Final = "subjects crossed with paraphrases, Banerjee's interval"
+SOURCES: Final = (
+    *CROSSED,
+    "Banerjee 1960, Approximate confidence interval for linear functions of means of k populations when the population "
+    "variances are not equal, Sankhya 22(3/4)",
+    CORRECTIONS["max-t"],
+)
+ALONE: Final = "one paraphrase: nothing to compare"
+TOO_FEW: Final = f"fewer than {FEWEST_SAMPLED} paraphrases: no sample of wordings"
+NO_SUBJECTS: Final = "fewer than two subjects answered at both levels in every paraphrase"
+NO_PAIRS: Final = "fewer than two subjects answered at both levels"
+NO_VARIATION: Final = "subjects do not differ: no interval"
+_ROUNDING: Final = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WordingEffect:
+    """The effect in one paraphrase, of all subjects that answered at both levels in it.
+
+    deviation: from the mean of all paraphrases, among subjects that answered in every one; p: of no deviation,
+    corrected for the number of paraphrases (max-T). Both NaN where there is nothing to compare.
+    """
+
+    effect: Bounded
+    method: str
+    subjects: int
+    deviation: float
+    p: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WordingEffects:
+    """Effects of the paraphrases of one question, for one contrast.
+
+    mean: of the paraphrases that were asked. sampled: the same mean with an interval that counts them as a sample of
+    wordings. spread: standard deviation of the true effects between paraphrases, corrected for the sampling of
+    subjects, 0 where they differ no more than chance makes them. p: of no difference between paraphrases, the smallest
+    of the corrected p of `each`. reason: why spread and p are NaN. subjects: with an answer in every paraphrase at both
+    levels; incomplete: with an answer at both levels in some paraphrase, but not in all.
+    """
+
+    each: tuple[WordingEffect, ...]
+    mean: Bounded
+    method: str
+    sampled: Bounded
+    spread: float
+    p: float
+    subjects: int
+    incomplete: int
+    reason: str = ""
+
+
+def wording_effects(
+    first: Float[np.ndarray, "n cells wordings *repeats"],
+    second: Float[np.ndarray, "n cells wordings *repeats"],
+    *,
+    binary: bool,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> WordingEffects:
+    """Mean over subjects of second - first in each paraphrase, the mean of these, and how far they differ.
+
+    first, second: outcomes at the two levels, NaN where there is no answer; binary: outcomes of 0 and 1, or shares of
+    them. Repeats that were answered are averaged. An image counts in the mean where every paraphrase has an answer, a
+    pair where both images count; a paraphrase alone has all pairs that are answered in it.
+
+    Each paraphrase and the mean have the interval of `mean_difference_interval`. The interval over a sample of wordings
+    adds the variance between paraphrases over their number, V (`crossed_variance`): its ends are
+    sqrt((mean - end)² + t² V) from the mean, with Student's t of one degree of freedom less than paraphrases. Of
+    normal errors an interval that adds squared half widths like this covers at least what it claims, however unlike
+    their variances (Banerjee 1960). Deviations are tested by random signs of subjects (`max_t`).
+
+    Raises BadInput where the shapes differ or there is no paraphrase.
+
+    >>> none, some = np.zeros((40, 1, 2)), np.zeros((40, 1, 2))
+    >>> some[:10, 0, 0] = 1.0  # ten subjects of forty change in the first wording, nobody in the second
+    >>> found = wording_effects(none, some, binary=True)
+    >>> [each.effect.estimate for each in found.each], found.mean.estimate, found.sampled.reason
+    ([0.25, 0.0], 0.125, 'fewer than 5 paraphrases: no sample of wordings')
+    >>> round(found.spread, 3), bool(found.p < 0.01)  # .25² / 2, less .25 * .75 / 39 / 2 of chance
+    (0.17, True)
+    """
+    pairs = float(np.prod(first.shape[1:2] + first.shape[3:]))
+    first, second = (over_repeats(values) for values in (first, second))
+    if first.shape != second.shape or not first.shape[2]:
+        raise BadInput(
+            f"expected outcomes [subjects, cells, paraphrases] of one shape at both levels, got {first.shape} and "
+            f"{second.shape}; give both levels the same cells and paraphrases"
+        )
+    alone = _differences(first, second)
+    complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)
+    kept = [np.where(complete[:, :, None], values, np.nan) for values in (first, second)]
+    d = _differences(*kept)
+    d = d[np.isfinite(d).all(axis=1)]
+    interval = partial(mean_difference_interval, binary=binary, confidence=confidence, seed=seed)
+    intervals = interval(alone, base=_rarest(first, second), pairs=np.full(alone.shape[1], pairs))
+    effects = [_bounded(alone[:, place], intervals, place) for place in range(alone.shape[1])]
+    averaged = [values.mean(axis=2, keepdims=True) for values in kept]
+    of_mean = interval(d.mean(axis=1, keepdims=True), base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
+    mean = _bounded(d.mean(axis=1), of_mean, 0, NO_SUBJECTS)
+    between = _between(d)
+    deviations, p = _deviations(d, seed)
+    each = tuple(
+        WordingEffect(effect, method, int(np.isfinite(column).sum()), *told)
+        for effect, method, column, *told in zip(
+            effects, intervals.methods, alone.T, deviations.tolist(), p.tolist(), strict=True
+        )
+    )
+    return WordingEffects(
+        each=each,
+        mean=mean,
+        method=of_mean.methods[0],
+        sampled=_sampled(mean, between, d.shape[1], confidence, binary=binary),
+        spread=float(np.sqrt(between)),
+        p=float(p.min()),
+        subjects=len(d),
+        incomplete=int(np.isfinite(alone).any(axis=1).sum()) - len(d),
+        reason=_reason(d),
+    )
+
+
+def over_repeats(values: Float[np.ndarray, "n cells wordings *repeats"]) -> Float[np.ndarray, "n cells wordings"]:
+    """The mean of the repeats that were answered, NaN where none was."""
+    flat = values.reshape(*values.shape[:3], -1)
+    answered = np.isfinite(flat).sum(axis=3)
+    total = np.where(np.isfinite(flat), flat, 0.0).sum(axis=3)
+    return np.asarray(np.divide(total, answered, out=np.full(total.shape, np.nan), where=answered > 0))
+
+
+def _differences(
+    first: Float[np.ndarray, "n cells wordings"], second: Float[np.ndarray, "n cells wordings"]
+) -> Float[np.ndarray, "n wordings"]:
+    columns = [level_differences(first[:, :, place], second[:, :, place]) for place in range(first.shape[2])]
+    return np.stack(columns, axis=1)
+
+
+def _rarest(first: Float[np.ndarray, "n cells k"], second: Float[np.ndarray, "n cells k"]) -> Float[np.ndarray, " k"]:
+    """The smallest, over the two levels, of the rate and of 1 - rate; 0 where no pair is valid."""
+    paired = np.isfinite(first) & np.isfinite(second)
+    count = np.maximum(paired.sum(axis=(0, 1)), 1)
+    rates = np.stack([np.where(paired, values, 0.0).sum(axis=(0, 1)) / count for values in (first, second)])
+    return np.asarray(np.minimum(rates, 1 - rates).min(axis=0))
+
+
+def _bounded(differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, few: str = NO_PAIRS) -> Bounded:
+    known = differences[np.isfinite(differences)]
+    estimate = float(known.mean()) if len(known) else np.nan
+    low, high = float(intervals.low[place]), float(intervals.high[place])
+    reason = "" if np.isfinite(low) else few if len(known) < 2 else NO_VARIATION
+    return Bounded(estimate, low, high, reason)
+
+
+def _reason(d: Float[np.ndarray, "n wordings"]) -> str:
+    return ALONE if d.shape[1] < 2 else NO_SUBJECTS if len(d) < 2 else ""
+
+
+def _between(d: Float[np.ndarray, "n wordings"]) -> float:
+    """The variance of the true effects between paraphrases, not below 0; NaN where it is not estimable."""
+    if _reason(d):
+        return np.nan
+    subject, wording = (each.ravel() for each in np.indices(d.shape))
+    ones = np.ones(d.size)
+    residual = d.ravel() - d.mean()
+    found = crossed_variance(ones[:, None], residual, ones, ones, np.ones(1), subject, wording)
+    return found.variance * found.rater_share * d.shape[1] if found.variance > 0 else 0.0
+
+
+def _deviations(
+    d: Float[np.ndarray, "n wordings"], seed: int
+) -> tuple[Float[np.ndarray, " wordings"], Float[np.ndarray, " wordings"]]:
+    """Each paraphrase's mean less the mean of all, and its corrected p; NaN where there is nothing to compare."""
+    if _reason(d):
+        nothing = np.full(d.shape[1], np.nan)
+        return nothing, nothing
+    apart = d - d.mean(axis=1, keepdims=True)
+    apart[np.abs(apart) <= _ROUNDING * np.abs(d).max()] = 0.0
+    return apart.mean(axis=0), max_t(apart, seed=seed)
+
+
+def _sampled(mean: Bounded, between: float, wordings: int, confidence: float, *, binary: bool) -> Bounded:
+    if wordings < FEWEST_SAMPLED or mean.reason:
+        return Bounded(mean.estimate, np.nan, np.nan, TOO_FEW if wordings < FEWEST_SAMPLED else mean.reason)
+    further = float(stdtrit(wordings - 1, (1 + confidence) / 2)) * np.sqrt(between / wordings)
+    low = mean.estimate - float(np.hypot(mean.estimate - mean.low, further))
+    high = mean.estimate + float(np.hypot(mean.high - mean.estimate, further))
+    return Bounded(mean.estimate, max(low, -1.0), min(high, 1.0)) if binary else Bounded(mean.estimate, low, high)

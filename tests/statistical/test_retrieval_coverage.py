@@ -1,0 +1,47 @@
+"""Shares of levels among the first images and MaxSkew: intervals cover, tests of these and NDKL keep their level (slow)."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from transect.effects.retrieval import retrieval_skew
+
+
+def similarities(rng, subjects, shifts, own):
+    """Standard normal at the first level; a share `own` of the variance is the subject's."""
+    of_subject, of_image = rng.standard_normal((subjects, 1, 1)), rng.standard_normal((subjects, len(shifts), 1))
+    return np.sqrt(own) * of_subject + np.sqrt(1 - own) * of_image + np.asarray(shifts)[None, :, None]
+
+
+def shares(shifts, part):
+    """Of each level above what this part of all images exceeds."""
+    shifts = np.asarray(shifts)
+    cut = brentq(lambda x: ndtr(shifts - x).mean() - part, -9, 9)
+    return ndtr(shifts - cut) / ndtr(shifts - cut).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shifts", [(0.0, 0.5), (0.0, 0.0), (0.0, 0.3, 0.6, 0.0)])
+@pytest.mark.parametrize("subjects", [20, 100])
+def test_shares_and_skews_of_the_first_images(subjects, shifts):
+    tables = 300 if any(shifts) else 1000
+    for own in (0.2, 0.8):
+        rng = np.random.default_rng([subjects, len(shifts), int(10 * shifts[1]), int(10 * own)])
+        firsts = [10, subjects // 2 + 1]
+        held, rejected = np.zeros((len(firsts), 3)), np.zeros(len(firsts) + 1)
+        for _ in range(tables):
+            found = retrieval_skew(similarities(rng, subjects, shifts, own), firsts, resamples=99)
+            rejected[-1] += found.p <= 0.05
+            for row, top in enumerate(found.first):
+                true = shares(shifts, top.k / found.images)
+                skews = np.log(len(true) * true)
+                within = [each.low <= value <= each.high for each, value in zip(top.shares, true, strict=True)]
+                held[row, 0] += all(within)
+                held[row, 1] += top.max_skew.low - 1e-9 <= skews.max() <= top.max_skew.high
+                held[row, 2] += top.min_skew.low <= skews.min() <= top.min_skew.high + 1e-9
+                rejected[row] += top.max_skew_p <= 0.05
+        print(f"{subjects} subjects, {shifts}, own {own}: {held / tables}, rejected {rejected / tables}")
+        assert (held / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)).all()
+        if not any(shifts):
+            assert (rejected / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)).all()

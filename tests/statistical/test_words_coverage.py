@@ -1,0 +1,196 @@
+"""Intervals and tests of answers in words keep their level: wordings, refusals, places, options, two images (slow)."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, ndtr, ndtri
+
+from transect.effects.bradley_terry import level_abilities
+from transect.effects.contrasts import level_differences
+from transect.effects.incomplete import incomplete_bounds
+from transect.effects.intervals import mean_difference_interval
+from transect.effects.option_shares import chosen_shares, shares_by_option
+from transect.effects.places import place_bias
+from transect.effects.preferences import preference
+from transect.effects.wordings import wording_effects
+
+
+def least(coverage, tables):
+    """Two standard errors below a coverage."""
+    return coverage - 2 * np.sqrt(coverage * (1 - coverage) / tables)
+
+
+def most(level, tables):
+    """Two standard errors above a level of a test."""
+    return level + 2 * np.sqrt(level * (1 - level) / tables)
+
+
+def answers(rng, rates, within, image=0.0):
+    """0/1 [subjects, levels, wordings] with these rates [levels, wordings]; shared by subject, and by image."""
+    n, shape = rates[0], rates[1].shape
+    factor = np.sqrt(within) * rng.standard_normal((n, 1, 1)) + np.sqrt(image) * rng.standard_normal((n, shape[0], 1))
+    return (factor + np.sqrt(1 - within - image) * rng.standard_normal((n, *shape)) < ndtri(rates[1])).astype(float)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [20, 50, 200])
+@pytest.mark.parametrize("wordings", [5, 10])
+def test_a_sample_of_wordings_covers_the_mean_of_all_wordings(subjects, wordings):
+    """Effects of wordings .15 + uniform of this half width; scores, and yes or no."""
+    tables = 200 if subjects < 200 else 150
+    for spread in (0.0, 0.1, 0.25):
+        rng = np.random.default_rng([subjects, wordings, int(100 * spread)])
+        held, fixed = np.zeros(2), np.zeros(2)
+        for _ in range(tables):
+            effect = 0.15 + rng.uniform(-spread, spread, wordings)
+            yes = answers(rng, (subjects, np.stack([np.full(wordings, 0.4), 0.4 + effect])), 0.4)
+            scores = rng.standard_normal((subjects, 1, 1)) + 0.5 * rng.standard_normal((subjects, 2, wordings))
+            scores = scores + np.stack([np.zeros(wordings), effect]) * (1 + 0.5 * rng.standard_normal((subjects, 1, 1)))
+            for place, values in enumerate((yes, scores)):
+                found = wording_effects(values[:, :1], values[:, 1:], binary=not place)
+                held[place] += found.sampled.low <= 0.15 <= found.sampled.high
+                fixed[place] += found.mean.low <= 0.15 <= found.mean.high
+        print(f"{subjects} subjects, {wordings} wordings, {spread}: {held / tables}, as fixed {fixed / tables}")
+        # Student's t of five uniform effects covers 93 %.
+        assert (held / tables >= least(0.95 if spread < 0.25 else 0.93, tables)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [20, 100])
+def test_the_mean_of_the_wordings_that_were_asked_is_covered_and_no_difference_is_rarely_found(subjects):
+    tables, rng = 300, np.random.default_rng(subjects)
+    held = rejected = 0
+    spreads = []
+    for _ in range(tables):
+        yes = answers(rng, (subjects, np.array([[0.1, 0.3, 0.5], [0.2, 0.4, 0.6]])), 0.4)
+        found = wording_effects(yes[:, :1], yes[:, 1:], binary=True)
+        held += found.mean.low <= 0.1 <= found.mean.high
+        rejected += found.p <= 0.05
+        spreads.append(found.spread)
+    print(f"{subjects}: {held / tables}, rejected {rejected / tables}, spread {np.mean(spreads):.3f} (0)")
+    assert held / tables >= least(0.95, tables)
+    assert rejected / tables <= most(0.05, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [20, 100, 400])
+@pytest.mark.parametrize("rate", [0.005, 0.03])
+def test_effects_on_rare_refusals_are_covered_by_the_paired_score(subjects, rate):
+    """Three paraphrases, refused together or not, none, half, or all of the time more at the second level."""
+    tables = 1000
+    for more in (0.0, 0.05):
+        for image in (0.0, 0.6):
+            rng = np.random.default_rng([subjects, int(1000 * rate), int(100 * more), int(10 * image)])
+            d = np.empty((subjects, tables))
+            for table in range(tables):
+                refused = answers(rng, (subjects, np.array([[rate] * 3, [rate + more] * 3])), 0.3, image)
+                share = refused.mean(axis=2)
+                d[:, table] = level_differences(share[:, :1], share[:, 1:])
+            base, pairs = np.full(tables, rate), np.full(tables, 3.0)
+            found = mean_difference_interval(d, binary=True, base=base, pairs=pairs, resamples=20)
+            assert set(found.methods) == {"paired score"}
+            held = ((found.low <= more) & (more <= found.high)).mean()
+            print(f"{subjects} subjects, {rate} and {more} more, image {image}: {held:.3f}")
+            assert held >= least(0.95, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [15, 60])
+def test_options_and_places(subjects):
+    """Differences of all options at once; a true null of any change, and of places, rejected in at most 5 %."""
+    tables, rng = 250, np.random.default_rng(subjects)
+    chances = np.array([[0.7, 0.2, 0.08, 0.02], [0.6, 0.2, 0.1, 0.1]])
+    held = false = places = place_held = 0
+    for _ in range(tables):
+        factor = np.sqrt(0.5) * rng.standard_normal((subjects, 1, 1)) + np.sqrt(0.5) * rng.standard_normal(
+            (subjects, 2, 2)
+        )
+        chosen = (ndtr(factor)[..., None] > chances.cumsum(axis=1)[None, :, None, :-1]).sum(axis=-1).astype(float)
+        same = (ndtr(factor)[..., None] > chances.cumsum(axis=1)[:1, None, :-1]).sum(axis=-1).astype(float)
+        found = shares_by_option(chosen_shares(chosen[:, :, None, :, None], 4), asked=2)
+        truth = chances[1] - chances[0]
+        held += all(c.difference.low <= truth[c.option] <= c.difference.high for c in found.contrasts)
+        false += shares_by_option(chosen_shares(same[:, :, None, :, None], 4), asked=2).p <= 0.05
+        order = np.argsort(rng.random((subjects, 2, 4)), axis=2)
+        place = np.take_along_axis(np.argsort(order, axis=2), chosen.astype(int), axis=2).astype(float)
+        bias = place_bias(place, 4).of_all
+        places += bias.p <= 0.05
+        place_held += bias.shares[0].low <= 0.25 <= bias.shares[0].high
+    print(subjects, held / tables, false / tables, places / tables, place_held / tables)
+    assert held / tables >= least(0.95, tables)
+    assert false / tables <= most(0.05, tables)
+    assert places / tables <= most(0.05, tables)
+    assert place_held / tables >= least(0.95, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [12, 40, 150])
+def test_preferences_of_subjects_who_differ(subjects):
+    """The share among the decided, and the preference for the second place, whose truth is by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    p, q = expit(0.8 + 1.5 * nodes + 0.5), expit(0.8 + 1.5 * nodes - 0.5)
+    second, first = weights @ (p * q), weights @ ((1 - p) * (1 - q))
+    tables, rng = 400, np.random.default_rng(subjects)
+    held, rejected = np.zeros(2), 0
+    for _ in range(tables):
+        own = 0.8 + 1.5 * rng.standard_normal(subjects)
+        later, earlier = (rng.random((2, subjects)) < expit(own + np.array([[0.5], [-0.5]]))).astype(float)
+        found = preference(later[:, None, None], earlier[:, None, None])
+        held[0] += found.share.low <= second / (first + second) <= found.share.high
+        held[1] += found.place.low <= weights @ (p - q) <= found.place.high
+        own = 1.5 * rng.standard_normal(subjects)
+        later, earlier = (rng.random((2, subjects)) < expit(own + np.array([[0.5], [-0.5]]))).astype(float)
+        rejected += preference(later[:, None, None], earlier[:, None, None]).p <= 0.05
+    print(subjects, held / tables, rejected / tables)
+    assert (held / tables >= least(0.95, tables)).all()
+    assert rejected / tables <= most(0.05, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [12, 30, 120])
+def test_abilities_of_subjects_who_differ(subjects):
+    """Truths: the fit to 200,000 subjects."""
+    pairs = np.array([(a, b) for a in range(3) for b in range(3) if a != b])
+
+    def table(rng, n):
+        own = np.array([0.0, 0.5, 1.2]) + 0.8 * rng.standard_normal((n, 3))
+        odds = own[:, pairs[:, 1]] - own[:, pairs[:, 0]] + 0.4
+        chosen = (rng.random(odds.shape) < expit(odds)).astype(float)
+        subject, pair = (each.ravel() for each in np.indices(odds.shape))
+        return *pairs[pair].T, chosen.ravel(), subject
+
+    large = level_abilities(*table(np.random.default_rng(0), 200_000))
+    truth = [large.abilities[1].estimate, large.abilities[2].estimate, large.place.estimate]
+    tables, rng = 300, np.random.default_rng(subjects)
+    held, told = np.zeros(3), 0
+    for _ in range(tables):
+        found = level_abilities(*table(rng, subjects))
+        if np.isfinite(found.abilities[1].low):
+            told += 1
+            each = (*found.abilities[1:], found.place)
+            held += [bounds.low <= true <= bounds.high for bounds, true in zip(each, truth, strict=True)]
+    print(subjects, held / told, told / tables)
+    assert told >= 0.9 * tables
+    assert (held / told >= least(0.95, told)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subjects", [20, 40, 150])
+@pytest.mark.parametrize("lost", [0.01, 0.2])
+def test_bounds_of_numbers_cover_both_ends(subjects, lost):
+    """Answers from 0 to 10, the largest of which are lost more often, at the second level alone."""
+
+    def table(rng, n):
+        base = rng.beta(4, 2, (n, 1, 1))
+        first, second = np.clip(10 * (base + 0.1 * rng.standard_normal((2, n, 1, 2))), 0, 10)
+        second[rng.random(second.shape) < lost * (second > 6)] = np.nan
+        return first, second
+
+    first, second = table(np.random.default_rng(0), 400_000)
+    smallest, largest = ((np.nan_to_num(second, nan=end) - first).mean() for end in (0.0, 10.0))
+    tables, held, rng = 300, 0, np.random.default_rng([subjects, int(100 * lost)])
+    for _ in range(tables):
+        bounds = incomplete_bounds(*table(rng, subjects), scale=(0.0, 10.0), binary=False)
+        held += bounds.low <= smallest and largest <= bounds.high
+    print(subjects, lost, smallest, largest, held / tables)
+    assert held / tables >= least(0.95, tables)
