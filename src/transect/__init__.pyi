@@ -45,6 +45,7 @@ from .jobs.render.run import render as render
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
+from .jobs.retrieve.run import retrieve as retrieve
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.comparing import compare_searches as compare_searches
 from .jobs.search.comparison import SearchComparison as SearchComparison

@@ -47,6 +47,7 @@ from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
+from transect.jobs.retrieve.command import retrieve
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
@@ -84,6 +85,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     match,
     neighbours,
     recognition,
+    retrieve,
     leakage,
     mitigate,
     encode,
