@@ -11,7 +11,7 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "leakage", "mitigate",
+    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
     "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce", "replicate",
@@ -112,6 +112,8 @@ recognized = transect.recognition(table, "who", "glasses", embeddings=np.eye(2),
 misses: float = recognized.numbers.samples["all"].groups[0].rates[0].fnmr
 compared = transect.compare_recognizers({"one": recognized, "two": recognized})
 relative: float = compared.numbers.gaps[0].relative
+retrieved = transect.retrieve("runs/a", "hf:clip", ["a photo of a doctor"], first=10, quiet=True)
+ndkl: float = retrieved.numbers.queries[0].skew.ndkl.estimate
 leaked = transect.leakage(table, "glasses", ["age"], options=LeakageOptions(rounds=2))
 leakage: float | None = leaked.numbers.dataset_leakage.estimate
 mitigated = transect.mitigate({"mitigations": []}, "runs/m", quiet=True)

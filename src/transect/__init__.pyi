@@ -46,6 +46,7 @@ from .jobs.replicate.run import replicate as replicate
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
+from .jobs.retrieve.run import retrieve as retrieve
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.comparing import compare_searches as compare_searches
 from .jobs.search.comparison import SearchComparison as SearchComparison

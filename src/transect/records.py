@@ -151,6 +151,9 @@ class Latents:
 class Images:
     """Images: pixels uint8 [n, h, w, 3], sRGB; face_boxes x0, y0, x1, y1 in pixels where the source knows them.
 
+    landmarks: x and y in pixels of k points of each face (5 or 68, see `targets.alignment`), NaN where there are none;
+    pixel i spans i to i + 1. None unless a target asks for them.
+
     Raises BadInput when `pixels` are not images.
 
     >>> len(Images(np.zeros((2, 64, 64, 3), dtype=np.uint8)))
@@ -159,6 +162,7 @@ class Images:
 
     pixels: np.ndarray
     face_boxes: Float[np.ndarray, "n 4"] | None = None
+    landmarks: Float[np.ndarray, "n k 2"] | None = None
 
     def __post_init__(self) -> None:
         kind = getattr(self.pixels, "dtype", type(self.pixels).__name__)
@@ -172,7 +176,8 @@ class Images:
 
     def take(self, rows: Int[np.ndarray, " m"] | slice) -> Images:
         """The chosen rows, in the chosen order."""
-        return Images(self.pixels[rows], None if self.face_boxes is None else self.face_boxes[rows])
+        boxes = None if self.face_boxes is None else self.face_boxes[rows]
+        return Images(self.pixels[rows], boxes, None if self.landmarks is None else self.landmarks[rows])
 
 
 class Task(StrEnum):

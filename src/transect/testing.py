@@ -70,7 +70,7 @@ def check_target(target: object, *, image_size: int = 64, images: Images | None 
     for row in rows:
         alone = ask(images.take(rows[row : row + 1]))
         _check_same("batch invariance", "the same answer alone and in a batch", first, alone, rows[row : row + 1])
-    strided = Images(np.repeat(images.pixels, 2, axis=2)[:, :, ::2], images.face_boxes)
+    strided = Images(np.repeat(images.pixels, 2, axis=2)[:, :, ::2], images.face_boxes, images.landmarks)
     _check_same("memory layout", "the same answer for pixels that are not contiguous", first, ask(strided), rows)
     for height, width in ((image_size + 1,) * 2, (2 * image_size,) * 2, (image_size, image_size * 3 // 4)):
         ask(Images(_pictures(height, width)), f"size handling ({height}x{width} pixels)")

@@ -44,7 +44,7 @@ USES = {
     "onnx": ("onnxruntime", lambda _: _module("targets").resolve("onnx:model.onnx")),
     "huggingface": (
         "transformers.utils.logging",
-        lambda _: _module("targets.huggingface")._quiet("folder").__enter__(),
+        lambda _: _module("targets.hf.loading").quiet("folder").__enter__(),
     ),
     "http": ("tenacity", lambda _: _module("targets.http.target")._transport(_http_settings())),
     "rekognition": ("boto3", lambda _: _module("targets.http.rekognition").RekognitionTransport(_http_settings())),
@@ -55,6 +55,7 @@ USES = {
     "ray": ("ray", lambda _: _module("engines.on_ray").OnRay("", 1)),
     "ann": ("faiss", lambda _: _module("designs.matching.approximate")._faiss()),
     "accelerate": ("accelerate", lambda _: _module("training.processes").Processes.from_environment("cpu")),
+    "timm": ("timm", lambda _: _module("targets.timm_model")._library()),
     "backbones": ("timm", lambda _: _module("mitigation.backbones")._library("timm")),
     "diffusers": ("diffusers", lambda run: _module("generators.diffusion.pipelines").open_pipeline(run, "", "", False)),
     "figures": ("resvg_py", lambda _: _module("jobs.export.figures").png("<svg/>")),

@@ -143,7 +143,19 @@ PAGES = {
         slow=True,
     ),
     "docs/how-to/ask-a-vision-language-model.md": Page(made=(files.tiny_vlm,)),
-    "docs/how-to/audit-a-hugging-face-model.md": Page(extra={"transect sample-data": PEOPLE}, small={"--subjects": 2}),
+    "docs/how-to/audit-a-hugging-face-model.md": Page(
+        {
+            "transect audit hf:models/clip": "tests/targets/hf/test_hf_zero_shot.py builds a CLIP",
+            "transect audit hf:models/detector": "tests/targets/hf/test_hf_detection.py builds a detector",
+        },
+        extra={"transect sample-data": PEOPLE},
+        small={"--subjects": 2},
+    ),
+    "docs/how-to/measure-retrieval-skew.md": Page(
+        {"transect retrieve": "tests/jobs/retrieve builds a CLIP"},
+        small={"--subjects": 4},
+        extra={"transect audit": "--size 32"},
+    ),
     "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
     "docs/how-to/replicate-an-effect.md": Page(
         {"transect replicate runs/rendered runs/photographs": "photographs are the reader's; tests/jobs/replicate"},
@@ -151,7 +163,10 @@ PAGES = {
         extra={"transect audit": "--no-control"},
     ),
     "docs/how-to/compare-face-recognition.md": Page(
-        {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
+        {
+            "transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition",
+            "transect recognition arcface.onnx": "the weights are the reader's own; tests/jobs/recognition",
+        },
         extra={"transect sample-data": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
@@ -162,7 +177,7 @@ PAGES = {
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
     ),
     "docs/how-to/audit-your-own-model.md": Page(
-        {"transect audit models/expression": "tests/targets/test_huggingface.py audits such a folder"},
+        {"transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder"},
         (files.package, expression),
     ),
     "docs/explanation/view.md": Page({"python benchmarks": SPEED}),

@@ -48,6 +48,7 @@ from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
+from transect.jobs.retrieve.command import retrieve
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.classifier_command import classifier
@@ -86,6 +87,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     match,
     neighbours,
     recognition,
+    retrieve,
     leakage,
     mitigate,
     encode,

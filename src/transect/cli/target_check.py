@@ -13,12 +13,16 @@ from transect.console.audit_options import Threshold
 from transect.console.common_options import Json, on_command_line
 from transect.console.printing import table
 from transect.console.target_options import (
+    AllowDownload,
     ClassNames,
+    Dtype,
     Isolate,
+    ModelDevice,
     OutputKind,
     PositiveClass,
     PreprocessFile,
     TaskName,
+    Templates,
     Timeout,
     given,
 )
@@ -60,6 +64,10 @@ def check(
     threshold: Threshold = None,
     output: OutputKind = None,
     isolate: Isolate = None,
+    templates: Templates = None,
+    dtype: Dtype = None,
+    model_device: ModelDevice = None,
+    allow_download: AllowDownload = None,
     timeout: Timeout = 10.0,
     picture: Annotated[
         Path, typer.Option(help="Of a local model: the PNG file to write with the image as the model gets it.")
@@ -79,6 +87,10 @@ def check(
     options = given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
         isolate=isolate,
+        templates=templates,
+        dtype=dtype,
+        model_device=model_device,
+        allow_download=allow_download,
     )  # fmt: skip
     if questions is not None:
         in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)

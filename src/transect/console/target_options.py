@@ -25,6 +25,25 @@ Isolate = Annotated[
         "Default for Python, PyTorch and ONNX models and plug-ins.",
     ),
 ]
+Templates = Annotated[
+    list[str] | None,
+    model_option(
+        "--template",
+        help="Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged "
+        "over them. hf:FOLDER#2 is the second alone.",
+    ),
+]
+Dtype = Annotated[str | None, model_option(help="Numbers of an open model: float32 (default), float16 or bfloat16.")]
+ModelDevice = Annotated[
+    str | None, model_option(help="Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …")
+]
+AllowDownload = Annotated[
+    bool | None,
+    model_option(
+        "--allow-download/--no-download",
+        help="Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
+    ),
+]
 Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
 Batch = Annotated[int, _limits(help="Images in each call of a model.")]
 MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
@@ -39,6 +58,10 @@ def given(
     threshold: float | None,
     output: str | None,
     isolate: bool | None = None,
+    templates: list[str] | None = None,
+    dtype: str | None = None,
+    model_device: str | None = None,
+    allow_download: bool | None = None,
 ) -> dict[str, Any]:
     """The options that were given, as `resolve_targets` takes them; labels separated by commas.
 
@@ -53,5 +76,9 @@ def given(
         "threshold": threshold,
         "output": output,
         "isolate": isolate,
+        "templates": tuple(templates) if templates else None,
+        "dtype": dtype,
+        "device": model_device,
+        "allow_download": allow_download,
     }
     return {name: value for name, value in options.items() if value is not None}

@@ -1,6 +1,7 @@
 """CelebA and CelebA-HQ as they are distributed: pictures, forty attributes of yes and no, identities, parts.
 
-CelebA      img_align_celeba/000001.jpg, list_attr_celeba.txt (or .csv), identity_CelebA.txt, list_eval_partition.txt
+CelebA      img_align_celeba/000001.jpg, list_attr_celeba.txt (or .csv), identity_CelebA.txt, list_eval_partition.txt,
+            list_landmarks_align_celeba.txt
 CelebA-HQ   CelebA-HQ-img/0.jpg, CelebAMask-HQ-attribute-anno.txt, CelebA-HQ-to-CelebA-mapping.txt
 
 Tables may lie in Anno/ and Eval/, pictures in Img/ or a folder within themselves. Sources: Liu et al. 2015, Deep
@@ -20,6 +21,7 @@ from transect.datasets.columns import Labelled, subjects_of
 from transect.datasets.files import by_stem, columns, columns_of, find, folder_of, images_below, lines_of
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
+from transect.datasets.points import of_celeba
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
@@ -32,6 +34,7 @@ ABOUT: Final = "Labels are the data set's: how annotators saw the faces, not who
 _ATTRIBUTES: Final = ("list_attr_celeba.txt", "list_attr_celeba.csv")
 _IDENTITIES: Final = ("identity_CelebA.txt", "identity_CelebA.csv")
 _PARTITION: Final = ("list_eval_partition.txt", "list_eval_partition.csv")
+_LANDMARKS: Final = ("list_landmarks_align_celeba.txt", "list_landmarks_align_celeba.csv")
 _TABLES_IN: Final = (".", "Anno", "Eval", "Anno/Anno", "CelebA")
 _PICTURES: Final = ("img_align_celeba", "img_align_celeba_png", "img_celeba")
 _PICTURES_IN: Final = ("img_align_celeba", "Img", ".")
@@ -47,7 +50,8 @@ def read(path: Path, request: Request) -> LabelledImages:
     """
     folder_of(path, "CelebA's folder")
     table = _needed(path, _ATTRIBUTES, _TABLES_IN)
-    files = by_stem(images_below(_needed(path, _PICTURES, _PICTURES_IN)), path)
+    pictures = _needed(path, _PICTURES, _PICTURES_IN)
+    files = by_stem(images_below(pictures), path)
     identities = find(path, _IDENTITIES, _TABLES_IN)
     people = {} if identities is None else _pairs(identities)
     parts = find(path, _PARTITION, _TABLES_IN)
@@ -55,7 +59,9 @@ def read(path: Path, request: Request) -> LabelledImages:
     wanted = None if request.split is None else _of_part(path, part_of, request.split)
     sources = [file for file in (table, identities, parts) if file is not None]
     rows = _rows(_labels(table), table, files, people, wanted, sources)
-    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids)), request)
+    landmarks = find(path, _LANDMARKS, _TABLES_IN) if pictures.name.startswith(_PICTURES[0]) else None
+    points = None if landmarks is None else of_celeba(landmarks, rows.ids)
+    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids), points=points), request)
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
 from transect.datasets.columns import Labelled
-from transect.datasets.pictures import DEFAULT_SIZE, Crop, Pictures, check_size, pixels_of, size_of
+from transect.datasets.pictures import DEFAULT_SIZE, Crop, Pictures, check_size, fitted_points, pixels_of, size_of
+from transect.datasets.points import Points
 from transect.errors import BadInput, UnknownName
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 from transect.runs import picture_files
@@ -61,7 +62,7 @@ class Rows:
 
     skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
     about: the reports' sentence about the labels. parts: the official part of each row by its name there, empty where
-    the data set names none.
+    the data set names none. points: landmarks of each row, in pixels of the picture as it is stored; None without.
     """
 
     pictures: Pictures
@@ -73,6 +74,7 @@ class Rows:
     left_out: Mapping[str, int]
     about: str = ""
     parts: tuple[str, ...] = ()
+    points: Points | None = None
 
     def take(self, rows: Sequence[int]) -> Rows:
         """The chosen rows."""
@@ -84,6 +86,7 @@ class Rows:
             labels={name: (attribute, values[chosen]) for name, (attribute, values) in self.labels.items()},
             subjects=tuple(self.subjects[row] for row in rows),
             parts=tuple(self.parts[row] for row in rows) if self.parts else (),
+            points=None if self.points is None else self.points[chosen],
         )
 
 
@@ -96,7 +99,7 @@ class LabelledImages:
     label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
     image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many. parts: the
     official part of each row, as train or val; empty where the data set names none. unreadable: the ids of images that
-    cannot be read and are left out.
+    cannot be read and are left out. points: landmarks of the faces on the pictures as stored; None without.
     """
 
     reader: str
@@ -115,6 +118,7 @@ class LabelledImages:
     about: str = ""
     parts: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    points: Points | None = None
     latent_dim: int = 0
 
     @property
@@ -187,6 +191,16 @@ class LabelledImages:
     def render(self, latents: Latents) -> Images:
         """The photographs of the rows."""
         return Images(self.pixels(latents.seeds % SUBJECTS_PER_SEED))
+
+    def landmarks(self, latents: Latents) -> Points | None:
+        """X and y in pixels of the rows' landmarks, NaN where the data set has none; None for one without any."""
+        if self.points is None:
+            return None
+        side, found = self.image_size if self.fitted else None, []
+        for row in (latents.seeds % SUBJECTS_PER_SEED).tolist():
+            width, height = size_of(self.pictures.encoded(row), self.pictures.name(row))
+            found.append(fitted_points(self.points[row], width, height, side, self.crop))
+        return np.array(found).reshape(len(found), *self.points.shape[1:])
 
     def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
         """Photographs cannot be set. Raises BadInput unless there is nothing to set."""
@@ -262,6 +276,7 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
         rows.about,
         rows.parts,
         unreadable,
+        rows.points,
     )
 
 

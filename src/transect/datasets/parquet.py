@@ -22,6 +22,7 @@ from transect.datasets.folder import look
 from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
 from transect.datasets.parts import part_of_file
 from transect.datasets.pictures import Encoded
+from transect.datasets.points import Points, of_lists
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import bounds
@@ -30,6 +31,7 @@ from transect.texts import words_of
 
 _IMAGE: Final = ("image", "img", "picture")
 _ID: Final = ("id", "image_id")
+_LANDMARKS: Final = "landmarks"
 _OF_A_RUN: Final = ("cell", "sha256", "face_box", "landmarks")
 _TRUE, _INTENDED = "true.", "intended."
 _GROUPS_KEPT = 4
@@ -85,7 +87,8 @@ def read(path: Path, request: Request) -> LabelledImages:
     parts = tuple(part_of_file(files[file]) for file, _, _ in places)
     left = {NO_IMAGE: sum(map(len, tables)) - len(kept), OTHER_PART: left_out}
     pictures = InParquet(root, tuple(files), column, places)
-    rows = Rows(pictures, ids, labels, subjects, digest(files), skipped, left, parts=parts)
+    points = _points(files, kept)
+    rows = Rows(pictures, ids, labels, subjects, digest(files), skipped, left, parts=parts, points=points)
     return build("parquet", path, rows, request)
 
 
@@ -112,6 +115,18 @@ def _files(path: Path, split: str | None) -> tuple[list[Path], int]:
             f"{path}: expected files whose names begin with {split}, found {files[0].name}; name a part of it"
         )
     return chosen, sum(_opened(file).metadata.num_rows for file in files if file not in chosen)
+
+
+def _points(files: list[Path], kept: list[int]) -> Points | None:
+    """The column landmarks of these rows, as `transect render --data-set` writes it; None without such a column."""
+    schema = _opened(files[0]).schema_arrow
+    if _LANDMARKS not in schema.names or not pa.types.is_list(schema.field(_LANDMARKS).type):
+        return None
+    cells = [cell for file in files for cell in _table(file, [_LANDMARKS])[_LANDMARKS].to_pylist()]
+    try:
+        return of_lists([cells[row] for row in kept], f"{files[0]}: {_LANDMARKS}")
+    except BadInput:  # another column of that name does not keep the pictures from being read
+        return None
 
 
 def _opened(file: Path) -> pq.ParquetFile:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput
 from transect.runs import picture_files
@@ -159,6 +159,25 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
             image = image.resize((max(image.width, thinnest), max(image.height, thinnest)))
         image = ImageOps.pad(image, (size, size), Image.Resampling.LANCZOS, color=(_GREY,) * 3)
     return np.asarray(image)
+
+
+def fitted_points(
+    points: Float[np.ndarray, "k 2"], width: int, height: int, size: int | None, crop: Crop | None = None
+) -> Float[np.ndarray, "k 2"]:
+    """Where `pixels_of` puts points of a picture of that width and height; pixel i spans i to i + 1.
+
+    >>> fitted_points(np.array([[100.0, 0.0]]), 200, 100, 50).tolist()  # 25 pixels high, between grey margins of 12
+    [[25.0, 12.0]]
+    """
+    if crop is not None:
+        left, top, right, bottom = crop.box(width, height)
+        points, width, height = points - (left, top), right - left, bottom - top
+    if size is None or (width, height) == (size, size):
+        return points
+    longer = max(width, height)
+    inner = np.array([size if side == longer else max(1, round(side / longer * size)) for side in (width, height)])
+    margins = [round((size - int(side)) * 0.5) for side in inner]
+    return np.asarray(points * inner / (width, height) + margins)
 
 
 def _opened(encoded: Encoded) -> io.BytesIO | Path:

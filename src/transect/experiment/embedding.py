@@ -10,7 +10,7 @@ from transect.experiment import costs
 from transect.experiment.recipes import recipe_of_target
 from transect.protocols import Target, TargetLike
 
-_MODELS: Final = ("onnx:", "torch:")
+_MODELS: Final = ("onnx:", "torch:", "hf:", "timm:")
 
 
 def embedding_target(target: TargetLike, preprocess: Any) -> Target:

@@ -14,7 +14,7 @@ from transect.experiment import edits
 from transect.protocols import World
 from transect.records import Design, Images
 from transect.runs import tables as columns
-from transect.runs.capabilities import truths
+from transect.runs.capabilities import landmarks, truths
 
 
 @final
@@ -39,8 +39,14 @@ class Rendered:
         return columns.images_table(design, self.seeds, self.true, self.images)
 
 
-def render_part(world: World, design: Design, keeper: edits.Gatekeeper | None, subjects: range) -> Rendered:
-    """Render these subjects of a design. keeper: judges edits, and draws subjects again where it is asked to."""
+def render_part(
+    world: World, design: Design, keeper: edits.Gatekeeper | None, subjects: range, *, with_landmarks: bool = False
+) -> Rendered:
+    """Render these subjects of a design.
+
+    keeper: judges edits, and draws subjects again where it is asked to. with_landmarks: whether a target needs them.
+    Raises BadInput where it does and the world has none.
+    """
     seeds = design.subject_seeds(subjects.start, subjects.stop)
     checked = None
     if keeper is None:
@@ -48,5 +54,6 @@ def render_part(world: World, design: Design, keeper: edits.Gatekeeper | None, s
         images = world.render(latents)
     else:
         seeds, latents, images, checked = edits.passing(keeper, seeds, subjects.start)
-    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may reuse its array
+    points = landmarks(world, latents) if with_landmarks else None
+    images = Images(images.pixels.copy(), images.face_boxes, points)  # a generator may reuse its array
     return Rendered(seeds, images, truths(world, latents), checked)

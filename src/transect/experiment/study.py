@@ -38,7 +38,7 @@ from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
-from transect.targets.capabilities import answers_in_words, is_metered
+from transect.targets.capabilities import answers_in_words, is_metered, wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
 from transect.targets.words.speakers import AskedSpec, question_set, shared_object
@@ -100,6 +100,11 @@ class Study:
             return ()
         everything = [attribute.name for attribute in self.world.attributes if attribute.role == "attribute"]
         return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
+
+    @property
+    def with_landmarks(self) -> bool:
+        """Whether some target needs the landmarks of faces."""
+        return any(map(wants_landmarks, self.targets))
 
     def subjects_of(self, part: int) -> range:
         """Which subjects a part holds."""
@@ -236,7 +241,7 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
         span = study.subjects_of(part)
         return PartTask(span.start, span.stop, part == 0)
 
-    work = StudyWork(recipe, study.design, study.limits, study.edits is not None, facts)
+    work = StudyWork(recipe, study.design, study.limits, study.edits is not None, facts, study.with_landmarks)
     return Ahead(engine, work, missing, task)
 
 
@@ -319,7 +324,7 @@ def _image_part(
     if folder.has_part("images", part):
         rows = cache(lambda: folder.read_part("images", part))
         return _PartImages(count, lambda: list(rows()["id"].to_pylist()), cache(lambda: columns.images_of(rows())))
-    rendered = render_part(study.world, design, keeper, span)
+    rendered = render_part(study.world, design, keeper, span, with_landmarks=study.with_landmarks)
     if rendered.checked is not None:
         folder.write_part(edits.EDITS, part, rendered.checked)
     storing.submit(lambda: folder.write_part("images", part, rendered.table(design)))

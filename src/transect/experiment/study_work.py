@@ -67,6 +67,7 @@ class StudyWork:
     """What a worker needs of a study. facts: what its world and models say of themselves, which must be the same there.
 
     planned: images of the study, of which limits.max_failures may fail. checked: whether edits are checked.
+    with_landmarks: whether a target needs the landmarks of faces.
     """
 
     recipe: StudyRecipe
@@ -74,6 +75,7 @@ class StudyWork:
     limits: Limits
     checked: bool
     facts: str
+    with_landmarks: bool = False
 
     @property
     def gpus(self) -> int:
@@ -91,7 +93,7 @@ class StudyWork:
         check = edits.for_world(world, self.design, self._check()) if self.checked else None
         check_same(self.facts, facts_of(world, targets, check))
         keeper = edits.gatekeeper(check, world, self.design, None) if check is not None else None
-        return OpenedStudy(world, self.design, tuple(targets), self.limits, keeper)
+        return OpenedStudy(world, self.design, tuple(targets), self.limits, keeper, self.with_landmarks)
 
     def _check(self) -> EditCheck | None:
         return None if self.recipe.check is None else self.recipe.check.open()
@@ -107,10 +109,12 @@ class OpenedStudy:
     targets: tuple[Target | None, ...]
     limits: Limits
     keeper: edits.Gatekeeper | None
+    with_landmarks: bool = False
 
     def make(self, task: PartTask) -> MadePart:
         """Render one part and ask the targets about it."""
-        rendered = render_part(self.world, self.design, self.keeper, range(task.start, task.stop))
+        span = range(task.start, task.stop)
+        rendered = render_part(self.world, self.design, self.keeper, span, with_landmarks=self.with_landmarks)
         ids = rendered.ids(self.design)
         answers = tuple(
             None if target is None else self._ask(target, ids, rendered.images, task.first) for target in self.targets

@@ -59,7 +59,7 @@ _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of 
 
 _ASKED = "vlm:"
 _PREFIXES = (
-    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "huggingface:", "classifier:"),
+    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "hf:", "timm:", "classifier:"),
     _ASKED,
 )
 

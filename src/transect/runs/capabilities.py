@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from transect.errors import BadInput
 from transect.protocols import (
     DescribesItself,
     DrawsUnedited,
@@ -85,6 +86,18 @@ def truth_attributes(world: World) -> tuple[Attribute, ...]:
 def truths(world: World, latents: Latents) -> pa.Table:
     """The value that each attribute took, where the world distinguishes it from the value set."""
     return world.truths(latents) if isinstance(world, KnowsTruth) else world.read(latents)
+
+
+def landmarks(world: World, latents: Latents) -> Float[np.ndarray, "n k 2"]:
+    """The landmarks of each face. Raises BadInput for a world that knows none."""
+    known = getattr(world, "landmarks", None)
+    points = known(latents) if callable(known) else None
+    if points is None:
+        raise BadInput(
+            f"align: expected landmarks from {world.name}, which has none; state landmarks = FILE, dlib's shape "
+            "predictor of 68 points, in the preprocessing"
+        )
+    return np.asarray(points, dtype=np.float64)
 
 
 def usual_levels(world: World) -> Mapping[str, tuple[float, ...]] | None:

@@ -69,6 +69,8 @@ def images_table(design: Design, subjects: Int[np.ndarray, " s"], true: pa.Table
         columns[f"true.{name}"] = true[name]
     boxes = images.face_boxes
     columns["face_box"] = pa.array([None] * len(images) if boxes is None else list(boxes), pa.list_(pa.float64()))
+    if images.landmarks is not None:
+        columns["landmarks"] = _points_column(images.landmarks)
     columns["image"] = pa.array(encoded, pa.binary())
     columns["sha256"] = [hashlib.sha256(png).hexdigest() for png in encoded]
     return pa.table(columns)
@@ -91,7 +93,7 @@ def data_set_table(
     pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in (masks or {}).items()}
     columns = {name: images[name] for name in images.column_names if name != "image"}
     if landmarks is not None:
-        columns["landmarks"] = pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
+        columns["landmarks"] = _points_column(landmarks)
     names = images["id"].to_pylist()
     for name, encoded in pictures.items():
         rows = [{"bytes": png, "path": f"{name}.png"} for png, name in zip(encoded, names, strict=True)]
@@ -112,8 +114,19 @@ def decode(pngs: Sequence[bytes]) -> UInt8[np.ndarray, "n h w 3"]:
 
 
 def images_of(table: pa.Table) -> Images:
-    """The images of a table's rows, with the face boxes where they are known."""
-    return Images(decode(table["image"].to_pylist()), face_boxes_of(table))
+    """The images of a table's rows, with face boxes and landmarks where they are known."""
+    return Images(decode(table["image"].to_pylist()), face_boxes_of(table), landmarks_of(table))
+
+
+def landmarks_of(table: pa.Table) -> Float[np.ndarray, "n k 2"] | None:
+    """Landmarks in pixels of each row, NaN where there are none; None for a table without them."""
+    if "landmarks" not in table.column_names:
+        return None
+    return _numbers(pc.list_flatten(table["landmarks"])).reshape(table.num_rows, -1, 2)
+
+
+def _points_column(landmarks: Float[np.ndarray, "n k 2"]) -> pa.Array:
+    return pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
 
 
 def face_boxes_of(table: pa.Table) -> Float[np.ndarray, "n 4"] | None:

@@ -52,6 +52,11 @@ def box_convention_of(target: Target) -> BoxConvention | None:
     return convention
 
 
+def wants_landmarks(target: Target) -> bool:
+    """Whether the landmarks of faces must come with the images that the target is asked about."""
+    return bool(getattr(target, "wants_landmarks", False))
+
+
 def patience_of(target: Target) -> float:
     """Seconds that the target itself may take for a call, retries included; 0 where it states none."""
     return float(getattr(target, "patience", 0.0))
@@ -118,6 +123,7 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "labels": ("a sequence of names", lambda value: value is None or _names(value)),
     "positive": ("a label, its index or None", lambda value: value is None or isinstance(value, str | int)),
     "patience": ("seconds, 0 or more", lambda value: _number(value) and value >= 0),
+    "wants_landmarks": ("True or False", lambda value: isinstance(value, bool)),
     "on_round": ("a function or None", lambda value: value is None or callable(value)),
     "box_convention": ("a BoxConvention or None", lambda value: value is None or isinstance(value, BoxConvention)),
 }

@@ -87,7 +87,7 @@ def _cascades() -> list[TargetInfo]:
 
 def _others() -> list[TargetInfo]:
     dlib, onnx = installed("dlib"), installed("onnxruntime")
-    transformers = installed("transformers")
+    hf = installed("transformers")
     http = all(map(installed, ("httpx2", "jmespath", "tenacity")))
     return [
         TargetInfo("dlib:hog-face", "detection", "dlib's frontal face detector (HOG and linear SVM)", "dlib", dlib),
@@ -96,9 +96,10 @@ def _others() -> list[TargetInfo]:
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
-        TargetInfo("huggingface:folder", "any", "a saved image classifier", "huggingface", transformers),
+        TargetInfo("hf:folder", "any", "a saved classifier, CLIP or SigLIP, detector or embedding", "huggingface", hf),
+        TargetInfo("timm:name@weights", "any", "a network of timm with safetensors", "timm", installed("timm")),
         TargetInfo("classifier:folder", "binary, multiclass", "a model of transect train classifier", "", True),
-        TargetInfo("vlm:folder", "any", "a saved vision-language model (--questions)", "huggingface", transformers),
+        TargetInfo("vlm:folder", "any", "a saved vision-language model (--questions)", "huggingface", hf),
         TargetInfo("file.toml", "any", "a model behind a web address, described in a TOML file", "http", http),
     ]
 

@@ -261,7 +261,8 @@ def _rows(
     """
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
-    copy = Images(images.pixels.copy(), boxes)
+    points = None if images.landmarks is None else images.landmarks.copy()
+    copy = Images(images.pixels.copy(), boxes, points)
     apart = target if isinstance(target, RunsApart) else None
     if apart is not None:
         apart.ready()

@@ -12,7 +12,7 @@ from jaxtyping import UInt8
 from transect.protocols import Target
 from transect.targets.description import describe
 from transect.targets.model import ModelTarget
-from transect.targets.preprocess import Preprocess
+from transect.targets.preprocess import OF_FACES, Preprocess
 
 
 @final
@@ -49,7 +49,11 @@ def model_input(target: Target, pixels: UInt8[np.ndarray, "h w 3"]) -> ModelInpu
     text = str(stated.get("text", ""))
     if isinstance(stated.get("processor"), Mapping):
         return _of_processor(target, stated["processor"], pixels, text, assumed)
-    names = [field.name for field in fields(Preprocess)]
+    if stated.get("align") is not None:
+        return ModelInput(
+            None, "it gets a face that landmarks align, which one picture does not bring", "", text, assumed
+        )
+    names = [field.name for field in fields(Preprocess) if field.name not in OF_FACES]
     if not set(names) <= stated.keys():
         return ModelInput(pixels, "", _numbers(pixels[None], channels_last=True), text, assumed)
     preprocess = Preprocess.from_mapping({name: stated[name] for name in names})

@@ -1,7 +1,7 @@
 """What happens to an image before a model sees it, declared once and printed in the report.
 
-In this order: central crop, channel order, resize, range, mean and standard deviation, layout. Resizing is Pillow's:
-antialiased integer arithmetic on 8-bit channels, the same on every machine.
+In this order: aligned face or central crop, channel order, resize, range, mean and standard deviation, layout.
+Resizing is Pillow's: antialiased integer arithmetic on 8-bit channels, the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from PIL import Image
 
 from transect.errors import BadInput, did_you_mean
 from transect.runs import toml_files
+from transect.targets.alignment import FILTERS, SIZES
 
 _Table = Mapping[str, Any]
 """Settings as TOML holds them, before they are checked."""
@@ -30,6 +31,8 @@ _FILTERS = {
     "lanczos": Image.Resampling.LANCZOS,
 }
 _CHOICES = {"channel_order": ("RGB", "BGR", "gray"), "layout": ("NCHW", "NHWC"), "filter": tuple(_FILTERS)}
+OF_FACES = ("align", "landmarks")
+"""Settings that are described only where they are stated."""
 
 
 @final
@@ -41,7 +44,9 @@ class Preprocess:
     stretches it to `size`); a number c in (0, 1] keeps the central square of side c times the shorter side, so that
     "resize to 256, center crop 224" is size 224, crop .875. range: what 0 and 255 become. mean, std: one number,
     or one per channel in the model's channel order, subtracted and divided after the range. Gray is the luma
-    .299 R + .587 G + .114 B (ITU-R BT.601, 8 bit) in one channel.
+    .299 R + .587 G + .114 B (ITU-R BT.601, 8 bit) in one channel. align: the crop of the face that the model was taught
+    on, as `transect.targets.alignment` has them: arcface-112, ffhq or box; then `apply` gets such crops. landmarks:
+    dlib's shape predictor of 68 points, by which faces are found; None for landmarks that come with the images.
 
     >>> print(Preprocess(size=(224, 224), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)))
     whole image, RGB, resized to 224x224 (bilinear), range 0 to 1, mean 0.485 0.456 0.406, std 0.229 0.224 0.225, NCHW
@@ -55,6 +60,8 @@ class Preprocess:
     std: tuple[float, ...] = (1.0,)
     range: tuple[float, float] = (0.0, 1.0)
     filter: Literal["nearest", "box", "bilinear", "bicubic", "lanczos"] = "bilinear"
+    align: Literal["arcface-112", "ffhq", "box"] | None = None
+    landmarks: str | None = None
 
     def __post_init__(self) -> None:
         fault = _fault({field.name: getattr(self, field.name) for field in fields(self)})
@@ -89,12 +96,18 @@ class Preprocess:
         return 1 if self.channel_order == "gray" else 3
 
     def describe(self) -> dict[str, object]:
-        """Every setting as a JSON value, with the resizing library and the line of text."""
+        """Every setting as a JSON value, with the resizing library and the line of text; a file by its name alone."""
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        for key in OF_FACES:
+            if settings[key] is None:
+                del settings[key]
+        if self.landmarks is not None:
+            settings["landmarks"] = Path(self.landmarks).name
         return {**settings, "resized_by": f"Pillow {PIL.__version__}", "text": str(self)}
 
     def __str__(self) -> str:
         crop = "whole image" if self.crop is None else f"central square ({self.crop:g} of the shorter side)"
+        crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {self._landmarks_of()}"
         size = f", resized to {self.size[0]}x{self.size[1]} ({self.filter})" if self.size else ""
         low, high = self.range
         scaled = [f"mean {_numbers(self.mean)}"] if any(self.mean) else []
@@ -110,6 +123,9 @@ class Preprocess:
         scaled = low + ready.astype(np.float32) * np.float32((high - low) / 255)
         normal = (scaled - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
         return np.ascontiguousarray(normal if self.layout == "NHWC" else normal.transpose(0, 3, 1, 2), dtype=np.float32)
+
+    def _landmarks_of(self) -> str:
+        return "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
 
     def boxes_to_image(self, boxes: Float[np.ndarray, "m 5"], image_shape: tuple[int, int]) -> Float[np.ndarray, "m 5"]:
         """Boxes (x0, y0, x1, y1, confidence) of the model's input, in pixels of the image (height, width) given."""
@@ -163,7 +179,23 @@ def _fault(settings: _Table) -> str:
         return f"crop: expected a number above 0, up to 1, got {crop!r}"
     if not _all(span, 2, _number) or span[0] >= span[1]:
         return f"range: expected two numbers low < high, got {span!r}"
-    return _channel_fault(settings)
+    return _align_fault(settings) or _channel_fault(settings)
+
+
+def _align_fault(settings: _Table) -> str:
+    align, size, filter_name = settings["align"], settings["size"], settings["filter"]
+    if align is None:
+        return (
+            "" if settings["landmarks"] is None else "landmarks: expected align beside it; add align, or leave it out"
+        )
+    if align not in SIZES:
+        return f"align: expected one of {', '.join(SIZES)}, got {align!r}"
+    if settings["crop"] is not None or (size is not None and size[0] != size[1]):
+        return f"align: expected no crop and a square size beside it, got crop {settings['crop']} and size {size}"
+    if filter_name not in FILTERS:
+        return f"filter: expected one of {', '.join(FILTERS)} beside align, got {filter_name!r}"
+    landmarks = settings["landmarks"]
+    return "" if landmarks is None or isinstance(landmarks, str) else f"landmarks: expected a path, got {landmarks!r}"
 
 
 def _channel_fault(settings: _Table) -> str:

@@ -15,15 +15,19 @@ from transect.targets.resolution import resolve, runs_named_code
 
 Facts = Mapping[str, Any]
 
+_OPEN: Final = ("hf:", "timm:")
 HTTP: Final = "HTTP"
 """The kind of a target behind a web address, as its description has it."""
 _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
 _NOT_SET: Final = (
     *("name", "kind", "box_convention", "class", "function", "code_sha256", "state_sha1", "method", "classes"),
+    *("architecture", "vector", "positive_class", "template"),
     *("file", "files", "sha256", "external_data", "landmarks", "landmarks_sha256", "input", "assumed", *_OF_VERSIONS),
 )
 """What no option sets."""
+_OF_OPEN: Final = ("task", "labels", "templates", "positive", "threshold", "preprocess", "dtype", "device")
+"""What options set of an open model."""
 
 
 def without_versions(facts: Any) -> Any:
@@ -89,14 +93,17 @@ def _specs(stored: Facts) -> Iterable[str]:
 
 def _as_it_was(stored: Facts, spec: str) -> Target:
     """The target with the settings that it had: as it opens by itself, else with those that differ, else with all."""
+    is_open = str(stored["name"]).startswith(_OPEN) or spec.startswith(_OPEN)
     try:
         target = resolve(spec)
         keys = [key for key in differing(stored, target) if key not in _NOT_SET]
     except BadInput:
-        keys = ["task", "labels", "output", "threshold", "positive", "preprocess"]
+        keys = ["output", *_OF_OPEN] if is_open else ["task", "labels", "output", "threshold", "positive", "preprocess"]
     else:
         if not keys:
             return target
+    if is_open:
+        keys = [key for key in keys if key in _OF_OPEN]
     settings: dict[str, Any] = {key: value for key in keys if (value := _setting(stored, key)) is not None}
     try:
         return resolve(spec, **settings)

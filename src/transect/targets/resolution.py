@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from typing import Any
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
+from transect.runs.inputs import as_names
 from transect.runs.model_files import CARD
 from transect.said import Speaker
-from transect.targets import huggingface
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
 from transect.targets.fingerprint import fingerprint
+from transect.targets.hf import folder as open_models
+from transect.targets.hf.options import Options as OpenOptions
 from transect.targets.isolated.target import IsolatedTarget
 from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
@@ -32,6 +35,7 @@ _DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
+_OPEN = {"hf": "transect.targets.hf.opening", "timm": "transect.targets.timm_model"}
 ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
@@ -45,7 +49,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | spec | target |
     | --- | --- |
     | `file.onnx`, `onnx:file.onnx` | an ONNX model |
-    | `folder`, `huggingface:folder` | a Hugging Face image classifier: config.json, safetensors and its processor |
+    | `folder`, `hf:folder`, `hf:id` | an open model, or a cached one: config.json, safetensors and its processor |
+    | `timm:name@weights.safetensors` | a network of timm, with weights for it |
     | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
     | `vlm:folder` | a vision-language model on this machine, which `questions` make into targets |
     | `file.toml` | a model behind a web address, as the file describes it; a chat interface needs `--questions` |
@@ -58,10 +63,11 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | `name`, `name:argument` | a plug-in: the entry point `name` in the group transect.targets |
 
     options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
-    "logit"), threshold, positive, and the options of that kind (torch, huggingface, classifier: device; onnx:
-    output_name, threads); for detectors their settings (scale_factor ...). None stands for the default. isolate:
-    whether the target runs in a separate process, where a crash or a call that hangs fails one image and not the run;
-    by default functions, PyTorch modules, TorchScript and ONNX files and plug-ins do, unless they count their calls.
+    "logit"), threshold, positive, and the options of that kind (torch, classifier: device; hf and
+    timm: device, dtype; hf: templates, allow_download; onnx: output_name, threads); for detectors their settings
+    (scale_factor ...). None stands for the default. isolate: whether the target runs in a separate process, where a
+    crash or a call that hangs fails one image and not the run; by default functions, PyTorch modules, TorchScript and
+    ONNX files and plug-ins do, unless they count their calls.
 
     A model that answers in words takes questions (a file, or a set that ships) and question (the name of one of them).
 
@@ -99,8 +105,8 @@ def _here(spec: str, settings: _Options) -> Target:
     scheme, _, argument = spec.partition(":")
     if argument and scheme == _CLASSIFIER:
         return _trained(argument, spec, settings)
-    if argument and scheme == huggingface.EXTRA:
-        return _hugging_face(argument, spec, settings)
+    if argument and scheme in _OPEN:
+        return _open_model(_OPEN[scheme], argument, spec, settings)
     if spec.endswith(".toml"):
         return _over_http(spec, settings)
     if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
@@ -123,7 +129,7 @@ def _runs_code_of_others(spec: str) -> bool:
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
-    ours = spec.endswith(".toml") or scheme in (huggingface.EXTRA, _CLASSIFIER, LOCAL, *_DETECTORS)
+    ours = spec.endswith(".toml") or scheme in (_CLASSIFIER, LOCAL, *_OPEN, *_DETECTORS)
     return not ours and ":" in spec
 
 
@@ -148,7 +154,7 @@ def _with_prefix(spec: str) -> str:
     ('onnx:models/smile.onnx', 'onnx:smile.onnx')
     """
     scheme = spec.partition(":")[0]
-    if scheme in ("callable", huggingface.EXTRA, _CLASSIFIER, *_DETECTORS, *_MODELS) or scheme in entry_points():
+    if scheme in ("callable", _CLASSIFIER, *_OPEN, *_DETECTORS, *_MODELS) or scheme in entry_points():
         return spec
     if spec.lower().endswith(".onnx"):
         return f"onnx:{spec}"
@@ -159,11 +165,11 @@ def _with_prefix(spec: str) -> str:
         return spec
     if (folder / CARD).is_file():
         return f"{_CLASSIFIER}:{spec}"
-    if huggingface.is_folder(folder):
-        return f"{huggingface.EXTRA}:{spec}"
+    if open_models.is_folder(folder):
+        return f"hf:{spec}"
     raise BadInput(
-        f"target folder {spec}: expected a Hugging Face model ({huggingface.CONFIG}, *.safetensors, "
-        f"{huggingface.PROCESSOR}) or a trained classifier ({CARD}), found neither"
+        f"target folder {spec}: expected a Hugging Face model ({open_models.CONFIG}, *.safetensors, "
+        f"{open_models.PROCESSOR}) or a trained classifier ({CARD}), found neither"
     )
 
 
@@ -230,13 +236,15 @@ def _over_http(path: str, options: dict[str, object]) -> Target:
     return load(path)
 
 
-def _hugging_face(argument: str, spec: str, options: _Options) -> Target:
-    _check_options(spec, options, huggingface.Options._fields)
-    if "task" in options:
-        options["task"] = _task(options["task"])
-    if "preprocess" in options:
-        options["preprocess"] = _preprocess(options["preprocess"])
-    return huggingface.load(argument, name=_shown(spec), options=huggingface.Options(**options))
+def _open_model(module: str, argument: str, spec: str, options: _Options) -> Target:
+    load = importlib.import_module(module).load
+    _check_options(spec, options, tuple(field.name for field in dataclasses.fields(OpenOptions)))
+    readers: Mapping[str, Callable[[Any], Any]] = {
+        "task": _task, "preprocess": _preprocess, "labels": _texts, "templates": as_names,
+    }  # fmt: skip
+    settings = {key: readers[key](value) if key in readers else value for key, value in options.items()}
+    target: Target = load(argument, options=OpenOptions(**settings))
+    return target
 
 
 def _trained(argument: str, spec: str, options: _Options) -> Target:
@@ -302,9 +310,12 @@ def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, _Options]:
     if "task" in settings:
         settings["task"] = _task(settings["task"])
     if "labels" in settings:
-        labels = settings["labels"]
-        settings["labels"] = tuple(labels.split(",") if isinstance(labels, str) else labels)
+        settings["labels"] = _texts(settings["labels"])
     return OutputSpec(**settings), rest
+
+
+def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(value.split(",") if isinstance(value, str) else value)
 
 
 def _task(value: object) -> Task:

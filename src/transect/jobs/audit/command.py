@@ -29,14 +29,18 @@ from transect.console.audit_options import (
 from transect.console.common_options import Device, Engine, Json, Out, Population, Seed, Workers, on_command_line
 from transect.console.results import show
 from transect.console.target_options import (
+    AllowDownload,
     Batch,
     ClassNames,
+    Dtype,
     Isolate,
     MaxFailures,
+    ModelDevice,
     OutputKind,
     PositiveClass,
     PreprocessFile,
     TaskName,
+    Templates,
     Timeout,
 )
 from transect.errors import BadInput
@@ -196,6 +200,10 @@ def audit(
     threshold: Threshold = None,
     output: OutputKind = None,
     isolate: Isolate = None,
+    templates: Templates = None,
+    dtype: Dtype = None,
+    model_device: ModelDevice = None,
+    allow_download: AllowDownload = None,
     false_match_rate: Annotated[
         float | None,
         verification_option(

@@ -160,6 +160,7 @@ population = "balanced"       # where people are drawn from: a name, or a TOML f
 # positive = "yes"            # the class that counts as yes
 # threshold = 0.5             # the score from which the answer is yes
 # output = "logit"            # where the model returns logits
+# templates = ["a photo of {{}}"] # of CLIP or SigLIP with labels: sentences for the label
 # preprocess = "preprocess.toml"
 
 [limits]

@@ -34,7 +34,9 @@ class ModelSettings:
     task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
     positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
     distance from which two images do not match. output: "probability" or "logit". isolate: whether a target given by
-    name runs in a separate process; by default those that run the code of others do.
+    name runs in a separate process; by default those that run the code of others do. templates: sentences with {} for
+    the label, of a model with labels in words. dtype, model_device: numbers of an open model, and where it or a PyTorch
+    model is computed. allow_download: whether the model of an id may be downloaded.
     """
 
     task: str | None = None
@@ -44,10 +46,15 @@ class ModelSettings:
     threshold: float | None = None
     output: str | None = None
     isolate: bool | None = None
+    templates: Sequence[str] | None = None
+    dtype: str | None = None
+    model_device: str | None = None
+    allow_download: bool | None = None
 
     def options(self) -> dict[str, object]:
         """The settings that are not None, as `resolve_targets` takes them."""
         settings = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        settings["device"] = settings.pop("model_device")
         return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -204,7 +211,7 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
 
 _LISTS: Final = (
     *("vary", "truth", "steps", "hold", "compare", "replicate", "outcomes", "names"),
-    *("attributes", "within", "prune", "by", "margin"),
+    *("attributes", "within", "prune", "by", "margin", "templates"),
 )
 """Settings that are lists of texts: a single text is one of them."""
 

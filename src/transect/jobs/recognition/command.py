@@ -42,6 +42,13 @@ def recognition(
     pictures: Annotated[
         str | None, typer.Option(help="Column of pictures for TARGET: bytes, or paths below the table's folder.")
     ] = None,
+    landmarks: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the faces' landmarks, x and y in pixels of the picture in turn, 5 or 68 points; for models "
+            "whose preprocessing aligns faces."
+        ),
+    ] = None,
     embeddings: Annotated[
         list[Path] | None,
         typer.Option(help="Existing embeddings, .npy or a table, instead of TARGET and --pictures; repeatable."),
@@ -104,6 +111,7 @@ def recognition(
                 answers=folder / "answers",
                 name=own,
                 engine=made_by,
+                landmarks=landmarks,
             ),
         )
 

@@ -21,6 +21,7 @@ from jaxtyping import Float
 from transect.datasets import features
 from transect.datasets.parquet import encoded_of
 from transect.datasets.pictures import Encoded, check_size
+from transect.datasets.points import of_lists
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
@@ -32,6 +33,7 @@ from transect.protocols import Target, TargetLike
 from transect.records import Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
+from transect.targets.capabilities import wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
 from transect.texts import say, words_of
@@ -63,20 +65,26 @@ class Asked:
 @final
 @dataclass(frozen=True)
 class Asking:
-    """stored: each row's picture, None where there is none. size: pixels that each is fitted into, None as they are."""
+    """stored: each row's picture, None where there is none. size: pixels that each is fitted into, None as they are.
+
+    points: each row's landmarks in pixels of its picture, NaN where there are none; None without.
+    """
 
     stored: Sequence[Encoded | None]
     column: str
     target: Target
     limits: Limits
     size: int | None = None
+    points: Float[np.ndarray, "n k 2"] | None = None
 
     def spec(self) -> dict[str, Any]:
         """What the answers depend on; batch size and the share of failures that is allowed do not count."""
         from transect.targets.description import describe
 
-        pictures = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
+        pictures: dict[str, Any] = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
         target = describe(self.target)
+        if self.points is not None:
+            pictures["landmarks_sha256"] = hashlib.sha256(np.ascontiguousarray(self.points).tobytes()).hexdigest()
         return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
 
     def parts(self) -> list[list[int]]:
@@ -87,7 +95,8 @@ class Asking:
     def shown(self, rows: Sequence[int], *, first: bool) -> Shown:
         """The pictures of these rows, files as their bytes, so that any worker can open them."""
         pictures = [(row, self.stored[row]) for row in rows]
-        return Shown({row: _content(row, picture) for row, picture in pictures if picture is not None}, first)
+        points = None if self.points is None else {row: self.points[row] for row in rows}
+        return Shown({row: _content(row, picture) for row, picture in pictures if picture is not None}, first, points)
 
 
 def embed(
@@ -100,11 +109,13 @@ def embed(
     *,
     folder: Path | None,
     quiet: bool,
+    landmarks: str | None = None,
 ) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
     """The embedding of each row's picture, NaN where there is none, and the reasons ("" where there is one).
 
     column: pictures as bytes, as Hugging Face's struct {bytes, path}, or paths below `root`. size: pixels that each is
     fitted into, None as they are. folder: where answers are kept, and read from where they exist; None to keep none.
+    landmarks: the column of landmarks, None for none.
 
     Raises BadInput for a target of another task, no picture at all, or one that is damaged; TooManyFailures where the
     target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises for a folder with
@@ -121,7 +132,15 @@ def embed(
             f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; name another "
             "column with --pictures"
         )
-    asking = Asking(stored, column, target, limits, size)
+    points = (
+        None if landmarks is None else of_lists(features.column(table, landmarks, "landmarks").to_pylist(), landmarks)
+    )
+    if points is None and wants_landmarks(target):
+        raise BadInput(
+            f"{target.name}: expected landmarks to align faces by, got none; name their column with --landmarks, or "
+            "state landmarks = FILE in the preprocessing"
+        )
+    asking = Asking(stored, column, target, limits, size, points)
     with ExitStack() as stack:
         out = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="transect-"))) / "answers"
         return _side_by_side(_answers(asking, asked, out, quiet), len(stored))

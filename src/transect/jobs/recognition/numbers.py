@@ -12,6 +12,7 @@ from transect.effects.gap_changes import GapChange
 from transect.effects.multiplicity import holm
 from transect.effects.rate_gaps import RateGap
 from transect.effects.recognition import Differential, GroupErrors
+from transect.jobs.recognition.enrolment import EnrolmentNumbers
 from transect.records import Effect
 
 
@@ -184,7 +185,7 @@ class RecognitionNumbers:
 
     changes: of each gap between groups by matching, where pairs were passed. embeddings: the file or target that they
     come from. impostor_comparisons: number of comparisons of different people
-    within groups, which set the thresholds.
+    within groups, which set the thresholds. enrolment: failures to enrol by group, where some picture failed to.
     """
 
     embeddings: str
@@ -200,3 +201,4 @@ class RecognitionNumbers:
     notes: tuple[str, ...]
     sources: tuple[str, ...]
     seconds: float
+    enrolment: tuple[EnrolmentNumbers, ...] = ()

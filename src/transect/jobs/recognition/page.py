@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from transect.effects.gap_changes import GapChange
 from transect.effects.recognition import GroupErrors
+from transect.jobs.recognition import enrolment
 from transect.jobs.recognition.first_screen import TITLES, first_screen, with_ends
 from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers, Threshold
 from transect.jobs.recognition.text import missing_intervals
@@ -102,9 +103,11 @@ def page_of(result: RecognitionResult) -> Page:
     numbers = result.numbers
     still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
     question = f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?"
+    lost = tuple(enrolment.blocks(numbers.enrolment, numbers.group)) if numbers.enrolment else ()
     parts = (
         Part("summary", "Summary", tuple(first_screen(numbers))),
         Part("errors", "Errors by group", tuple(_errors(numbers))),
+        *([Part("enrolment", "Failures to enrol", lost)] if lost else []),
         Part("curves", "Curves", tuple(_curves(result))),
         Part("differentials", "Differentials", tuple(_differentials(numbers))),
         Part("distances", "Distances of one person’s images", tuple(_distances(numbers)), "Distances"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, final
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect.datasets.pictures import pixels_of
+from transect.datasets.pictures import fitted_points, pixels_of, size_of
 from transect.engines.facts import check_same
 from transect.errors import TooManyFailures
 from transect.experiment import costs
@@ -31,10 +31,14 @@ COLUMNS = {"row": pa.int64(), "reason": pa.string(), "embedding": pa.list_(pa.fl
 @final
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The pictures of one part by row, as the bytes of their files. first: whether no part comes before."""
+    """The pictures of one part by row, as the bytes of their files. first: whether no part comes before.
+
+    points: landmarks by row, in pixels of the picture; None without.
+    """
 
     pictures: Mapping[int, bytes]
     first: bool
+    points: Mapping[int, Float[np.ndarray, "k 2"]] | None = None
 
 
 @final
@@ -94,7 +98,15 @@ class EmbeddingParts:
                 read.append((row, pixels_of(shown.pictures[row], f"picture of row {row}", self.size)))
             for _, run in groupby(read, key=lambda pair: pair[1].shape):
                 numbers, pixels = zip(*run, strict=True)
-                yield list(numbers), Images(np.stack(pixels))
+                yield list(numbers), Images(np.stack(pixels), landmarks=self._points(shown, numbers))
+
+    def _points(self, shown: Shown, rows: Sequence[int]) -> Float[np.ndarray, "n k 2"] | None:
+        """Landmarks of these rows, in pixels of the pictures as they are fitted."""
+        if shown.points is None:
+            return None
+        sizes = [size_of(shown.pictures[row], f"picture of row {row}") for row in rows]
+        known = [shown.points[row] for row in rows]
+        return np.stack([fitted_points(one, *size, self.size) for one, size in zip(known, sizes, strict=True)])
 
 
 @final

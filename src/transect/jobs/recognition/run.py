@@ -27,7 +27,8 @@ from transect.errors import BadInput
 from transect.experiment.target_names import check_names
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
 from transect.jobs.recognition.common import Benchmark, differences_of
-from transect.jobs.recognition.embeddings import Asked, embed
+from transect.jobs.recognition.embeddings import NO_PICTURE, Asked, embed
+from transect.jobs.recognition.enrolment import enrolment
 from transect.jobs.recognition.numbers import (
     DifferentialNumbers,
     GroupNumbers,
@@ -58,7 +59,9 @@ class RecognitionOptions:
     `as_target` takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a
     folder that keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder
     where paths of pictures begin, by default the table's. name: your own name of the embedding, for tables and the
-    page; by default the target's or the file's. engine: where it is asked; no result depends on it.
+    page; by default the target's or the file's. engine: where it is asked; no result depends on it. landmarks: the
+    column of the faces' landmarks, x and y in pixels of the picture in turn, 5 or 68 points; targets that align need
+    it, unless their preprocessing names a detector.
     """
 
     image_size: int | None = None
@@ -68,6 +71,7 @@ class RecognitionOptions:
     root: str | Path | None = None
     name: str | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
+    landmarks: str | None = None
 
 
 @final
@@ -250,6 +254,7 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
         notes=_notes(errors, matched),
         sources=SOURCES,
         seconds=round(time.perf_counter() - started, 3),
+        enrolment=enrolment(reasons, people, groups, NO_PICTURE),
     )
     benchmark = Benchmark(embeddings, people, groups, usable, samples, metric)
     if request.asked is None:
@@ -292,7 +297,7 @@ def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, 
         folder = None if options.answers is None else Path(options.answers)
         return embed(
             request.table, request.pictures or "", Path(options.root or ""), request.asked, options.limits,
-            options.image_size, folder=folder, quiet=request.quiet,
+            options.image_size, folder=folder, quiet=request.quiet, landmarks=options.landmarks,
         )  # fmt: skip
     table = request.table
     values, _, note = files.read_features(request.embeddings, (), files.ids_of(table), role="embeddings")

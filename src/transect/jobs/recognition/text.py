@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from transect.effects.gap_changes import GapChange
+from transect.jobs.recognition import enrolment
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
 from transect.reports.environment import probability
 
@@ -53,6 +54,7 @@ def closing_lines(numbers: RecognitionNumbers) -> list[str]:
     ]
     lines += [_change_line(change) for change in numbers.changes]
     lines += list(dict.fromkeys(missing_intervals(numbers)))
+    lines += enrolment.lines(numbers.enrolment)
     lines += [f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out]
     return lines + [f"note: {note}" for note in numbers.notes]
 

@@ -35,6 +35,7 @@ WAYS: Final[Mapping[str, Way]] = {
     "leakage": Way(),
     "neighbours": Way({"--report": ""}),
     "readings": Way(),
+    "retrieve": Way(),
     "invert": Way(models=("--face-distance",)),
     "encode": Way(),
     "render": Way(),

@@ -13,13 +13,17 @@ from transect.console.common_options import Json
 from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.console.target_options import (
+    AllowDownload,
     ClassNames,
+    Dtype,
     Isolate,
     MaxFailures,
+    ModelDevice,
     OutputKind,
     PositiveClass,
     PreprocessFile,
     TaskName,
+    Templates,
     Timeout,
 )
 from transect.errors import BadInput
@@ -103,6 +107,10 @@ def search(
     threshold: Threshold = None,
     output: OutputKind = None,
     isolate: Isolate = None,
+    templates: Templates = None,
+    dtype: Dtype = None,
+    model_device: ModelDevice = None,
+    allow_download: AllowDownload = None,
     timeout: Timeout = 10.0,
     max_failures: MaxFailures = 0.05,
     require_validation: RequireValidation = None,
@@ -130,6 +138,10 @@ def search(
         threshold=threshold,
         output=output,
         isolate=isolate,
+        templates=templates,
+        dtype=dtype,
+        model_device=model_device,
+        allow_download=allow_download,
     )
     _check_weights(alpha, alpha_weighs, (compare or method).split(","))
     options = SearchOptions(

@@ -74,9 +74,11 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
 
 def images_message(images: Images) -> tuple[Header, bytes]:
     """A call about these images."""
-    boxes = images.face_boxes
-    numbers = images.pixels.tobytes() + (b"" if boxes is None else np.asarray(boxes, dtype=np.float64).tobytes())
-    return {"shape": list(images.pixels.shape), "boxes": boxes is not None}, numbers
+    boxes, points = images.face_boxes, images.landmarks
+    known = [np.asarray(values, dtype=np.float64).tobytes() for values in (boxes, points) if values is not None]
+    count = 0 if points is None else points.shape[1]
+    header = {"shape": list(images.pixels.shape), "boxes": boxes is not None, "landmarks": count}
+    return header, b"".join([images.pixels.tobytes(), *known])
 
 
 def images_of(header: Header, numbers: bytes) -> Images:
@@ -84,9 +86,11 @@ def images_of(header: Header, numbers: bytes) -> Images:
     shape = tuple(header["shape"])
     size = int(np.prod(shape))
     pixels = np.frombuffer(numbers, dtype=np.uint8, count=size).reshape(shape).copy()
-    if not header["boxes"]:
-        return Images(pixels)
-    return Images(pixels, np.frombuffer(numbers[size:], dtype=np.float64).reshape(len(pixels), 4).copy())
+    known = np.frombuffer(numbers[size:], dtype=np.float64)
+    ends = 4 * len(pixels) if header["boxes"] else 0
+    boxes = known[:ends].reshape(-1, 4).copy() if header["boxes"] else None
+    points = known[ends:].reshape(len(pixels), header["landmarks"], 2).copy() if header["landmarks"] else None
+    return Images(pixels, boxes, points)
 
 
 def answer_message(answer: Predictions) -> tuple[Header, bytes]:

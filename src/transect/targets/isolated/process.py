@@ -21,7 +21,14 @@ import numpy as np
 from transect.errors import TransectError
 from transect.protocols import Target
 from transect.records import Predictions, Task
-from transect.targets.capabilities import answers_in_words, box_convention_of, is_metered, labels_of, patience_of
+from transect.targets.capabilities import (
+    answers_in_words,
+    box_convention_of,
+    is_metered,
+    labels_of,
+    patience_of,
+    wants_landmarks,
+)
 from transect.targets.description import describe
 from transect.targets.guard import reason_of
 from transect.targets.isolated.messages import CALL, Header, answer_message, images_of, receive, send
@@ -88,6 +95,7 @@ def _facts(target: Target) -> Header:
         "threshold": getattr(target, "threshold", None),
         "positive": getattr(target, "positive", None),
         "patience": patience_of(target),
+        "wants_landmarks": wants_landmarks(target),
         "box_convention": None
         if convention is None
         else [convention.center_dx, convention.center_dy, convention.width, convention.height],

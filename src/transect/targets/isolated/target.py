@@ -154,6 +154,7 @@ class IsolatedTarget:
             convention = facts["box_convention"]
             self.box_convention = None if convention is None else BoxConvention(*map(float, convention))
             self._description: dict[str, Any] = dict(facts["description"])
+            self.wants_landmarks = facts["wants_landmarks"] is True
             self.own_process, self.model = facts["own_process"] is True, facts["model"] is True
             self.in_words = facts["in_words"] is True
         except (KeyError, TypeError, ValueError):

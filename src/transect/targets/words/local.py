@@ -17,10 +17,11 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.said import Ask, Pixels, Spoken
+from transect.targets.hf.loading import quiet
 from transect.targets.words.local_answers import Answer, Answers, Request
 from transect.targets.words.local_choice import ROUNDING
 from transect.targets.words.local_features import Features, can_be_handed
-from transect.targets.words.local_folder import Opened, opened, quiet, refused
+from transect.targets.words.local_folder import Opened, opened, refused
 from transect.targets.words.local_prompts import Prompt, Prompts, digest
 from transect.texts import words_of
 
@@ -55,7 +56,7 @@ def load(
     if batch < 1:
         raise BadInput(f"batch: expected a number of asks from 1, got {batch}")
     model = opened(argument, device, dtype)
-    with quiet(argument):
+    with quiet(argument, "vlm"):
         return LocalSpeaker(name or f"{SCHEME}:{Path(argument).name}", argument, model, batch, feature_bytes)
 
 
@@ -107,7 +108,7 @@ class LocalSpeaker:
         for images in shown:
             self.check_takes(len(images))
         found: list[list[Spoken]] = []
-        with self._lock, quiet(self._folder), torch.inference_mode():
+        with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
             for start in range(0, len(shown), _IMAGES_AT_ONCE):
                 part = slice(start, start + _IMAGES_AT_ONCE)
                 try:
@@ -216,7 +217,7 @@ class LocalSpeaker:
         import torch
 
         pictures = (list(_made_up()) * images)[:images]
-        with self._lock, quiet(self._folder), torch.inference_mode():
+        with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
             try:
                 self._answers.first_logits([self._prompts.of(digest(pictures), pictures, "", _PROBE)])
             except Exception as error:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import copy
 import hashlib
 import importlib
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput, UnknownName
 from transect.runs import model_files
-from transect.runs.plain_json import loads
-from transect.targets.huggingface import CONFIG, EXTRA
+from transect.targets.hf import folder as folders
+from transect.targets.hf import loading
 from transect.texts import words_of
 
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -42,11 +40,11 @@ class Opened:
 
 def opened(argument: str, device: str, dtype: str) -> Opened:
     """The model of a folder. Raises MissingExtra and BadInput as `local.load` says."""
-    folder = Path(argument)
     if dtype not in DTYPES:
         raise UnknownName("dtype", dtype, DTYPES)
-    config = _config(folder)
-    with quiet(argument):
+    found = folders.opened(argument)
+    folder, config = found.path, found.config
+    with loading.quiet(argument, "vlm"):
         _check_kind(folder, config)
         processor = _processor(folder)
         network = _network(folder, device, dtype)
@@ -56,47 +54,9 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     return Opened(network, processor, longest, _facts(folder, config, device, dtype, processor))
 
 
-@contextmanager
-def quiet(argument: str) -> Iterator[None]:
-    """Without the library's progress bars and warnings. Raises MissingExtra where it is not installed."""
-    try:
-        logging: Any = importlib.import_module("transformers.utils.logging")
-    except ModuleNotFoundError:
-        raise MissingExtra(EXTRA, f"vlm:{argument}") from None
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def refused(folder: Path | str, expected: str, error: BaseException) -> BadInput:
     """What is said of a folder that the library cannot use, with the first words of its error."""
     return BadInput(f"model folder {folder}: expected {expected}: {words_of(error, 160)}")
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    needed = {CONFIG: (folder / CONFIG).is_file(), "*.safetensors": any(folder.glob("*.safetensors"))}
-    if missing := [name for name, there in needed.items() if not there]:
-        raise BadInput(
-            f"model folder {folder}: expected {', '.join(needed)}, found no {' and no '.join(missing)}: save model and "
-            "processor with save_pretrained"
-        )
-    try:
-        config = loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"model folder {folder}: expected {CONFIG} to be JSON: {words_of(error)}") from None
-    if not isinstance(config, dict):
-        raise BadInput(f"model folder {folder}: expected {CONFIG} to be an object, got {type(config).__name__}")
-    if "auto_map" in config:
-        raise BadInput(f"model folder {folder}: the model brings its own code, which is never run: take another model")
-    return config
 
 
 def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Folders that Hugging Face Transformers saved: recognised without a prefix, read without code of theirs."""
 
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_a_bare_folder_is_a_target(tmp_path):
     network, processor = saved(tmp_path / "smiles", ["none", "weak", "broad"])
     target = resolve(str(tmp_path / "smiles"))
     assert (target.name, target.task, target.labels) == (
-        "huggingface:smiles",
+        "hf:smiles",
         Task.MULTICLASS,
         ("none", "weak", "broad"),
     )
@@ -66,7 +67,7 @@ def test_a_bare_folder_is_a_target(tmp_path):
     assert facts["architecture"] == "ViTForImageClassification"
     assert sorted(facts["files"]) == ["config.json", "model.safetensors", "preprocessor_config.json"]
     assert facts["preprocess"]["processor"]["image_mean"] == [0.4] * 3
-    assert describe(resolve(f"huggingface:{tmp_path / 'smiles'}")) == facts
+    assert describe(resolve(f"hf:{tmp_path / 'smiles'}")) == facts
     check_target(target)
 
 
@@ -90,7 +91,7 @@ def test_every_file_that_the_library_may_read_is_part_of_the_target(tmp_path):
         before = file.read_bytes() if file.exists() else None
         file.write_text(json.dumps({**json.loads(before or "{}"), "comment": "another"}))
         with pytest.raises(
-            TransectError, match="holds a run with other settings: .*(a file of|--preprocess of) huggingface:smiles"
+            TransectError, match="holds a run with other settings: .*(a file of|--preprocess of) hf:smiles"
         ):
             transect.audit(str(folder), **options)
         file.unlink() if before is None else file.write_bytes(before)
@@ -157,12 +158,12 @@ def test_folders_that_are_refused(tmp_path):
     saved(tmp_path, ["none", "weak", "broad"])
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoConfig": "own.Config"}}))
-    with pytest.raises(BadInput, match="brings its own code, which is never run"):
+    with pytest.raises(BadInput, match="names code of the model's own, which is never run"):
         resolve(str(tmp_path))
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "no-such-model"}))
-    with pytest.raises(BadInput, match="expected an image classifier"):
+    with pytest.raises(BadInput, match=r"unknown model type 'no-such-model' \(Transformers"):
         resolve(str(tmp_path))
-    with pytest.raises(UnknownName, match="unknown option of huggingface:.* 'output'"):
+    with pytest.raises(UnknownName, match="unknown option of hf:.* 'output'"):
         resolve(str(tmp_path), output="logit")
 
 
@@ -173,7 +174,9 @@ def test_weights_without_a_head_are_refused(tmp_path):
     weights = load_file(tmp_path / "model.safetensors")
     body = {name: value for name, value in weights.items() if not name.startswith("classifier")}
     save_file(body, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match="the weights lack classifier.bias and 1 more: expected a trained image"):
+    with pytest.raises(
+        BadInput, match="the weights lack classifier.bias and 1 more: expected an image classifier, trained"
+    ):
         resolve(str(tmp_path))
 
 
@@ -184,7 +187,7 @@ def test_pickled_weights_are_not_read(tmp_path):
     (tmp_path / "model.safetensors").unlink()
     torch.save(network.state_dict(), tmp_path / "pytorch_model.bin")
     with pytest.raises(BadInput, match=r"found no \*\.safetensors"):
-        resolve(f"huggingface:{tmp_path}")
+        resolve(f"hf:{tmp_path}")
 
 
 def test_a_missing_library_names_the_extra(tmp_path, monkeypatch):
@@ -194,6 +197,99 @@ def test_a_missing_library_names_the_extra(tmp_path, monkeypatch):
         resolve(str(tmp_path))
 
 
-def test_the_catalogue_lists_hugging_face_folders():
-    (entry,) = [info for info in available() if info.name == "huggingface:folder"]
-    assert (entry.extra, entry.task) == ("huggingface", "any")
+def test_the_catalogue_lists_open_models():
+    known = {info.name: info for info in available()}
+    assert (known["hf:folder"].extra, known["hf:folder"].task) == ("huggingface", "any")
+    assert known["timm:name@weights"].extra == "timm"
+
+
+def cached(folder, home, monkeypatch):
+    """The folder as the hub's client keeps it for the id own/smiles."""
+    commit = "0" * 40
+    place = home / "models--own--smiles"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text(commit)
+    shutil.copytree(folder, place / "snapshots" / commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(home))
+
+
+def no_network(*_, **__):
+    raise AssertionError("the network was used")
+
+
+def test_an_id_is_looked_up_in_the_cache_without_the_network(tmp_path, monkeypatch):
+    saved(tmp_path / "smiles", ["none", "weak", "broad"])
+    cached(tmp_path / "smiles", tmp_path / "cache", monkeypatch)
+    monkeypatch.setattr("socket.socket.connect", no_network)
+    target = resolve("hf:own/smiles")
+    assert target.name == "hf:own/smiles"
+    by_folder = resolve(f"hf:{tmp_path / 'smiles'}")
+    assert describe(target)["files"] == describe(by_folder)["files"]
+    np.testing.assert_array_equal(target.predict(IMAGES).scores, by_folder.predict(IMAGES).scores)
+    with pytest.raises(BadInput, match="hf:own/frowns: expected a folder, or the id of a model in the local cache"):
+        resolve("hf:own/frowns")
+
+
+def test_a_download_is_only_tried_where_it_is_allowed(tmp_path, monkeypatch):
+    pytest.importorskip("transformers")
+    asked = []
+
+    def download(name, *, local_files_only, allow_patterns):
+        asked.append((name, local_files_only, sorted(allow_patterns)))
+        raise ConnectionError("no network\nat all")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    with pytest.raises(BadInput, match="download it with --allow-download"):
+        resolve("hf:own/smiles")
+    with pytest.raises(BadInput, match=r"hf:own/smiles: could not be downloaded: no network") as error:
+        resolve("hf:own/smiles", allow_download=True)
+    assert "\n" not in str(error.value)
+    files = ["*.json", "*.model", "*.safetensors", "*.txt"]  # no pickles and no code
+    assert asked == [("own/smiles", True, files), ("own/smiles", False, files)]
+
+
+def test_a_path_that_is_no_folder_is_no_id(tmp_path):
+    with pytest.raises(BadInput, match="expected a folder with config.json, found none: check the path"):
+        resolve(f"hf:{tmp_path / 'nowhere'}")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "message"),
+    [
+        ("ViTForMaskedImageModeling", "expected an image classifier, an object detector, CLIP or SigLIP"),
+        ("LlavaForConditionalGeneration", "a model that answers in words is vlm:FOLDER"),
+    ],
+)
+def test_models_of_another_kind_are_refused(tmp_path, architecture, message):
+    saved(tmp_path, ["none", "weak", "broad"])
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
+    with pytest.raises(BadInput, match=message):
+        resolve(f"hf:{tmp_path}")
+
+
+def test_labels_of_the_users_own_are_refused(tmp_path):
+    saved(tmp_path, ["none", "weak", "broad"])
+    with pytest.raises(BadInput, match="an image classifier has the labels of its config; leave --labels out"):
+        resolve(str(tmp_path), labels=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_of_a_classifier_is_near(tmp_path, dtype):
+    network, processor = saved(tmp_path, ["none", "weak", "broad"])
+    scores = resolve(str(tmp_path), dtype=dtype).predict(IMAGES).scores
+    np.testing.assert_allclose(scores, expected_logits(network, processor).softmax(dim=1).numpy(), atol=0.1)
+
+
+def test_an_unknown_device_is_refused(tmp_path):
+    saved(tmp_path, ["none", "weak", "broad"])
+    with pytest.raises(BadInput, match="device: expected one that PyTorch has, got 'abacus'"):
+        resolve(str(tmp_path), device="abacus")
+
+
+def test_a_processor_that_cannot_be_used_is_named(tmp_path):
+    saved(tmp_path, ["none", "weak", "broad"])
+    (tmp_path / "preprocessor_config.json").write_text('{"image_processor_type": "NoSuchProcessor"}')
+    with pytest.raises(BadInput, match="preprocessor_config.json cannot be used") as error:
+        resolve(str(tmp_path))
+    assert "\n" not in str(error.value)

@@ -1,0 +1,1 @@
+"""`transect retrieve`: whose images a search by words finds first."""

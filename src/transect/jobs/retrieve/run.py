@@ -1,0 +1,163 @@
+"""Whose images a search by words finds first, over the transects of a run: `transect.retrieve`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.analysis.finished_run import Run, read
+from transect.effects.contrasts import by_level
+from transect.effects.multiplicity import holm
+from transect.effects.retrieval import FIRST, SOURCES, retrieval_skew
+from transect.errors import BadInput
+from transect.jobs.retrieve.numbers import QuerySkew, RetrieveNumbers
+from transect.jobs.retrieve.text import headings, headline, table_rows
+from transect.runs import tables as columns
+from transect.runs.inputs import as_names
+from transect.runs.places import runs_of
+from transect.runs.progress import Progress
+from transect.runs.result import JobResult
+from transect.targets.hf.options import Options
+from transect.targets.hf.text_images import TextImages, open_text_images
+from transect.texts import words_of
+
+_BATCH: Final = 16
+_NO_LEVELS: Final = "nothing was varied, so that subjects are not shown equally often at every level"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RetrieveResult(JobResult[RetrieveNumbers]):
+    """Retrieval by queries. table: a row per query, attribute, K and level."""
+
+    JOB: ClassVar[str] = "retrieve"
+
+    @property
+    def table(self) -> pa.Table:
+        """query, study, attribute, k, level, share with its interval, p (Holm over levels), max_skew, min_skew."""
+        return pa.Table.from_pylist(list(table_rows(self.numbers)))
+
+    def report(self, path: str | Path) -> Path:
+        """Write retrieve.html and retrieve.json into the folder `path`; returns the page's path."""
+        from transect.jobs.retrieve.page import write
+
+        return write(self, Path(path))
+
+    def headline(self) -> str:
+        """For how many queries the levels are ranked unequally."""
+        return headline(self.numbers)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per query and attribute."""
+        return headings(self.numbers)
+
+
+def retrieve(
+    run: str | Path,
+    model: str,
+    queries: str | Path | Sequence[str],
+    *,
+    first: int | Sequence[int] = FIRST,
+    seed: int = 0,
+    device: str = "cpu",
+    dtype: str = "float32",
+    allow_download: bool = False,
+    quiet: bool = False,
+) -> RetrieveResult:
+    """Shares of levels among the images that lie nearest to a text, MaxSkew@K and NDKL, by subject.
+
+    run: the folder of an audit, whose transects show each subject equally often at every level. model: `hf:FOLDER` of
+    a network of images and texts. queries: texts ("a photo of a doctor"), or a text file with one in each line; empty
+    lines and those that begin with # are skipped. first: numbers of images K. seed: of the permutations by which
+    chance is measured. device, dtype: as `hf:` has them. quiet: no progress on standard error.
+
+    Returns RetrieveResult. Images that a rule of the run leaves out have no similarity; their subjects are left out.
+
+    Raises BadInput for a folder that is no finished run or has no transects, for no query, and for a model that has no
+    texts.
+    """
+    started = time.perf_counter()
+    asked, wanted = texts_of(queries), tuple(sorted({first} if isinstance(first, int) else set(first)))
+    folder = Path(run)
+    studies = [read(place) for place in runs_of(folder)]
+    notes = [f"{study.spec.name}: {_NO_LEVELS}" for study in studies if not study.design.levels]
+    studies = [study for study in studies if study.design.levels]
+    if not studies:
+        raise BadInput(f"{folder}: expected a run with --vary or --steps, got none: {_NO_LEVELS}")
+    options = Options(device=device, dtype=dtype, allow_download=allow_download)
+    network = open_text_images(model, options)
+    found = [each for study in studies for each in _of_study(study, network, asked, wanted, seed, quiet)]
+    adjusted = holm(np.array([each.skew.p for each in found], dtype=np.float64)).tolist()
+    numbers = RetrieveNumbers(
+        run=folder.resolve().name,
+        model=network.name,
+        images=sum(study.design.n_images for study in studies),
+        pruned=sum(int(_pruned(study).sum()) for study in studies),
+        first=wanted,
+        queries=tuple(replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)),
+        notes=tuple(notes),
+        sources=SOURCES,
+        seconds=round(time.perf_counter() - started, 3),
+    )
+    return RetrieveResult(numbers)
+
+
+def texts_of(queries: str | Path | Sequence[str]) -> tuple[str, ...]:
+    """The texts themselves, or those in the lines of a file. Raises BadInput for none, and for one twice.
+
+    >>> texts_of(["a doctor", "a nurse"])
+    ('a doctor', 'a nurse')
+    """
+    texts = as_names(queries) if not isinstance(queries, Path) else _lines(queries)
+    if twice := sorted({text for text in texts if texts.count(text) > 1}):
+        raise BadInput(f"queries: expected each once, got {twice[0]!r} twice; leave one out")
+    if not texts or not all(text.strip() for text in texts):
+        raise BadInput("queries: expected texts to search by, got none; write one in each line")
+    return texts
+
+
+def _lines(file: Path) -> tuple[str, ...]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"queries {file}: expected a text file, got {words_of(error)}; check the path") from None
+    stripped = [line.strip() for line in lines]
+    return tuple(line for line in stripped if line and not line.startswith("#"))
+
+
+def _of_study(
+    study: Run, network: TextImages, texts: Sequence[str], first: Sequence[int], seed: int, quiet: bool
+) -> Iterator[QuerySkew]:
+    """The figures of each query and attribute; p is corrected later."""
+    similarities = _similarities(study, network, texts, quiet)
+    similarities[_pruned(study)] = np.nan
+    for number, text in enumerate(texts):
+        values = similarities[:, number].reshape(study.design.subjects, *study.design.shape)
+        for axis, (name, levels) in enumerate(study.design.levels.items()):
+            skew = retrieval_skew(by_level(values, axis), first, seed=seed)
+            shown = tuple(study.attributes[name].label(level) for level in levels)
+            yield QuerySkew(text, study.spec.name, name, shown, skew, skew.p)
+
+
+def _similarities(study: Run, network: TextImages, texts: Sequence[str], quiet: bool) -> Float[np.ndarray, "n queries"]:
+    """Cosine of the direction of each image and each text."""
+    directions, found = network.texts(texts), []
+    with Progress(f"{study.spec.name}: {network.name}", study.design.n_images, quiet=quiet) as progress:
+        for part in range(study.parts):
+            pixels = columns.images_of(study.folder.read_part("images", part)).pixels
+            for start in range(0, len(pixels), _BATCH):
+                found.append(network.images(pixels[start : start + _BATCH]) @ directions.T)
+                progress.advance(len(found[-1]))
+    return np.concatenate(found)
+
+
+def _pruned(study: Run) -> np.ndarray:
+    """Which images a rule of the run leaves out."""
+    return np.asarray(study.seen.reasons != "", dtype=np.bool_)

@@ -1,0 +1,104 @@
+"""Vectors of images: what each architecture's own network gives, in every batch, as embeddings of a target."""
+
+import numpy as np
+import pytest
+import tiny_open_models as tiny
+
+import transect
+from transect.errors import BadInput
+from transect.records import Images, Task
+from transect.targets import describe, resolve
+from transect.testing import check_target
+
+PIXELS = tiny.photographs()
+
+
+def expected(folder, what):
+    """What the library's own class says of what its own processor makes."""
+    import torch
+
+    transformers = tiny.library()
+    network = transformers.AutoModel.from_pretrained(folder)
+    ready = transformers.AutoImageProcessor.from_pretrained(folder)(images=tiny.pictures(PIXELS), return_tensors="pt")
+    with torch.inference_mode():
+        return what(network.eval(), ready["pixel_values"]).numpy()
+
+
+@pytest.mark.parametrize(
+    ("make", "what", "vector"),
+    [
+        (tiny.clip, lambda net, x: net.get_image_features(pixel_values=x).pooler_output, "image features"),
+        (tiny.siglip, lambda net, x: net.get_image_features(pixel_values=x).pooler_output, "image features"),
+        (tiny.dinov2, lambda net, x: net(pixel_values=x).pooler_output, "pooled output"),
+        (tiny.vit, lambda net, x: net(pixel_values=x).pooler_output, "pooled output"),
+    ],
+)
+def test_the_vector_of_each_architecture(tmp_path, make, what, vector):
+    folder = make(tmp_path / "model")
+    target = resolve(f"hf:{folder}")
+    assert (target.task, describe(target)["vector"]) == (Task.EMBEDDING, vector)
+    answers = target.predict(Images(PIXELS))
+    np.testing.assert_allclose(answers.scores, expected(folder, what), atol=1e-4)
+    single = np.concatenate([target.predict(Images(one[None])).scores for one in PIXELS])
+    np.testing.assert_allclose(single, answers.scores, rtol=1e-4, atol=1e-4)
+    check_target(target)
+
+
+def test_dinov2_agrees_with_the_pipeline(tmp_path):
+    """The class token after the last normalization."""
+    folder = tiny.dinov2(tmp_path / "dinov2")
+    pipe = tiny.library().pipeline("image-feature-extraction", model=str(folder))
+    tokens = [pipe(one, return_tensors=True)[0, 0].numpy() for one in tiny.pictures(PIXELS)]
+    np.testing.assert_allclose(resolve(f"hf:{folder}").predict(Images(PIXELS)).scores, tokens, atol=1e-4)
+
+
+def test_a_classifier_embeds_by_its_class_token(tmp_path):
+    """Its weights have no pooler, so that the pooled output would be random."""
+    folder = tiny.vit_classifier(tmp_path / "vit", ["none", "weak", "broad"])
+    target = resolve(f"hf:{folder}", task="embedding")
+    assert describe(target)["vector"] == "class token"
+    tokens = expected(folder, lambda net, x: net(pixel_values=x).last_hidden_state[:, 0])
+    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, tokens, atol=1e-4)
+
+
+def test_the_vision_half_of_clip_with_its_projection(tmp_path):
+    transformers = tiny.library()
+    config = transformers.CLIPVisionConfig(**tiny.SMALL, image_size=32, patch_size=8, projection_dim=8)
+    network = transformers.CLIPVisionModelWithProjection(config)
+    network.save_pretrained(tmp_path / "half")
+    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
+    transformers.CLIPImageProcessorPil(**size).save_pretrained(tmp_path / "half")
+    target = resolve(f"hf:{tmp_path / 'half'}")
+    assert describe(target)["vector"] == "image embeds"
+    assert target.predict(Images(PIXELS)).scores.shape == (3, 8)
+
+
+def test_an_audit_of_embeddings(tmp_path):
+    folder = tiny.clip(tmp_path / "clip")
+    result = transect.audit(
+        f"hf:{folder}", vary="glasses=0,1", subjects=3, image_size=32, quiet=True, out=tmp_path / "run"
+    )
+    assert {effect.outcome for effect in result.effects} == {"distance"}
+
+
+def test_recognition_embeds_by_the_folder(tmp_path):
+    from io import BytesIO
+
+    folder, stored = tiny.clip(tmp_path / "clip"), []
+    for one in tiny.pictures(tiny.photographs(8)):
+        one.save(buffer := BytesIO(), "PNG")
+        stored.append(buffer.getvalue())
+    table = {"who": list("aabbccdd"), "tone": list("xxxxyyyy"), "picture": stored}
+    result = transect.recognition(
+        table, "who", "tone", target=f"hf:{folder}", pictures="picture", thresholds=0.1, metric="cosine", quiet=True
+    )
+    assert result.numbers.images == 8
+    assert result.embeddings.shape == (8, 8)
+
+
+def test_a_network_without_images_is_refused(tmp_path):
+    transformers = tiny.library()
+    small = {**tiny.SMALL, "vocab_size": 20}
+    transformers.BertModel(transformers.BertConfig(**small)).save_pretrained(tmp_path / "bert")
+    with pytest.raises(BadInput, match="expected a network that embeds images, got BertModel, which takes none"):
+        resolve(f"hf:{tmp_path / 'bert'}", preprocess={"size": 32})

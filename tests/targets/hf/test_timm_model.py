@@ -1,0 +1,111 @@
+"""Networks of timm, where it can be imported; what its data config says, and refusals, where it cannot."""
+
+import sys
+
+import numpy as np
+import pytest
+import tiny_open_models as tiny
+
+from transect.errors import BadInput, MissingExtra
+from transect.records import Images, Task
+from transect.targets import describe, resolve
+from transect.targets.timm_model import preprocess_of
+from transect.testing import check_target
+
+PIXELS = tiny.photographs()
+
+
+@pytest.fixture
+def timm():
+    try:
+        return pytest.importorskip("timm")
+    except RuntimeError as error:  # torchvision built for another PyTorch
+        pytest.skip(f"timm cannot be imported: {error}")
+
+
+def weights(timm, path, classes):
+    import torch
+    from safetensors.torch import save_file
+
+    torch.manual_seed(0)
+    network = timm.create_model("resnet10t", num_classes=classes).eval()
+    save_file(network.state_dict(), path)
+    return network
+
+
+def test_a_network_answers_as_timm_does(timm, tmp_path):
+    import torch
+    from PIL import Image
+
+    network = weights(timm, tmp_path / "own.safetensors", 3)
+    target = resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}", labels=["none", "weak", "broad"])
+    assert (target.name, target.task) == ("timm:resnet10t@own.safetensors", Task.MULTICLASS)
+    settings = timm.data.resolve_data_config({}, model=network)
+    ready = timm.data.create_transform(**settings)
+    with torch.inference_mode():
+        expected = network(torch.stack([ready(Image.fromarray(one)) for one in PIXELS])).softmax(dim=1).numpy()
+    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, expected, atol=0.02)  # it crops after resizing
+    check_target(target)
+
+
+def test_weights_without_a_head_embed(timm, tmp_path):
+    weights(timm, tmp_path / "own.safetensors", 0)
+    target = resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}")
+    assert target.task is Task.EMBEDDING
+    assert target.predict(Images(PIXELS)).scores.shape == (3, 512)
+
+
+def test_a_config_beside_the_weights_names_the_classes(timm, tmp_path):
+    weights(timm, tmp_path / "own.safetensors", 3)
+    overlay = '{"input_size": [3, 64, 64], "crop_pct": 0.5, "mean": [0.5, 0.5, 0.5]}'
+    text = f'{{"architecture": "resnet10t", "label_names": ["a", "b", "c"], "pretrained_cfg": {overlay}}}'
+    (tmp_path / "config.json").write_text(text)
+    target = resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}")
+    assert target.labels == ("a", "b", "c")
+    facts = describe(target)["preprocess"]
+    assert (facts["size"], facts["crop"], facts["mean"]) == ([64, 64], 0.5, [0.5] * 3)
+
+
+def test_what_is_refused(timm, tmp_path):
+    weights(timm, tmp_path / "own.safetensors", 3)
+    with pytest.raises(BadInput, match=r"labels: expected 3, as the weights have classes, got 2"):
+        resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}", labels=["a", "b"])
+    with pytest.raises(BadInput, match="timm:resnet10000: expected a network of timm's, got"):
+        resolve(f"timm:resnet10000@{tmp_path / 'own.safetensors'}")
+    with pytest.raises(BadInput, match="expected the weights of this network, but it"):
+        resolve(f"timm:resnet18@{tmp_path / 'own.safetensors'}")
+
+
+def test_a_name_without_weights_is_refused():
+    with pytest.raises(BadInput, match="expected a name and weights, got one of them: timm:NAME@weights.safetensors"):
+        resolve("timm:resnet18")
+    with pytest.raises(BadInput, match="expected no --template and no --allow-download"):
+        resolve("timm:resnet18@a.safetensors", allow_download=True)
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    (tmp_path / "own.pt").write_bytes(b"\x80\x04.")
+    with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
+        resolve(f"timm:resnet18@{tmp_path / 'own.pt'}")
+
+
+def test_the_extra_is_named_where_timm_is_missing(tmp_path, monkeypatch):
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.zeros(1, np.float32)}, tmp_path / "own.safetensors")
+    monkeypatch.setitem(sys.modules, "timm.data", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'transect\[timm\]'"):
+        resolve(f"timm:resnet18@{tmp_path / 'own.safetensors'}")
+
+
+def test_a_data_config_in_words():
+    """Resize to 256 and crop 224: a central square of .875."""
+    settings = {"input_size": (3, 224, 224), "crop_pct": 0.875, "interpolation": "bicubic", "mean": (0.5,) * 3}
+    made = preprocess_of({**settings, "std": (0.25,) * 3, "crop_mode": "center"})
+    assert (made.size, made.crop, made.filter, made.mean, made.std) == (
+        (224, 224), 0.875, "bicubic", (0.5,) * 3, (0.25,) * 3,
+    )  # fmt: skip
+    assert preprocess_of({**settings, "crop_mode": "squash"}).crop is None
+    assert preprocess_of({"input_size": (1, 28, 28)}).channel_order == "gray"
+    with pytest.raises(BadInput, match="state --preprocess FILE"):
+        preprocess_of({**settings, "crop_mode": "border"})

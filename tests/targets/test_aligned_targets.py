@@ -1,0 +1,202 @@
+"""Targets that get aligned crops: where landmarks come from, and images that cannot be aligned."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose
+
+import transect
+from transect.errors import BadInput
+from transect.generators.faceworld.world import FaceWorld
+from transect.records import Images, Predictions, Task
+from transect.targets import FailureBudget, Preprocess, aligner, as_target, describe, guarded
+from transect.targets.alignment import ARCFACE, from_crop
+from transect.targets.isolated.messages import images_message, images_of
+from transect.targets.look import model_input
+
+ALIGN = {"align": "arcface-112"}
+
+
+def shades(pixels):
+    """An embedding: mean red, green and blue of what the model gets."""
+    return np.asarray(pixels).mean(axis=(2, 3))
+
+
+def embedder(**settings):
+    return as_target(shades, name="shades", task="embedding", preprocess={**ALIGN, **settings})
+
+
+def faces(n=3, size=128):
+    """White pictures with a black square where the aligned face is; all of ARCFACE's points, moved by (8, 8)."""
+    pixels = np.full((n, size, size, 3), 255, np.uint8)
+    pixels[:, 8:120, 8:120] = 0
+    return Images(pixels, landmarks=np.repeat(ARCFACE[None] + 8.5, n, axis=0))
+
+
+def test_the_model_gets_the_face_alone():
+    target = embedder()
+    assert target.wants_landmarks
+    assert_allclose(target.predict(faces()).scores, np.zeros((3, 3)), atol=1e-6)
+    text = "face aligned as arcface-112, landmarks of the images, RGB, range 0 to 1, NCHW"
+    assert describe(target)["preprocess"]["text"] == text
+    assert describe(target)["preprocess"]["align"] == "arcface-112"
+
+
+def test_an_image_without_landmarks_is_not_enrolled_and_no_failure_of_the_model():
+    images = faces(4)
+    images.landmarks[1] = np.nan
+    images.landmarks[2] = 5.0
+    budget = FailureBudget("shades", 4, limit_share=0.0)
+    answers = guarded(embedder(), images, timeout=5, batch=4, budget=budget)
+    assert answers.failures == ("", aligner.NO_LANDMARKS, aligner.NOT_ALIGNED, "")
+    assert np.isnan(answers.scores[1:3]).all()
+    assert_allclose(answers.scores[[0, 3]], 0, atol=1e-6)
+    assert (budget.seen, budget.failed) == (4, 0)
+
+
+def test_where_no_face_can_be_aligned_the_model_is_not_asked():
+    images = faces(2)
+    images.landmarks[:] = np.nan
+    answers = as_target(lambda pixels: 1 / 0, name="never", task="embedding", preprocess=ALIGN).predict(images)
+    assert answers.failures == (aligner.NO_LANDMARKS,) * 2
+
+
+def test_images_without_landmarks_are_refused_in_one_line():
+    with pytest.raises(BadInput, match="align = arcface-112: expected landmarks with the images, got none; state land"):
+        embedder().predict(Images(np.zeros((1, 32, 32, 3), np.uint8)))
+
+
+def test_a_detectors_landmarks(monkeypatch):
+    """The detector finds a face on the first picture alone."""
+
+    class Finder:
+        def boxes(self, pixels):
+            return [np.array([[8.0, 8, 120, 120]]), np.zeros((0, 4))]
+
+        def describe(self):
+            return {"name": "finder"}
+
+    class Predictor:
+        points, sha256 = 68, "a" * 64
+
+        def of(self, pixels, face):
+            return np.random.default_rng(0).uniform(10, 100, (68, 2))
+
+    monkeypatch.setattr(aligner, "_detector", lambda file: (Finder(), Predictor()))
+    target = embedder(landmarks="models/points.dat")
+    assert not target.wants_landmarks
+    answers = target.predict(Images(faces(2).pixels))
+    assert answers.failures == ("", aligner.NO_FACE)
+    facts = describe(target)
+    assert (facts["landmarks_sha256"], facts["detector"]) == ("a" * 64, {"name": "finder"})
+    assert facts["preprocess"]["landmarks"] == "points.dat"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"align": "arcface"}, "align: expected one of arcface-112, ffhq, box, got 'arcface'"),
+        ({**ALIGN, "crop": 0.5}, "align: expected no crop and a square size beside it, got crop 0.5"),
+        ({**ALIGN, "size": [112, 96]}, "align: expected no crop and a square size beside it"),
+        ({**ALIGN, "filter": "lanczos"}, "filter: expected one of nearest, bilinear, bicubic beside align"),
+        ({"landmarks": "a.dat"}, "landmarks: expected align beside it"),
+        ({**ALIGN, "landmarks": 5}, "landmarks: expected a path, got 5"),
+    ],
+)
+def test_settings_that_are_refused(settings, message):
+    with pytest.raises(BadInput, match=message):
+        Preprocess.from_mapping(settings)
+
+
+def test_a_detector_is_not_shown_crops():
+    with pytest.raises(BadInput, match="align: a detector is shown whole images"):
+        as_target(shades, name="boxes", task="detection", preprocess=ALIGN)
+
+
+def test_what_is_not_stated_is_not_described():
+    """Descriptions of models without faces stay as they were, so that earlier runs go on."""
+    assert not {"align", "landmarks"} & Preprocess().describe().keys()
+
+
+def test_landmarks_reach_a_separate_process():
+    images = faces(2)
+    for boxes in (None, np.arange(8.0).reshape(2, 4)):
+        sent = Images(images.pixels, boxes, images.landmarks)
+        read = images_of(*images_message(sent))
+        assert (read.landmarks == images.landmarks).all()
+        assert (read.face_boxes is None) if boxes is None else (read.face_boxes == boxes).all()
+    assert images_of(*images_message(Images(images.pixels))).landmarks is None
+
+
+def test_a_look_at_one_picture_says_why_it_cannot_be_shown():
+    found = model_input(embedder(), np.zeros((32, 32, 3), np.uint8))
+    assert (found.picture, found.reason) == (
+        None,
+        "it gets a face that landmarks align, which one picture does not bring",
+    )
+
+
+@pytest.mark.parametrize("name", ["arcface-112", "ffhq"])
+def test_features_of_the_worlds_faces_lie_in_one_place(name):
+    """Near and far, turned in the plane: in the crop the eyes and the mouth of one person hardly move."""
+    world = FaceWorld(image_size=128)
+    latents = world.set(world.sample([3, 3]), {"roll": [-15.0, 15.0], "distance": [0.8, 1.2], "yaw": 0.0, "pitch": 0.0})
+    from transect.targets.alignment import five_points
+
+    points = five_points(world.landmarks(latents))
+    maps = from_crop(name, points, np.full((2, 4), np.nan), 112)
+    there = [np.linalg.solve(one[:, :2], (place - one[:, 2]).T).T for one, place in zip(maps, points, strict=True)]
+    assert np.abs(there[0] - there[1]).max() < 3
+    assert np.abs(points[0] - points[1]).max() > 15
+
+
+def test_an_audit_aligns_by_the_worlds_landmarks(tmp_path):
+    target = as_target(shades, name="shades", task="embedding", preprocess={**ALIGN, "size": 32})
+    settings = {"vary": "skin_tone=1,10", "subjects": 2, "image_size": 64, "quiet": True}
+    result = transect.audit(target, out=tmp_path / "run", **settings)
+    assert {effect.outcome for effect in result.effects} == {"distance"}
+    (part,) = sorted((tmp_path / "run" / "images").glob("*.parquet"))
+    stored = pq.read_table(part)
+    assert len(stored["landmarks"][0]) == 136
+    # Resumed from the stored images, whose landmarks are in the table: the same answers.
+    for file in (tmp_path / "run" / "predictions" / "shades").glob("*.parquet"):
+        before = file.read_bytes()
+        file.unlink()
+        transect.audit(target, out=tmp_path / "run", **settings)
+        assert file.read_bytes() == before
+
+
+class Blind:
+    """A world without landmarks."""
+
+    def __init__(self, world):
+        self._world = world
+
+    def __getattr__(self, name):
+        if name == "landmarks":
+            raise AttributeError(name)
+        return getattr(self._world, name)
+
+
+def test_a_world_without_landmarks_is_refused():
+    from transect.runs.capabilities import landmarks
+
+    world = Blind(FaceWorld(image_size=32))
+    with pytest.raises(BadInput, match="align: expected landmarks from faceworld.*, which has none; state landmarks ="):
+        landmarks(world, world.sample([1]))
+
+
+class Forgetful:
+    """A target whose statement about landmarks is no truth value."""
+
+    name, task, wants_landmarks = "forgetful", Task.EMBEDDING, "sometimes"
+
+    def predict(self, images):
+        return Predictions(Task.EMBEDDING, np.zeros((len(images), 2)), ("",) * len(images))
+
+
+def test_the_conformance_suite_knows_the_member():
+    from transect.testing import check_target
+
+    with pytest.raises(Exception, match="wants_landmarks: expected True or False"):
+        check_target(Forgetful())
