@@ -26,7 +26,6 @@ Basis = Literal["experimental", "observational"]
 SUBJECTS_PER_SEED = 1 << 32
 """Subject i of run seed s has the subject seed s * SUBJECTS_PER_SEED + i, so that runs never share subjects."""
 
-
 FITTED: Final = "fitted from"
 """How the source of an attribute begins whose direction was fitted to labels."""
 
@@ -152,9 +151,7 @@ class Images:
     """Images: pixels uint8 [n, h, w, 3], sRGB; face_boxes x0, y0, x1, y1 in pixels where the source knows them.
 
     landmarks: x and y in pixels of k points of each face (5 or 68, see `targets.alignment`), NaN where there are none;
-    pixel i spans i to i + 1. None unless a target asks for them.
-
-    Raises BadInput when `pixels` are not images.
+    pixel i spans i to i + 1. None unless a target asks for them. Raises BadInput when `pixels` are not images.
 
     >>> len(Images(np.zeros((2, 64, 64, 3), dtype=np.uint8)))
     2
@@ -176,8 +173,8 @@ class Images:
 
     def take(self, rows: Int[np.ndarray, " m"] | slice) -> Images:
         """The chosen rows, in the chosen order."""
-        boxes = None if self.face_boxes is None else self.face_boxes[rows]
-        return Images(self.pixels[rows], boxes, None if self.landmarks is None else self.landmarks[rows])
+        beside = (None if part is None else part[rows] for part in (self.face_boxes, self.landmarks))
+        return Images(self.pixels[rows], *beside)
 
 
 class Task(StrEnum):
@@ -308,11 +305,10 @@ class Design:
 class Effect:
     """An estimand, its estimate and what it rests on.
 
-    estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable.
-    kind: "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a
-    difference of contrasts; its spec says of which attributes and levels). p_adjusted: within
-    the family of the report. excluded: reason -> number of images left out. spec: what recreates it. always_low,
-    always_high: in an audit, the interval that is valid whenever one stops or extends; NaN with `always_reason`.
+    estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable. kind:
+    "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a difference of
+    contrasts; see its spec). p_adjusted: within the family of the report. excluded: reason -> images left out. spec:
+    what recreates it. always_low, always_high: in an audit, valid whenever one stops; NaN with `always_reason`.
     """
 
     name: str
@@ -357,11 +353,11 @@ class Effect:
 class Quote:
     """What one target would cost at most for images that it never saw.
 
-    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None where it is not known:
-    answers_kept: answers on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left,
-    money_left: of the budget, None for no limit. answers_of: what names the kept answers and the request, the same for
-    targets that read the same answers. shared_with: the target before it that asks for them; this one makes no calls.
-    tokens: at most, sent and received, 0 where none are counted; tokens_left: of the budget, None for no limit.
+    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None where it is not known. answers_kept:
+    on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left, money_left, tokens_left: of
+    the budget, None for no limit. answers_of: what names the kept answers and the request, the same for targets that
+    read the same answers. shared_with: the target before it that asks for them; this one makes no calls. tokens: at
+    most, sent and received, 0 where none are counted.
     """
 
     target: str
