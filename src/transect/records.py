@@ -353,11 +353,10 @@ class Effect:
 class Quote:
     """What one target would cost at most for images that it never saw.
 
-    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None where it is not known. answers_kept:
-    on disk, which are free. calls_spent, money_spent: of all programs so far. calls_left, money_left, tokens_left: of
-    the budget, None for no limit. answers_of: what names the kept answers and the request, the same for targets that
-    read the same answers. shared_with: the target before it that asks for them; this one makes no calls. tokens: at
-    most, sent and received, 0 where none are counted.
+    calls: 0 for a target that is not metered; cost: in `currency`. tokens: at most, 0 where none are counted. The rest
+    is None where it is not known. answers_kept: on disk, which are free. calls_spent, money_spent: of all programs so
+    far. calls_left, money_left, tokens_left: of the budget, None for no limit. answers_of: the same for targets that
+    read the same kept answers. shared_with: the target before it that asks for them; this one makes no calls.
     """
 
     target: str

@@ -23,8 +23,8 @@ from transect.protocols import (
     World,
 )
 from transect.records import Attribute, Latents
-from transect.runs.json_records import record_of
-from transect.runs.spec import GeneratorDescription, Reading, WorldEntry, json_of
+from transect.runs.json_records import json_of, record_of
+from transect.runs.spec import GeneratorDescription, Reading, WorldEntry
 from transect.texts import words_of
 
 _FIGURES: Final = tuple(field.name for field in fields(Reading) if field.name != "attribute")
