@@ -39,6 +39,8 @@ COMMANDS = {
                "--distance", "pixels", "--out", "{out}"),
     "mitigate": ("{data}/mitigate.toml", "--out", "{out}"),
     "replicate": ("{data}/here", "{data}/there", "--margin", "0.5", "--out", "{out}"),
+    "retrieve": ("{data}/shown", "--model", "hf:{data}/clip", "--queries", "{data}/queries.txt", "--first", "3", "--out",
+                 "{out}"),
 }  # fmt: skip
 SLOW = dict.fromkeys(("invert", "encode", "mitigate"), pytest.mark.slow)
 """A small command of each job; those that compute longest are slow."""
@@ -88,7 +90,24 @@ def data(tmp_path_factory):
     return folder
 
 
+def searchable(data):
+    """A run, a CLIP and queries."""
+    from tiny_open_models import clip
+
+    if not (data / "clip").exists():
+        clip(data / "clip")
+        (data / "queries.txt").write_text("a photo of a doctor\na photo of a nurse\n")
+        vary = {"glasses": (0, 2)}
+        transect.audit(brightness, vary=vary, subjects=4, image_size=32, out=data / "shown", quiet=True)
+
+
+def brightness(pixels):
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+
 def made(job, data, out):
+    if job == "retrieve":
+        searchable(data)
     words = [word.format(data=data, out=out) for word in COMMANDS[job]]
     out.mkdir()
     done = run_here(job, *words)
