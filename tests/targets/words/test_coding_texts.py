@@ -62,9 +62,9 @@ def test_codes_lengths_and_shares_are_of_any_text(text):
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*)*b", "(x+x+)+y", "(a*)*(b*)*c"])
 def test_no_pattern_takes_long(pattern):
     """Python's own engine takes hours for the first on 40 letters."""
-    start = time.perf_counter()
+    start = time.process_time()
     matcher(pattern)("a" * 100_000 + "!")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("pattern", ["(a", "[", r"(a)\1", "(?=a)", "a{1000}{1000}{1000}", "*"])

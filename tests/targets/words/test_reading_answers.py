@@ -199,9 +199,9 @@ def test_half_surrogate_pairs_and_control_characters_are_no_error(text):
 def test_a_long_text_takes_no_time(text):
     """Every pattern needs time about in proportion to the text: one that is quadratic takes minutes here."""
     for question in ALL:
-        start = time.perf_counter()
+        start = time.process_time()
         read(question, as_asked(question), Spoken(text))
-        assert time.perf_counter() - start < 2
+        assert time.process_time() - start < 2
 
 
 def test_likelihoods_are_by_option_and_sum_to_one():
