@@ -61,5 +61,6 @@ def incomplete_bounds(
         least[1] - most[0], most[1] - least[0], counted, pairs=float(first[0].size) if len(first) else 1.0,
         binary=binary, seed=seed,
     )  # fmt: skip
-    ends = ((high - low) * end for end in (found.smallest, found.largest, found.low, found.high))
+    width = high - low
+    ends = width * found.smallest, width * found.largest, width * found.low, width * found.high
     return Bounds(*ends, found.reason)

@@ -39,6 +39,7 @@ SOURCES: Final = (
 BONFERRONI: Final = "at the level of Bonferroni"
 FEW: Final = "fewer than two subjects answered at both levels, or they do not differ"
 NO_ANSWER: Final = "no answer"
+NO_VARIATION: Final = "subjects do not differ: no interval"
 MOST_EXACT: Final = 20_000
 """Permutations up to which all are counted."""
 _FEWEST_DRAWS: Final = 999
@@ -254,7 +255,7 @@ def _shares(
     counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
     totals = np.where(valid, values, 0.0).sum(axis=1) * (float(asked) if binary else 1.0)
     if not counts.any():
-        return (Bounded(np.nan, np.nan, np.nan, NO_ANSWER),) * values.shape[2]
+        return tuple(Bounded(np.nan, np.nan, np.nan, NO_ANSWER) for _ in range(values.shape[2]))
     if binary:
         low, high = wilson_clustered(totals, counts, confidence)
     else:
@@ -262,7 +263,7 @@ def _shares(
         low, high = found.low, found.high
     means = totals.sum(axis=0) / counts.sum(axis=0)
     rows = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(Bounded(*row, "" if np.isfinite(row[1]) else "subjects do not differ: no interval") for row in rows)
+    return tuple(Bounded(mean, least, most, "" if np.isfinite(least) else NO_VARIATION) for mean, least, most in rows)
 
 
 def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Bounded:

@@ -19,7 +19,6 @@ from transect.effects import (
     sign_flip,
     wording_effects,
 )
-from transect.effects.bootstrap import resample_counts
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import WordingEffects
 from transect.jobs.verify.contenders import Contender, SimulatedEstimates, Tables
@@ -133,19 +132,7 @@ def max_skew(tables: Tables) -> SimulatedEstimates:
     return SimulatedEstimates.of([_told(each.max_skew, each.max_skew_p) for each in found])
 
 
-def resampled_max_skew(tables: Tables) -> SimulatedEstimates:
-    """MaxSkew of the first 20 images with the percentiles of resampled subjects; an effect where they exceed 0."""
-    rows = []
-    for t in tables["similarities"]:
-        values = t[:, :, 0]
-        weights = np.concatenate(list(resample_counts(len(values), _DRAWS, 0))).astype(np.int64)
-        skews = [_skew(np.repeat(values, weight, axis=0)) for weight in weights]
-        low, high = np.quantile(skews, [0.025, 0.975])
-        rows.append((_skew(values), float(low), float(high), np.nan))
-    return SimulatedEstimates.of(rows)
-
-
-def _skew(values: Float[np.ndarray, "n 2"]) -> float:
-    first = np.argsort(-values.ravel(), kind="stable")[:FIRST]
-    share = float((first % 2).mean())
-    return float(np.log(2 * max(share, 1 - share)))
+def skew_above_zero(tables: Tables) -> SimulatedEstimates:
+    """Any MaxSkew above 0 taken for an effect."""
+    found = [retrieval_skew(t, [FIRST], resamples=1).first[0].max_skew.estimate for t in tables["similarities"]]
+    return SimulatedEstimates.tests(0.0 if skew > 0 else 1.0 for skew in found)
