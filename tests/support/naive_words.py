@@ -8,11 +8,11 @@ import numpy as np
 class NaiveWords:
     """A folder's model; `text` and `likelihood` are oracles for the speaker that asks in batches."""
 
-    def __init__(self, folder, dtype="float32"):
+    def __init__(self, folder, dtype="float32", processor=None):
         import torch
         import transformers
 
-        self.processor = transformers.AutoProcessor.from_pretrained(folder)
+        self.processor = processor or transformers.AutoProcessor.from_pretrained(folder)
         network = transformers.AutoModelForImageTextToText.from_pretrained(folder, dtype=getattr(torch, dtype))
         self.network = network.eval()
 

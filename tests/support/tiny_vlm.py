@@ -121,6 +121,45 @@ def tiny_gemma3(folder, seed=0):
     return _saved(folder, transformers.Gemma3ForConditionalGeneration, config, processor, seed)
 
 
+def tiny_qwen2_vl(folder, seed=0):
+    """A Qwen2-VL without its processor, which cannot be saved whole where torchvision is absent."""
+    transformers = _library()
+    processor = qwen2_vl_processor()
+    turns = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
+    config = transformers.Qwen2VLConfig(
+        vision_config={
+            "depth": 2,
+            "embed_dim": 32,
+            "hidden_size": 32,
+            "num_heads": 2,
+            "patch_size": 14,
+            "mlp_ratio": 2,
+        },
+        text_config={**_text(processor.tokenizer), "rope_parameters": turns},
+        image_token_id=processor.image_token_id,
+        video_token_id=processor.video_token_id,
+        tie_word_embeddings=False,
+    )
+    return _saved(folder, transformers.Qwen2VLForConditionalGeneration, config, processor, seed)
+
+
+def qwen2_vl_processor():
+    """The library's processor of Qwen2-VL but for videos."""
+    transformers = _library()
+
+    class Images(transformers.Qwen2VLProcessor):
+        def __init__(self, image_processor=None, tokenizer=None, chat_template=None, **others):
+            self.image_token, self.video_token = "<image>", "<global-img>"
+            self.image_token_id, self.video_token_id = tokenizer.convert_tokens_to_ids(
+                [self.image_token, self.video_token]
+            )
+            transformers.ProcessorMixin.__init__(self, image_processor, tokenizer, chat_template=chat_template)
+
+    size = {"shortest_edge": 28 * 28, "longest_edge": 84 * 84}
+    images = transformers.Qwen2VLImageProcessorPil(patch_size=14, merge_size=2, temporal_patch_size=2, size=size)
+    return Images(images, _tokenizer(), chat_template=_template("<start_of_image><image><end_of_image>"))
+
+
 ARCHITECTURES = {"llava": tiny_vlm, "paligemma": tiny_paligemma, "idefics3": tiny_idefics3, "gemma3": tiny_gemma3}
 """A function of a folder and a seed for each architecture."""
 

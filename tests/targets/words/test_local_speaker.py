@@ -251,6 +251,9 @@ def test_what_does_not_fit_is_that_asks_failure(speaker):
     assert second.failure.startswith("context too long: ")
     assert second.tokens_sent == third.tokens_sent
     assert (third.failure, first.text, first.tokens_received) == ("", "", None)
+    options = ("yes", "no " * 500)
+    (fourth,) = speaker.speak(SHOWN[:1], [[Ask("", PROMPTS[0], max_tokens=4, options=options)]])[0]
+    assert "tokens and 501 for the answer" in fourth.failure
 
 
 def test_the_mark_of_an_image_in_a_text_is_that_asks_failure(speaker):

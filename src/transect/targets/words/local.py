@@ -148,7 +148,7 @@ class LocalSpeaker:
         if place not in call.prompts:
             call.prompts[place] = self._prompt(key, images, ask)
         prompt = call.prompts[place]
-        if isinstance(prompt, str) or _too_long(prompt, ask, self._longest):
+        if isinstance(prompt, str) or self._too_long(prompt, ask):
             return
         request = Request(prompt, ask.max_tokens, ask.temperature, _seed(key, ask))
         call.requests.setdefault(_same(key, ask), request)
@@ -165,7 +165,7 @@ class LocalSpeaker:
         prompt = call.prompts[place]
         if isinstance(prompt, str):
             return Spoken(failure=prompt)
-        if failure := _too_long(prompt, ask, self._longest):
+        if failure := self._too_long(prompt, ask):
             return Spoken(failure=failure, tokens_sent=prompt.tokens)
         if ask.options and (*place, ask.options) not in call.likelihoods:
             call.likelihoods[*place, ask.options] = self._answers.likelihoods(prompt, ask.options)
@@ -178,6 +178,13 @@ class LocalSpeaker:
             tokens_sent=prompt.tokens,
             tokens_received=answer.tokens,
         )
+
+    def _too_long(self, prompt: Prompt, ask: Ask) -> str:
+        """Why the ask does not fit, "" where it does."""
+        answer, most = max(ask.max_tokens, self._answers.longest(ask.options)), self._longest
+        if most is None or prompt.tokens + answer <= most:
+            return ""
+        return f"context too long: {prompt.tokens} tokens and {answer} for the answer, the model takes {most}"
 
     def _probed(self, network: Any, rounding: float, feature_bytes: int) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
@@ -221,13 +228,6 @@ def _made_up() -> Iterable[Pixels]:
     """A gray image, and one of noise."""
     noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     return np.full((64, 64, 3), 128, np.uint8), noise
-
-
-def _too_long(prompt: Prompt, ask: Ask, longest: int | None) -> str:
-    """Why the ask does not fit, "" where it does."""
-    if longest is None or prompt.tokens + ask.max_tokens <= longest:
-        return ""
-    return f"context too long: {prompt.tokens} tokens and {ask.max_tokens} for the answer, the model takes {longest}"
 
 
 def _same(key: str, ask: Ask) -> tuple[object, ...]:

@@ -50,6 +50,7 @@ class Answers:
         self._rounding = ROUNDING[dtype]
         settings = network.generation_config
         self._ends, self._pad = list(settings.eos_token_id), int(settings.pad_token_id)
+        self._spelled: dict[str, list[tuple[int, ...]]] = {}
         self.features: Features | None = None
         """Where images are encoded once; None where each batch encodes its own."""
         self.alone = 0
@@ -97,10 +98,16 @@ class Answers:
                 found[place] = np.logaddexp(found[place], logarithm)
         return tuple(found.tolist())
 
+    def longest(self, options: Sequence[str]) -> int:
+        """Tokens of the longest option and its end; 0 without options."""
+        return max((len(tokens) + 1 for option in options for tokens in self._spellings(option)), default=0)
+
     def _spellings(self, option: str) -> list[tuple[int, ...]]:
-        texts = (option, f" {option}")
-        tokens = [tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
-        return list(dict.fromkeys(tokens))
+        if option not in self._spelled:
+            texts = (option, f" {option}")
+            tokens = [tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+            self._spelled[option] = list(dict.fromkeys(tokens))
+        return self._spelled[option]
 
     def _batches(self, requests: Sequence[Request], batch: int) -> Iterable[list[int]]:
         """Numbers of requests: those of a batch have nearly the same length, so that little is padding."""

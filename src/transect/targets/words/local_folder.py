@@ -155,15 +155,14 @@ def _network(folder: Path, device: str, dtype: str) -> Any:
 
 def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     """Replace the folder's generation settings by its end tokens and forbidden tokens alone."""
-    from transformers import GenerationConfig
-
+    library: Any = importlib.import_module("transformers")
     stated = network.generation_config
     ends = stated.eos_token_id if stated.eos_token_id is not None else tokenizer.eos_token_id
     if ends is None:
         raise BadInput(f"model folder {folder}: expected a token that ends an answer (eos_token_id), found none")
     ends = [ends] if isinstance(ends, int) else list(ends)
     stated_pad = tokenizer.pad_token_id if stated.pad_token_id is None else stated.pad_token_id
-    network.generation_config = GenerationConfig(
+    network.generation_config = library.GenerationConfig(
         do_sample=False,
         num_beams=1,
         bos_token_id=stated.bos_token_id,
