@@ -71,6 +71,7 @@ TOML_READERS = {
     "python.md": "transect.jobs.audit.config:read_request",
     "run-on-a-cluster.md": "transect.jobs.audit.config:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
+    "ask-a-model-behind-a-chat-interface.md": "transect.targets.http.chat.settings:read_chat_settings",
     "write-a-population.md": "transect.generators.faceworld.population:load_population",
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
     "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
