@@ -19,6 +19,7 @@ _TEXT: Final = (
 
 _SHARED: Final = "The calls are of all questions that this model was asked: each text about each image is a call."
 
+
 def section(kept: TargetCalls) -> Section:
     """The section of one target, from what a run keeps of its calls."""
     counts = kept.counts
