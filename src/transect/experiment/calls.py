@@ -20,7 +20,7 @@ FOLDER: Final = "call_counts"
 @final
 @dataclass(frozen=True, slots=True)
 class TargetCalls:
-    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text and image.
+    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text it was sent.
 
     money: that all programs so far spent on it, in `currency`; 0 where that is not known.
     """

@@ -1,6 +1,7 @@
 """A model that answers in words, audited as a whole: what is planted in it is found, and what is not planted is not."""
 
 import json
+import pickle
 import shutil
 
 import auditing
@@ -16,6 +17,12 @@ import transect
 from transect import Requirement
 from transect.analysis import finished_run
 from transect.errors import FolderOfAnotherSpec, TooManyFailures, UnknownName
+from transect.experiment import study
+from transect.experiment.edits import check_of
+from transect.experiment.study_work import PartTask, StudyWork, facts_of
+from transect.jobs.audit import studies as planned
+from transect.jobs.audit.asking import expanded
+from transect.runs.folder import FinishedRun
 
 FILE = """
 title = "First look"
@@ -258,9 +265,31 @@ def test_on_the_command_line(short, tmp_path):
     assert spec["targets"][0]["description"]["asked_in_words"]["paraphrases"][1] == "Do you see a smile? Yes or no."
 
 
-def test_workers_write_the_same_bytes(short, tmp_path):
+def _lit(short):
     settings = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "control": False}
-    settings |= {"questions": str(short)}
+    return {**settings, "questions": str(short)}
+
+
+def test_a_worker_opens_each_question_by_text_and_makes_the_same_rows(short, tmp_path):
+    settings = _lit(short)
+    auditing.audit("stub_speaker:speaker", out=tmp_path, **settings)
+    request = expanded(auditing.request(targets=("stub_speaker:speaker",), **settings))
+    targets = study.resolve_targets(request.targets, request.model.options(), request.names)
+    designed, _ = planned.designs(request, targets)
+    (part,) = planned.complete(designed, request, targets, check_of())
+    assert all(recipe is not None for recipe in part.recipe.targets)
+    work = StudyWork(part.recipe, part.design, part.limits, False, facts_of(part.world, targets, None))
+    made = pickle.loads(pickle.dumps(work)).open().make(PartTask(0, 2, first=True))
+    folder = FinishedRun(tmp_path)
+    for target, answers in zip(targets, made.answers, strict=True):
+        slug = target.name.replace("/", "-")
+        tables = [folder.read_part(f"{table}/{slug}", 0) for table in ("predictions", "answers")]
+        assert list(answers.rows) == tables
+
+
+@pytest.mark.slow
+def test_workers_write_the_same_bytes(short, tmp_path):
+    settings = _lit(short)
     auditing.audit("stub_speaker:speaker", out=tmp_path / "here", **settings)
     auditing.audit("stub_speaker:speaker", out=tmp_path / "apart", engine="local", workers=2, **settings)
     assert content(tmp_path / "here") == content(tmp_path / "apart")
@@ -317,8 +346,8 @@ def test_a_model_that_always_chooses_the_same_is_doubted(tmp_path):
     assert "the answer is “hire” to 20 of 20 texts" in result.page.read_text()
 
 
-def test_a_model_that_refuses_everything_is_reported(questions, tmp_path):
-    result = audited(questions, tmp_path / "run", StubSpeaker(refuses=(1.0, 1.0)), subjects=4, vary=["tone"])
+def test_a_model_that_refuses_everything_is_reported(short, tmp_path):
+    result = audited(short, tmp_path / "run", StubSpeaker(refuses=(1.0, 1.0)), subjects=4, vary=["tone"])
     found = effect(result, "stub/role", "refusal", "tone")
     assert found.estimate == 0
     assert not effect(result, "stub/role", "option:hire", "tone").estimable
