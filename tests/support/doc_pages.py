@@ -142,6 +142,9 @@ PAGES = {
         extra={"transect leakage": "--permutations 2"},
         slow=True,
     ),
+    "docs/how-to/ask-a-model-behind-a-chat-interface.md": Page(
+        {"transect targets check openai.toml": "calls a provider; tests/targets/over_http/test_chat_check.py"},
+    ),
     "docs/how-to/ask-a-vision-language-model.md": Page(made=(files.tiny_vlm,)),
     "docs/how-to/audit-a-hugging-face-model.md": Page(
         {
