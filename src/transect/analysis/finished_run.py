@@ -71,14 +71,11 @@ class Run:
 
     def outcomes(self, target: TargetEntry) -> tuple[str, ...]:
         """What is counted on a target; its errors too, where raters are the reference."""
-        judged = self.reference is not None and "error" in self._offered(target, truth=True)
+        judged = self.reference is not None and "error" in self.offered(target, truth=True)
         return target.outcomes if not judged or "error" in target.outcomes else (*target.outcomes, "error")
 
-    def offered(self, target: TargetEntry) -> tuple[str, ...]:
-        """The outcomes that a target can have."""
-        return self._offered(target, truth=self.labels(target) is not None)
-
-    def _offered(self, target: TargetEntry, *, truth: bool) -> tuple[str, ...]:
+    def offered(self, target: TargetEntry, *, truth: bool) -> tuple[str, ...]:
+        """The outcomes that a target can have. truth: whether the right answers are known."""
         return offered(target.task, truth, asked_in(target.description.facts))
 
     @property

@@ -44,7 +44,8 @@ class TargetOutcomes:
     def possible(self) -> frozenset[str]:
         """Outcomes that can be computed; of a yes or no in words the score too, which is the answer."""
         asked_yes = self.in_words and self.target.task is Task.BINARY
-        return frozenset((*self.run.offered(self.target), *(("score",) if asked_yes else ())))
+        offered = self.run.offered(self.target, truth=self.labels is not None)
+        return frozenset((*offered, *(("score",) if asked_yes else ())))
 
     @cached_property
     def decisions(self) -> Float[np.ndarray, " n"]:

@@ -89,7 +89,7 @@ def _outcome_name(requirement: Requirement, run: Run, target: TargetEntry) -> st
     """The outcome that a requirement is about, by default the run's first; "" where the target does not offer it."""
     if not requirement.outcome:
         return run.outcomes(target)[0]
-    known = {*run.outcomes(target), *run.offered(target)}
+    known = {*run.outcomes(target), *run.offered(target, truth=run.labels(target) is not None)}
     return requirement.outcome if requirement.outcome in known else ""
 
 
