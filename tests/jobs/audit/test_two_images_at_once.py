@@ -256,3 +256,30 @@ def test_the_shipped_set_is_audited(tmp_path):
     traits = ("trustworthy", "competent", "threatening")
     assert [each["target"] for each in found] == [f"stub/more_{trait}" for trait in traits]
     assert {effect.target for effect in result.effects} == {"stub/trustworthy_alone"}
+
+
+LIT = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "generator": "faceworld"}
+
+
+def test_workers_write_the_same_bytes_and_a_run_is_made_again(questions, tmp_path):
+    audited(questions, tmp_path / "here", "pair_speaker:speaker", **LIT)
+    audited(questions, tmp_path / "apart", "pair_speaker:speaker", engine="local", workers=2, **LIT)
+    assert content(tmp_path / "here") == content(tmp_path / "apart")
+    again = transect.reproduce(tmp_path / "here", out=tmp_path / "again", targets=["stub=pair_speaker:speaker"])
+    assert again.numbers.outcome == "same bytes"
+    assert TABLE in {table.name for table in again.numbers.tables}
+
+
+def test_more_than_six_images_are_shown_along_one_attribute_at_a_time(questions, tmp_path):
+    class Both(ShadedWorld):
+        attributes = (
+            *ShadedWorld.attributes,
+            *TonedWorld.attributes[1:],
+            Attribute("c", "binary", "", levels=("n", "y")),
+        )
+
+    vary = ["tone", "hat", "c"]
+    result = audited(questions, tmp_path / "run", PairSpeaker(), generator=Both(), vary=vary, subjects=3)
+    cells = {(row["first"], row["second"]) for row in rows_of(result)}
+    assert cells == {(0, 4), (0, 8), (4, 8), (0, 2), (0, 1)}
+    assert "with the other attributes at their first level, 5 of each subject" in " ".join(section(result)["text"])
