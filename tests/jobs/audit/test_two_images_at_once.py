@@ -270,6 +270,12 @@ def test_workers_write_the_same_bytes_and_a_run_is_made_again(questions, tmp_pat
     assert TABLE in {table.name for table in again.numbers.tables}
 
 
+def test_a_model_has_the_name_that_it_is_given(questions, tmp_path):
+    result = audited(questions, tmp_path / "run", "pair_speaker:speaker", subjects=2, names=["ours"])
+    assert section(result)["target"] == "ours/trust"
+    assert (result.folder / "pairs" / "ours-trust").is_dir()
+
+
 def test_more_than_six_images_are_shown_along_one_attribute_at_a_time(questions, tmp_path):
     class Both(ShadedWorld):
         attributes = (
