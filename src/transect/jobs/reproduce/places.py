@@ -93,7 +93,8 @@ def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
     """How the targets of a run describe themselves: those under audit, then those that check its images."""
     checks = spec.edits
     of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]
-    asked = [entry.description.facts for entry in (*spec.targets, *spec.pairs)]
+    asked = [target.description.facts for target in spec.targets]
+    asked += [pairs.description.facts for pairs in spec.pairs]
     return [*asked, *(facts for facts in of_checks if facts is not None)]
 
 
