@@ -19,6 +19,7 @@ from transect.analysis import (
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import calling, changing, curves, steady
 from transect.analysis.sections import directions as fitted_directions
+from transect.analysis.sections.in_words import two_images
 from transect.effects.repeated import clusters_of
 from transect.effects.shares import check_levels, read_shares
 from transect.effects.truth import FACE
@@ -197,4 +198,4 @@ def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: 
     """The sections on one run's edits, calls, canaries and ratings."""
     place = run.folder.path
     about_calls = [*calling.sections(place), *steady.sections(place)]
-    return [*edits.sections(run), *about_calls, *pruned.sections(run, effects, cut_points)]
+    return [*two_images.sections(run), *edits.sections(run), *about_calls, *pruned.sections(run, effects, cut_points)]

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from transect.designs import transect_latents
+from transect.designs.two_at_once import cell_pairs, rule
 from transect.engines.cores import cores
 from transect.engines.protocol import Engine
+from transect.experiment import two_images
 from transect.protocols import Closable, Metered, Target, World
 from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
@@ -20,6 +22,7 @@ from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.experiment.study import Study
+    from transect.targets.words.paired import AskedOfTwo
 
 
 @final
@@ -119,6 +122,17 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     return [first, *lines(targets, design.n_images)]
 
 
+def about_pairs(name: str, design: Design, asked: Sequence[AskedOfTwo]) -> list[str]:
+    """As `announcement`, of what is asked about two images at once; nothing where nothing is."""
+    each = len(cell_pairs(design))
+    texts = [
+        f"{name}: {one.name}: two images at once, {counted(each, 'pair')} of each subject ({rule(design)}), in both "
+        f"orders: {counted(each * design.subjects * one.asks, 'text')}"
+        for one in asked
+    ]
+    return [*texts, *(line(quote) for quote in two_images.quotes(asked, [design]) if quote.metered)]
+
+
 def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) -> None:
     """Print what a study costs before it starts, as timed on a few images on this machine, by cores."""
     left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
@@ -127,6 +141,8 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
     minutes = seconds * images * left / 60 * cores() / engine.cores
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
     for text in [] if quiet else announcement(study.name, study.design, study.targets, minutes):
+        say(text, error=True)
+    for text in [] if quiet else about_pairs(study.name, study.design, study.pairs):
         say(text, error=True)
 
 

@@ -18,7 +18,7 @@ from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
 from transect.engines.protocol import HERE, Ahead, Engine
 from transect.errors import BadInput, TooManyFailures
-from transect.experiment import calls, costs, edits, negative_control, verification
+from transect.experiment import calls, costs, edits, negative_control, two_images, verification
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
@@ -41,6 +41,7 @@ from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescript
 from transect.targets.capabilities import answers_in_words, is_metered, wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
+from transect.targets.words.paired import AskedOfTwo
 from transect.targets.words.speakers import AskedSpec, question_set, shared_object
 from transect.texts import say
 
@@ -62,6 +63,7 @@ class Study:
     only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person. recipe: how a worker opens the world and the targets; None where this process makes all.
+    pairs: what is asked about two images of a subject at once, by this process.
     """
 
     name: str
@@ -75,9 +77,11 @@ class Study:
     edits: EditCheck | None = None
     rule: Rule = NO_RULE
     recipe: StudyRecipe | None = None
+    pairs: tuple[AskedOfTwo, ...] = ()
 
     def __post_init__(self) -> None:
-        slugs = [slug(target.name) for target in self.targets]
+        named = [*(target.name for target in self.targets), *(asked.name for asked in self.pairs)]
+        slugs = [slug(name) for name in named]
         for name in slugs:
             if slugs.count(name) > 1:
                 raise BadInput(f"two targets are named {name!r}: give each a different name")
@@ -135,6 +139,7 @@ class Study:
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
             verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
+            pairs=tuple(map(two_images.entry, self.pairs)),
         )
 
     def _target_entry(self, target: Target) -> TargetEntry:
@@ -161,7 +166,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine 
     name = f"{study.name}: negative control"
     try:
         outcomes = tuple(outcome for outcome in study.outcomes if outcome != verification.NON_MATCH)
-        control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE, pairs=())
         run(control, out / CONTROL, quiet=quiet, engine=engine)
     except TooManyFailures as error:
         say(f"{name} left out: {error}", error=True)
@@ -253,7 +258,9 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool, ahead: Ahead[PartT
     with counting as progress, Background() as storing:
         for part in range(study.n_parts):
             started = time.monotonic()
-            storing.keep_up(1 + len(study.targets))  # at most the pieces of one part: one is stored, one is made
+            storing.keep_up(
+                1 + len(study.targets) + len(study.pairs)
+            )  # at most the pieces of one part: one is stored, one is made
             images = source.stage(part, storing)
             storing.submit(partial(_finish, folder, progress, part, images, started))
 
@@ -273,6 +280,7 @@ class _Source:
     ahead: Ahead[PartTask, MadePart] | None
     keeper: edits.Gatekeeper | None
     budgets: tuple[FailureBudget, ...]
+    pairs: two_images.Asking
 
     @staticmethod
     def of(study: Study, folder: RunFolder, ahead: Ahead[PartTask, MadePart] | None) -> _Source:
@@ -282,7 +290,8 @@ class _Source:
         planned, share = study.design.n_images, study.limits.max_failures
         budgets = tuple(FailureBudget(target.name, planned, limit_share=share) for target in study.targets)
         keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
-        return _Source(study, folder, ahead, keeper, budgets)
+        asking = two_images.Asking.of(study.pairs, study.design, study.limits, folder)
+        return _Source(study, folder, ahead, keeper, budgets, asking)
 
     def stage(self, part: int, storing: Background) -> int:
         """Have a part's images and answers stored; how many images it has."""
@@ -292,6 +301,7 @@ class _Source:
                 _prediction_part(self.study, self.folder, part, target, budget, images, storing)
             else:
                 _stored_answers(answers, self.folder, part, target, budget, storing)
+        self.pairs.fill(part, images.ids, images.images, storing)
         return images.count
 
     def _images(self, part: int, storing: Background) -> tuple[_PartImages, Sequence[PartAnswers | None]]:

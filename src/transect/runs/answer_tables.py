@@ -34,6 +34,35 @@ ANSWERS: Final = pa.schema(
     ]
 )
 
+PAIRS: Final = pa.schema(
+    [("subject", pa.int64()), ("first", pa.int32()), ("second", pa.int32()), *((f.name, f.type) for f in ANSWERS)]
+)
+"""The rows of `pairs/<target>`: a subject's two cells, and what was said about their images. id names all three."""
+
+
+def pair_id(subject: int, first: int, second: int) -> str:
+    """Identifier of two images of a subject, by their cells.
+
+    >>> pair_id(17, 0, 3)
+    '17-0000-0003'
+    """
+    return f"{subject}-{first:04d}-{second:04d}"
+
+
+def pairs_table(pairs: Sequence[tuple[int, int, int]], said: Sequence[Sequence[Said]]) -> pa.Table:
+    """A row for each answer, pair by pair. pairs: subject and two cells of each.
+
+    >>> one = Said(0, (0, 1), 0, "", "Who?", "First.", Status.ANSWERED, 0.0)
+    >>> pairs_table([(17, 0, 3)], [[one]]).select(["subject", "second", "id"]).to_pylist()
+    [{'subject': 17, 'second': 3, 'id': '17-0000-0003'}]
+    """
+    rows = [
+        {"subject": pair[0], "first": pair[1], "second": pair[2], **_row(pair_id(*pair), one)}
+        for pair, of_pair in zip(pairs, said, strict=True)
+        for one in of_pair
+    ]
+    return pa.Table.from_pylist(rows, schema=PAIRS)
+
 
 def answers_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
     """A row for each answer, image by image; a value that is none is null.
@@ -61,6 +90,20 @@ def said_of(table: pa.Table, ids: Sequence[str]) -> tuple[tuple[Said, ...], ...]
             raise ValueError(f"expected answers about the run's images, got one about {row['id']}")
         found[row["id"]].append(_said(row))
     return tuple(tuple(found[name]) for name in ids)
+
+
+def said_by_pair(table: pa.Table) -> list[tuple[Said, ...]]:
+    """What was said about each pair of a table of pairs, in its order."""
+    found: dict[str, list[Said]] = {}
+    for row in _rows(table):
+        found.setdefault(row["id"], []).append(_said(row))
+    return [tuple(said) for said in found.values()]
+
+
+def pairs_of(table: pa.Table) -> list[tuple[int, int, int]]:
+    """The subject and the two cells of each pair of a table of pairs, in its order."""
+    columns = (table[name].to_pylist() for name in ("subject", "first", "second"))
+    return list(dict.fromkeys(zip(*columns, strict=True)))
 
 
 def _row(name: str, said: Said) -> dict[str, object]:

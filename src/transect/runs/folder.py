@@ -195,6 +195,7 @@ class RunFolder:
             "images/",
             "predictions/*/",
             "answers/*/",
+            "pairs/*/",
             "edits/",
             "edit_reference/",
             "calls/",

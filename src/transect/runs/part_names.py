@@ -44,3 +44,12 @@ def tables_of(slug: str, *, in_words: bool) -> tuple[str, ...]:
     ('predictions/ours-hire', 'answers/ours-hire')
     """
     return (f"predictions/{slug}", *([f"answers/{slug}"] if in_words else []))
+
+
+def pairs_table(slug: str) -> str:
+    """The table of what was said about two images at once, by the folder's name of model and question.
+
+    >>> pairs_table("ours-trusted")
+    'pairs/ours-trusted'
+    """
+    return f"pairs/{slug}"

@@ -23,8 +23,8 @@ TEMPORARY: Final = ".partial"
 UNFINISHED: Final = "unfinished.txt"
 """The file that says that an audit was stopped, see `runs.unfinished`."""
 OWN_FOLDERS: Final = (
-    *("images", "predictions", "answers", "edits", "edit_reference", "calls", "call_counts", "canaries", ".digests"),
-    *(CONTROL, INTERPOLATION),
+    *("images", "predictions", "answers", "pairs", "edits", "edit_reference", "calls", "call_counts", "canaries"),
+    *(".digests", CONTROL, INTERPOLATION),
 )
 """The folders that a run writes, in its own."""
 OWN_FILES: Final = (

@@ -234,6 +234,16 @@ class TargetEntry:
 
 @final
 @dataclass(frozen=True, slots=True)
+class PairsEntry:
+    """A question about two images at once that a model was asked in a run; its answers stand in `pairs/<slug>`."""
+
+    name: str
+    slug: str
+    description: TargetDescription
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class LimitsEntry:
     """Seconds that a target may take for an image, and images of a call."""
 
@@ -292,6 +302,7 @@ class RunSpec:
     limits: LimitsEntry
     edits: EditsEntry | None = None
     verification: VerificationEntry | None = None
+    pairs: tuple[PairsEntry, ...] = ()
 
     @property
     def truths(self) -> tuple[StatedTruth, ...]:
@@ -343,6 +354,8 @@ class RunSpec:
             body["edits"] = self.edits.to_json()
         if self.verification is not None:
             body["verification"] = asdict(self.verification)
+        if self.pairs:
+            body["pairs"] = [{**asdict(entry), "description": dict(entry.description.facts)} for entry in self.pairs]
         whole: dict[str, object] = json_of(body)
         return whole
 
@@ -379,11 +392,8 @@ def _targets(value: object) -> object:
     ]  # fmt: skip
 
 
-def _list(value: object) -> object:
-    return [] if value is None else value
-
-
 _CONVERTED: Final[Mapping[str, Callable[[object], object]]] = {
-    "generator": lambda facts: {"facts": facts}, "design": _design, "targets": _targets, "held": _list,
+    "generator": lambda facts: {"facts": facts}, "design": _design, "targets": _targets, "pairs": _targets,
+    "held": lambda value: [] if value is None else value,
 }  # fmt: skip
 """Parts of run.json that differ in shape from their records."""

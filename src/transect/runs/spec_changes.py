@@ -17,6 +17,7 @@ _DERIVED: Final = re.compile(
     r"|generator\.(images|subjects|fitted)$"
 )
 """What follows from settings that are named themselves."""
+_PAIRS: Final = "what --questions asks about two images"
 _OPTIONS: Final = {
     "design.seed": "--seed",
     "design.subjects": "--subjects or --images",
@@ -28,6 +29,7 @@ _OPTIONS: Final = {
     "generator.image_size": "--size",
     "generator.labels_sha256": "the labels of the data set",
     "targets": "the models",
+    "pairs": _PAIRS,
     "limits.timeout": "--timeout",
     "limits.batch": "--batch",
     "verification.false_match_rate": "--false-match-rate",
@@ -139,6 +141,8 @@ def _name(path: str, spec: Mapping[str, object]) -> str:
         return f"the number of {path.removeprefix(_LEFT_OUT)} left out"
     if path.startswith("versions."):
         return f"the version of {path.removeprefix('versions.')}"
+    if path.startswith("pairs."):
+        return _PAIRS
     if place := _TARGET.fullmatch(path):
         key = place[2].split(".")[0]
         target = _target(spec, int(place[1]))

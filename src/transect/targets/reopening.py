@@ -43,7 +43,16 @@ def without_versions(facts: Any) -> Any:
 
 def differing(stored: Facts, target: Target) -> list[str]:
     """The keys of the stored description, versions aside, that the target's own has otherwise; `name` is left out."""
-    was, is_now = without_versions(stored), without_versions(describe(target))
+    return differing_from(stored, describe(target))
+
+
+def differing_from(stored: Facts, facts: Facts) -> list[str]:
+    """As `differing`, of another description.
+
+    >>> differing_from({"name": "ours", "file": "a.onnx"}, {"name": "theirs", "file": "b.onnx"})
+    ['file']
+    """
+    was, is_now = without_versions(stored), without_versions(facts)
     return [key for key in sorted({*was, *is_now} - {"name"}) if was.get(key) != is_now.get(key)]
 
 

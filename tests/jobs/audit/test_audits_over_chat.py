@@ -1,6 +1,7 @@
 """Questions asked of a model behind a chat interface, through a whole audit: paid once, counted once, resumed for free."""
 
 import json
+from pathlib import Path
 
 import auditing
 import pytest
@@ -88,3 +89,31 @@ def test_a_run_is_made_again_with_a_budget_of_its_own(tmp_path, questions):
         again = transect.reproduce(tmp_path / "run", out=tmp_path / "again", targets=[f"chat={chat}"], budget=20)
         assert len(server.requests) == 2 * asked
     assert again.numbers.outcome == "same bytes"
+
+
+def test_two_images_at_once_are_quoted_in_both_orders_and_paid_once(tmp_path, questions):
+    two = '\n[[question]]\nname = "who"\nkind = "pair"\nprompt = "Whom? {options}"\n'
+    Path(questions).write_text(QUESTIONS + two)
+
+    def chosen(number, body):
+        images = [part for part in json.loads(body)["messages"][-1]["content"] if "image" in part["type"]]
+        return {"body": answer_of("openai-chat", "Second.")} if len(images) == 2 else replies(number, body)
+
+    settings = {"vary": ["tone"], "subjects": 5, "control": False, "generator": TonedWorld(), "questions": questions}
+    with serving(chosen) as server:
+        chat = str(write_chat(tmp_path, server.url, more=PRICE, name="chat.toml"))
+        cost = transect.audit_cost(chat, with_settings(AuditRequest(), settings)).numbers
+        assert (cost.calls, cost.cost) == (40, 0.4)  # thirty about single images, five pairs in two orders
+        assert [quote.calls for quote in cost.targets] == [20, 10, 10]
+        result = auditing.audit(chat, out=tmp_path / "run", **settings)
+        assert len(server.requests) == 40
+        assert (result.numbers.calls, result.numbers.cost) == (40, 0.4)
+        auditing.audit(chat, out=tmp_path / "again", **settings)
+        assert len(server.requests) == 40
+        lit = {"vary": ["light_level=-6,0"], "subjects": 1, "image_size": 32, "generator": "faceworld"}
+        auditing.audit(chat, out=tmp_path / "lit", **settings | lit)
+        again = transect.reproduce(tmp_path / "lit", out=tmp_path / "made")
+        assert "chat/who" in " ".join(again.numbers.left_out)
+        assert [table.name for table in again.numbers.tables] == ["images"]
+    (section,) = [each for each in result.results["sections"] if each["key"] == "two_images"]
+    assert section["tables"][1]["rows"][0][1] == 1.0  # always the second place

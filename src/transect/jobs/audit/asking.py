@@ -9,8 +9,8 @@ from typing import cast
 from transect.experiment.target_names import check_names
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, TargetLike
-from transect.targets.words.speakers import AskedSpec, asked_specs, left_out
-from transect.texts import say
+from transect.targets.words.paired import AskedOfTwo
+from transect.targets.words.speakers import AskedSpec, about_two, asked_specs, shared, shared_object
 
 
 def expanded(request: AuditRequest) -> AuditRequest:
@@ -20,9 +20,6 @@ def expanded(request: AuditRequest) -> AuditRequest:
     """
     if request.questions is None or not request.targets:
         return request
-    if two := left_out(request.questions):
-        why = "left out, since an audit shows one image at a time"
-        say(f"--questions {request.questions}: {', '.join(two)} {why}", error=True)
     given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
     called = check_names(request.names, len(given))
     asked = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
@@ -36,3 +33,22 @@ def model_name(request: AuditRequest, targets: Sequence[Target]) -> str:
     first = next(iter(request.targets), None)
     name = targets[0].name
     return name.removesuffix(f"/{first.question}") if isinstance(first, AskedSpec) else name
+
+
+def of_two(request: AuditRequest, targets: Sequence[Target]) -> tuple[AskedOfTwo, ...]:
+    """The questions of the file about two images at once, of each model.
+
+    request: as `expanded` has it; targets: those that it names, opened.
+    """
+    if request.questions is None:
+        return ()
+    models: dict[str, object] = {}
+    for source, target in zip(request.targets, targets, strict=True):
+        if isinstance(source, AskedSpec):
+            models.setdefault(target.name.removesuffix(f"/{source.question}"), source.source)
+    questions, options = about_two(request.questions), request.model.options()
+    return tuple(
+        AskedOfTwo(shared(source, options) if isinstance(source, str) else shared_object(source), question, name)
+        for name, source in models.items()
+        for question in questions
+    )

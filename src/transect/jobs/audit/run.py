@@ -13,12 +13,12 @@ from transect.analysis.cost_result import CostResult
 from transect.effects.outcomes import OUTCOMES
 from transect.engines import settings as engines
 from transect.errors import BadInput
-from transect.experiment import costs, negative_control, study
+from transect.experiment import costs, negative_control, study, two_images
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
 from transect.jobs.audit import room
 from transect.jobs.audit import studies as planned
-from transect.jobs.audit.asking import expanded, model_name
+from transect.jobs.audit.asking import expanded, model_name, of_two
 from transect.jobs.audit.presets import preset, with_preset
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
 from transect.protocols import Generator, Target, TargetLike
@@ -34,6 +34,7 @@ from transect.runs.places import INTERPOLATION, STUDIES
 from transect.runs.progress import announcing_stages
 from transect.runs.report_settings import ReportSettings
 from transect.runs.wording import counted
+from transect.targets.words.paired import AskedOfTwo
 from transect.texts import say
 
 SMILE_NEIGHBORS: Final = 20
@@ -81,8 +82,9 @@ def audit(
     if whole.run.out is not None:  # an address that cannot be used is refused before anything is made
         whole = with_settings(whole, {"out": mounts.opened(whole.run.out)})
     targets = _resolved(whole)
-    result = _audit(whole, targets, quiet)
-    _close(whole.targets, targets)
+    pairs = of_two(whole, targets)
+    result = _audit(whole, targets, quiet, pairs)
+    _close(whole.targets, targets, pairs)
     return result
 
 
@@ -109,8 +111,11 @@ def audit_cost(
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
-    cost = costs.total(costs.quotes(targets, _images(whole, targets, *planned.designs(whole, targets))))
-    _close(whole.targets, targets)
+    designed, lines = planned.designs(whole, targets)
+    pairs = of_two(whole, targets)
+    paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
+    cost = costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines)), *paired])
+    _close(whole.targets, targets, pairs)
     return CostResult(cost)
 
 
@@ -147,7 +152,7 @@ def _announce_preset(
         say(chosen.advice, error=True)
 
 
-def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> AuditResult:
+def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs: tuple[AskedOfTwo, ...]) -> AuditResult:
     seen = request.ratings
     check_ratings(seen.perceived, seen.prune, seen.ratings)
     designed, lines = planned.designs(request, targets)
@@ -155,7 +160,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
         _announce_preset(request, targets, designed, lines)
     checks = request.checks
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
-    studies = planned.complete(designed, request, targets, check_edits)
+    studies = planned.complete(designed, request, targets, check_edits, pairs)
     settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
@@ -217,8 +222,10 @@ def _resolved(request: AuditRequest) -> list[Target]:
     return targets
 
 
-def _close(asked: Sequence[TargetLike], targets: Sequence[Target]) -> None:
+def _close(asked: Sequence[TargetLike], targets: Sequence[Target], pairs: Sequence[AskedOfTwo]) -> None:
     """Close the targets that were opened here; those that a caller brought stay open."""
+    for each in pairs:
+        each.close()
     costs.close([target for target, source in zip(targets, asked, strict=True) if target is not source])
 
 

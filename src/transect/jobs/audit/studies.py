@@ -29,6 +29,7 @@ from transect.runs import boundary
 from transect.runs.capabilities import check_subjects, generator_entry, usual_levels
 from transect.runs.inputs import as_names
 from transect.runs.places import INTERPOLATION
+from transect.targets.words.paired import AskedOfTwo
 from transect.texts import say
 
 AUDIT: Final = "audit"
@@ -77,15 +78,31 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
 
 
 def complete(
-    studies: Sequence[Study], request: AuditRequest, targets: Sequence[Target], check_edits: EditCheck
+    studies: Sequence[Study],
+    request: AuditRequest,
+    targets: Sequence[Target],
+    check_edits: EditCheck,
+    pairs: tuple[AskedOfTwo, ...] = (),
 ) -> list[Study]:
-    """The studies with their targets, truth and checks. Raises BadInput or UnknownName for what does not fit them."""
+    """The studies with their targets, truth and checks; experiments with what is asked about two images.
+
+    Raises BadInput or UnknownName for what does not fit them.
+    """
     if not check_edits.empty and not any(study.design.levels for study in studies):
         raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
     rule = request.verification
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
         raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
-    return [_complete(study, request, targets, check_edits) for study in studies]
+    if pairs and not any(map(shows_pairs, studies)):
+        names = ", ".join(dict.fromkeys(each.question.name for each in pairs))
+        say(f"{names} left out: two images at once are of one subject at two levels; give --vary", error=True)
+    whole = [_complete(study, request, targets, check_edits) for study in studies]
+    return [replace(study, pairs=pairs) if shows_pairs(study) else study for study in whole]
+
+
+def shows_pairs(study: Study) -> bool:
+    """Whether two images of a subject are shown at once in it: in an experiment whose attributes are set to levels."""
+    return _verifiable(study) and bool(study.design.levels)
 
 
 def observed(studies: Sequence[Study]) -> dict[str, Attribute]:

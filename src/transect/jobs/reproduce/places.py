@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from transect.designs.lines import Lines
 from transect.designs.steps import HALF_RANGE, Steps
@@ -25,7 +25,9 @@ from transect.targets.words.speakers import shared_by
 if TYPE_CHECKING:
     from transect.targets.http.chat.settings import ChatSettings
     from transect.targets.http.settings import Settings
+    from transect.targets.words.paired import AskedOfTwo
 
+A = TypeVar("A")
 CHAT: Final = "chat"
 """The kind of a model behind a chat interface, as its description has it."""
 _BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
@@ -91,7 +93,9 @@ def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
     """How the targets of a run describe themselves: those under audit, then those that check its images."""
     checks = spec.edits
     of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]
-    return [*(entry.description.facts for entry in spec.targets), *(facts for facts in of_checks if facts is not None)]
+    asked = [target.description.facts for target in spec.targets]
+    asked += [pairs.description.facts for pairs in spec.pairs]
+    return [*asked, *(facts for facts in of_checks if facts is not None)]
 
 
 def open_target(stored: TargetDescription, given: Given) -> Target | None:
@@ -103,7 +107,9 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     name = str(facts["name"])
     source = given.targets.get(name, "")
     if stored.question is not None:
-        return _asked(facts, given)
+        from transect.targets.words.reopening import reopen as reopen_asked
+
+        return _asked(facts, given, reopen_asked)
     if facts.get("kind") == HTTP:
         return None if given.budget is None else _over_http(name, source, given)
     if not isinstance(source, str):
@@ -115,21 +121,26 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     return None if is_metered(target) and given.budget is None else target
 
 
-def _asked(facts: Mapping[str, Any], given: Given) -> Target | None:
-    """A question that was asked in words; the model is given by its own name, or by that of the question."""
-    from transect.targets.words.reopening import reopen as reopen_asked
+def open_pairs(stored: TargetDescription, given: Given) -> AskedOfTwo | None:
+    """As `open_target`, of a question about two images."""
+    from transect.targets.words.reopening import reopen_pairs
 
+    return _asked(stored.facts, given, reopen_pairs)
+
+
+def _asked(facts: Mapping[str, Any], given: Given, reopened: Callable[[Mapping[str, Any], object], A]) -> A | None:
+    """A question that was asked in words; the model is given by its own name, or by that of the question."""
     source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
     if facts["model"].get("kind") != CHAT:
-        target = reopen_asked(facts, source)
-        return None if is_metered(target) and given.budget is None else target
+        asked = reopened(facts, source)
+        return None if getattr(asked, "metered", False) and given.budget is None else asked
     if given.budget is None:
         return None
     if not isinstance(source, str) or not source:
         name = facts["model"]["name"]
         raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
     path = Path(source)
-    return reopen_asked(facts, shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given)))
+    return reopened(facts, shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given)))
 
 
 def _chat(path: Path, given: Given) -> Speaker:

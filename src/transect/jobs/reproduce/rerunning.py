@@ -17,12 +17,13 @@ from transect.experiment import costs, study, verification
 from transect.experiment.edits import EDITS, EditCheck
 from transect.experiment.outcome_choice import choose_outcomes
 from transect.jobs.reproduce.numbers import Change
-from transect.jobs.reproduce.places import Given, open_target, open_world_of
+from transect.jobs.reproduce.places import Given, open_pairs, open_target, open_world_of
 from transect.protocols import Target
 from transect.records import Task
 from transect.runs import bins, boundary, covariates, error_conditions, margins
 from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.locks import refuse_links_in
+from transect.runs.part_names import pairs_table
 from transect.runs.places import OF_PEOPLE
 from transect.runs.plain_json import loads
 from transect.runs.spec import EditsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
@@ -62,6 +63,7 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
     _check_finished(run)
     opened = {entry.name: open_target(entry.description, given) for entry in spec.targets}
     targets = tuple(target for target in opened.values() if target is not None)
+    pairs = {entry.name: open_pairs(entry.description, given) for entry in spec.pairs}
     design, world = spec.design, open_world_of(spec, given)
     again = study.Study(
         spec.name,
@@ -73,11 +75,12 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
         Limits(timeout=spec.limits.timeout, batch=spec.limits.batch, max_failures=1.0),
         () if design.levels else tuple(attribute.name for attribute in spec.attributes),
         None if spec.edits is None else _edits(spec.edits, given),
+        pairs=tuple(asked for asked in pairs.values() if asked is not None),
     )
     if spec.verification is not None and any(Task(target.task) is Task.EMBEDDING for target in targets):
         rule = spec.verification
         again = _with_rule(again, rule.false_match_rate, rule.within)
-    not_asked = tuple(name for name, target in opened.items() if target is None)
+    not_asked = tuple(name for name, target in {**opened, **pairs}.items() if target is None)
     return Rebuilt(place, again, spec, not_asked, _changed(run, again, not_asked))
 
 
@@ -101,11 +104,13 @@ def copy_stored(source: Path, folder: Path) -> None:
 def close(rebuilt: Rebuilt, given: Given) -> None:
     """Close the targets that were opened here; those that a caller brought stay open."""
     brought = [target for target in given.targets.values() if not isinstance(target, str)]
+    for asked in rebuilt.study.pairs:
+        asked.close()
     costs.close([target for target in rebuilt.study.targets if not any(target is each for each in brought)])
 
 
 def _check_finished(run: FinishedRun) -> None:
-    for table in ("images", *(table for entry in run.spec.targets for table in entry.tables)):
+    for table in ("images", *_answers(run.spec, ())):
         if not run.has_all(table, run.spec.parts):
             there = run.finished_parts(table, run.spec.parts)
             raise BadInput(
@@ -153,6 +158,7 @@ def _changed(run: FinishedRun, again: study.Study, not_asked: tuple[str, ...]) -
     """What the description of the rerun has otherwise. Raises BadInput for what no version explains."""
     was, is_now = dict(run.record), loads(canonical_json(again.spec().to_json()))
     was["targets"] = [entry for entry in was["targets"] if entry["name"] not in not_asked]
+    was["pairs"] = [entry for entry in was.get("pairs", ()) if entry["name"] not in not_asked] or None
     if not_asked and "verification" not in is_now:
         was.pop("verification", None)
     return of_versions(run.path, was, is_now)
@@ -176,5 +182,10 @@ def _text(value: object) -> str:
 
 def tables_of(spec: RunSpec, not_asked: tuple[str, ...]) -> list[str]:
     """The tables of a run that are made again."""
+    return ["images", *([] if spec.edits is None else [EDITS]), *_answers(spec, not_asked)]
+
+
+def _answers(spec: RunSpec, not_asked: tuple[str, ...]) -> list[str]:
+    """The tables of what targets answered, and of what was said about two images."""
     asked = [table for entry in spec.targets if entry.name not in not_asked for table in entry.tables]
-    return ["images", *([] if spec.edits is None else [EDITS]), *asked]
+    return [*asked, *(pairs_table(entry.slug) for entry in spec.pairs if entry.name not in not_asked)]

@@ -35,8 +35,8 @@ class MeteredSpeaker(Protocol):
 
     metered: bool
 
-    def quote(self, images: int, asks: Sequence[Ask]) -> Quote:
-        """The most that it costs to ask all of the texts about each of N new images."""
+    def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1) -> Quote:
+        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images."""
         ...
 
     def calls_made(self) -> tuple[int, float]:
@@ -78,7 +78,7 @@ class AskedTarget:
     def describe(self) -> Mapping[str, Any]:
         """The question in full and its digest, and what the model says of itself."""
         speaker = self._shared.speaker
-        own = _described(speaker)
+        own = described(speaker)
         return {
             "kind": "words",
             "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
@@ -174,7 +174,7 @@ class MeteredAskedTarget(AskedTarget):
         return speaker
 
 
-def _described(speaker: Speaker) -> dict[str, Any]:
+def described(speaker: Speaker) -> dict[str, Any]:
     """What a model says of itself, or a digest of its code."""
     if isinstance(speaker, DescribesItself):
         return dict(speaker.describe())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transect.errors import BadInput, TransectError
 from transect.protocols import Target
-from transect.targets.reopening import check_code, differing
+from transect.runs.json_records import json_of
+from transect.targets.reopening import check_code, differing, differing_from
 from transect.targets.words.asked import ask, asked_of
+from transect.targets.words.paired import AskedOfTwo
 from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
 
 
@@ -23,13 +25,27 @@ def reopen(stored: Mapping[str, Any], source: object = "") -> Target:
     name, model = str(stored["name"]), str(stored["model"]["name"])
     target = ask(_speaker(name, model, source), asked_of(stored))
     if wrong := differing(stored, target):
-        raise BadInput(
-            f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; give it: "
-            f"--target '{model}=SPEC'"
-        )
+        raise _another(name, model, wrong)
     if target.name != name:
         target.name = name  # type: ignore[misc]
     return target
+
+
+def reopen_pairs(stored: Mapping[str, Any], source: object = "") -> AskedOfTwo:
+    """As `reopen`, of a question about two images."""
+    name, model, question = str(stored["name"]), str(stored["model"]["name"]), asked_of(stored)
+    asked = AskedOfTwo(_speaker(name, model, source), question, name.removesuffix(f"/{question.name}"))
+    if wrong := differing_from(stored, json_of(asked.describe())):
+        asked.close()
+        raise _another(name, model, wrong)
+    return asked
+
+
+def _another(name: str, model: str, wrong: Sequence[str]) -> BadInput:
+    return BadInput(
+        f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; give it: "
+        f"--target '{model}=SPEC'"
+    )
 
 
 def _speaker(name: str, model: str, source: object) -> SharedSpeaker:

@@ -16,7 +16,7 @@ from transect.said import Speaker
 from transect.targets.objects import NoSuchModule, import_object
 
 if TYPE_CHECKING:
-    from transect.targets.words.questions import QuestionSet
+    from transect.targets.words.questions import QuestionSet, WordQuestion
 
 LOCAL: Final = "vlm"
 """The prefix of a model in a folder of this machine."""
@@ -73,7 +73,7 @@ _opening = threading.Lock()
 
 
 def question_set(questions: str | Path) -> QuestionSet:
-    """The questions of a file, or of a set that ships, that are about one image; others are left out.
+    """The questions of a file, or of a set that ships, that are about one image.
 
     Raises BadInput where none is, and what reading the file raises.
     """
@@ -86,11 +86,11 @@ def question_set(questions: str | Path) -> QuestionSet:
     return dataclasses.replace(chosen, questions=about_one)
 
 
-def left_out(questions: str | Path) -> tuple[str, ...]:
-    """Names of questions about two images, which an audit of single images does not ask."""
+def about_two(questions: str | Path) -> tuple[WordQuestion, ...]:
+    """The questions of a file, or of a set that ships, that are about two images at once."""
     from transect.targets.words.question_file import load
 
-    return tuple(question.name for question in load(questions) if question.images != 1)
+    return tuple(question for question in load(questions) if question.images == 2)
 
 
 def asked_specs(targets: object, questions: str | Path | None) -> list[object]:

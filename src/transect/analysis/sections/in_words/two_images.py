@@ -1,0 +1,263 @@
+"""Which of two images of a subject does a model choose, when it sees both? By pairs of levels, places and levels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from transect.analysis import two_images
+from transect.analysis.finished_run import Run
+from transect.analysis.sections.answers import point, table, words
+from transect.analysis.two_images import AskedPairs
+from transect.designs.two_at_once import Pair, all_pairs, along, cell_pairs, rule
+from transect.effects.analysis import CONFIDENCE
+from transect.effects.bradley_terry import SOURCES as BRADLEY_TERRY
+from transect.effects.bradley_terry import Abilities
+from transect.effects.multiplicity import holm
+from transect.effects.preferences import SOURCES as PREFERENCES
+from transect.effects.preferences import Preference
+from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
+from transect.said import Status
+from transect.targets.words.paired import swapped
+from transect.texts import one_line
+
+ALPHA: Final = 1 - CONFIDENCE
+EACH: Final = 2
+"""Answers of each kind that are quoted."""
+_TEXT: Final = (
+    "The model sees two images of one subject at once, in both orders. A subject counts for a level where the model "
+    "chooses its image in both orders (with several wordings: on average above one half in either order); a choice "
+    "that follows the place, or is neither, counts for no level. So a model that chooses by place alone prefers "
+    "nothing. Shares of subjects have exact intervals.",
+    "A finding is a share, among subjects for whom a level was preferred, whose interval excludes one half and whose "
+    "exact sign test holds (p of at most 5 %) when corrected for all pairs of levels (Holm).",
+    "Levels are appearances, as an onlooker sees them. A preference of nine in ten subjects may come from a difference "
+    "that is small but steady: the share does not say how large it is.",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Two levels of one attribute. cells: the pairs of cells that differ in them alone; p: corrected."""
+
+    attribute: str
+    first: str
+    second: str
+    cells: list[Pair]
+    found: Preference
+    p: float = float("nan")
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the interval of the share excludes one half, and the corrected test holds."""
+        share = self.found.share
+        return bool(self.p <= ALPHA and (share.low > 0.5 or share.high < 0.5))
+
+
+def sections(run: Run) -> list[Section]:
+    """The section of each question about two images that a run asked. Raises BadInput for unfinished tables."""
+    return [_section(run, two_images.read(run, entry)) for entry in run.spec.pairs]
+
+
+def _section(run: Run, asked: AskedPairs) -> Section:
+    compared = _compared(run, asked)
+    abilities = [each for name in run.design.levels if (each := _of_levels(run, asked, name))]
+    return Section(
+        key="two_images",
+        study=run.spec.name,
+        target=asked.name,
+        title=f"Two images at once: {short_name(asked.name)}",
+        text=[*_headline(compared), *_question(run, asked), *_TEXT],
+        figures=[_figure(compared)],
+        tables=[
+            _preferences(compared),
+            _places(compared),
+            *abilities,
+            *_of_cells(run, asked),
+            _unanswered(asked, compared),
+            _quotes(run, asked),
+        ],
+        sources=list(dict.fromkeys([*PREFERENCES, *BRADLEY_TERRY, *asked.question.sources])),
+    )
+
+
+def _compared(run: Run, asked: AskedPairs) -> list[_Compared]:
+    rows = []
+    for name, levels in run.design.levels.items():
+        label = run.attributes[name].label
+        for (low, high), cells in along(run.design, name).items():
+            found = asked.preferred(cells, seed=run.design.seed)
+            rows.append((name, label(levels[low]), label(levels[high]), cells, found))
+    corrected = holm(np.array([row[-1].p for row in rows])).tolist()
+    return [_Compared(*row, p) for row, p in zip(rows, corrected, strict=True)]
+
+
+def _headline(compared: Sequence[_Compared]) -> list[str]:
+    findings = [each for each in compared if each.is_finding]
+    if not findings:
+        return ["No finding: for no two levels is it shown that the model prefers one of them."]
+    return [f"Finding: {_said(each)}" for each in findings]
+
+
+def _said(each: _Compared) -> str:
+    """A finding in words."""
+    share, found = each.found.share, each.found
+    decided = round((found.second.estimate + found.first.estimate) * found.subjects)
+    second = share.estimate > 0.5
+    level, other = (each.second, each.first) if second else (each.first, each.second)
+    low, value, high = (share.low, share.estimate, share.high) if second else (
+        1 - share.high, 1 - share.estimate, 1 - share.low
+    )  # fmt: skip
+    return (
+        f"of two images of one subject the model prefers {words(each.attribute)} {level} to {other} for {value:.0%} of "
+        f"the {decided:,} subjects for whom it prefers either ({low:.0%} to {high:.0%}); of all {found.subjects:,} it "
+        f"prefers neither for {found.undecided.estimate:.0%}."
+    )
+
+
+def _question(run: Run, asked: AskedPairs) -> list[str]:
+    question = asked.question
+    limits = {
+        "A result may be used for": question.may_be_used_for,
+        "It may not be used for": question.may_not_be_used_for,
+    }
+    each = len(cell_pairs(run.design))
+    return [
+        f"Asked: “{one_line(question.prompt, 1000)}”"
+        + (f" and {len(question.paraphrases) - 1} more wordings." if len(question.paraphrases) > 1 else ""),
+        f"Shown: {rule(run.design)}, {each:,} of each subject. Every text that was sent and received stands in the "
+        "tables pairs/ of the run folder.",
+        *(f"{head}: {one_line(text, 2000)}" for head, text in limits.items() if text),
+    ]
+
+
+def _preferences(compared: Sequence[_Compared]) -> Table:
+    rows = []
+    for each in compared:
+        found = each.found
+        rows.append([
+            words(each.attribute), each.first, each.second,
+            *_of(found.share), each.p, "yes" if each.is_finding else found.share.reason or "no",
+            *_of(found.first), *_of(found.second), *_of(found.undecided), found.by_place, found.subjects,
+            found.incomplete,
+        ])  # fmt: skip
+    heads = [("attribute", "text"), ("first level", "text"), ("second level", "text")]
+    heads += [("prefer the second, of those who prefer either", "proportion"), ("its low", "proportion")]
+    heads += [("its high", "proportion"), ("corrected p", "p"), ("finding", "text")]
+    for name in ("first", "second", "neither level"):
+        heads += [(f"share for the {name}".replace("the neither", "neither"), "proportion")]
+        heads += [(f"{name}: low", "proportion"), (f"{name}: high", "proportion")]
+    heads += [("neither, by place", "count"), ("subjects", "count"), ("subjects without both orders", "count")]
+    return table("Preferences, by subjects", heads, rows)
+
+
+def _of(bounded: object) -> list[float]:
+    return [getattr(bounded, name) for name in ("estimate", "low", "high")]
+
+
+def _places(compared: Sequence[_Compared]) -> Table:
+    rows = [
+        [_pair(each), *_of(each.found.place), each.found.place_p, each.found.place.reason]
+        for each in compared
+    ]  # fmt: skip
+    heads = [("levels", "text"), ("second place less first", "points"), ("low", "points"), ("high", "points")]
+    title = "Preference for a place: how much more often the image in the second place is chosen"
+    return table(title, [*heads, ("p", "p"), ("reason", "text")], rows)
+
+
+def _pair(each: _Compared) -> str:
+    return f"{words(each.attribute)}: {each.first} or {each.second}"
+
+
+def _of_levels(run: Run, asked: AskedPairs, name: str) -> Table | None:
+    """Abilities of an attribute's levels, where it has more than two."""
+    levels = run.design.levels[name]
+    if len(levels) < 3:
+        return None
+    places = {cells: pair for pair, shown in along(run.design, name).items() for cells in shown}
+    labels = [run.attributes[name].label(level) for level in levels]
+    return _abilities(f"Levels of {words(name)} in order", labels, asked.abilities(places, len(levels)))
+
+
+def _of_cells(run: Run, asked: AskedPairs) -> list[Table]:
+    """Abilities of whole cells, where all pairs of several attributes' cells were shown."""
+    design = run.design
+    if len(design.levels) < 2 or not all_pairs(design):
+        return []
+    names = [
+        ", ".join(f"{words(name)} {run.attributes[name].label(value)}" for name, value in cell.items())
+        for cell in design.cells()
+    ]
+    places = {pair: pair for pair in cell_pairs(design)}
+    return [_abilities("Images of a subject in order", names, asked.abilities(places, design.n_cells))]
+
+
+def _abilities(title: str, labels: Sequence[str], found: Abilities) -> Table:
+    rows: list[list[object]] = [
+        [label, *_of(ability), ability.reason] for label, ability in zip(labels, found.abilities, strict=True)
+    ]
+    rows.append(["the second place", *_of(found.place), found.place.reason])
+    expected = "" if np.isnan(found.expected) else f", {found.expected:.3g} expected of independent answers"
+    triads = f"{found.circular:,} of {found.triads:,} triads contradict themselves{expected}"
+    heads = [("level", "text"), ("log odds over the first", "number"), ("low", "number"), ("high", "number")]
+    about = f"{found.answers:,} answers, {found.unanswered:,} without a choice"
+    return table(f"{title} (Bradley-Terry): {triads}; {about}", [*heads, ("reason", "text")], rows)
+
+
+def _unanswered(asked: AskedPairs, compared: Sequence[_Compared]) -> Table:
+    rows = []
+    for each in compared:
+        n = asked.count(each.cells)
+        counts = [asked.became(status, each.cells) for status in Status]
+        rows.append([_pair(each), n, *counts, counts[1] / n if n else float("nan")])
+    heads = [("levels", "text"), ("texts", "count"), *((str(status), "count") for status in Status)]
+    return table("What became of the texts", [*heads, ("share refused", "proportion")], rows)
+
+
+def _quotes(run: Run, asked: AskedPairs) -> Table:
+    cells = [
+        ", ".join(run.attributes[name].label(value) for name, value in cell.items()) for cell in run.design.cells()
+    ]
+    rows: list[list[object]] = []
+    for status in Status:
+        found = ((pair, one) for pair in asked.pairs for one in pair.said[:EACH] if one.status is status)
+        for pair, one in itertools.islice(found, EACH):
+            shown = [cells[cell] for cell in pair.cells]
+            chosen = "" if one.status is not Status.ANSWERED else [*shown, "neither"][int(one.value)]
+            first, second = reversed(shown) if swapped(one.order) else shown
+            text = f"“{one_line(one.text, 240)}”" if one.text else one_line(one.reason, 240)
+            rows.append([str(pair.subject), first, second, str(status), text, chosen or one.reason])
+    heads = [("subject", "text"), ("shown first", "text"), ("shown second", "text"), ("what became of it", "text")]
+    return table("The first answers of each kind", [*heads, ("the model said", "text"), ("read as", "text")], rows)
+
+
+def _labels(run: Run, cell: Mapping[str, float]) -> list[str]:
+    return [run.attributes[name].label(value) for name, value in cell.items()]
+
+
+def _figure(compared: Sequence[_Compared]) -> Figure:
+    panels = []
+    for name in dict.fromkeys(each.attribute for each in compared):
+        rows = [each for each in compared if each.attribute == name]
+        points = [
+            point(
+                each.found.share.estimate,
+                low=each.found.share.low,
+                high=each.found.share.high,
+                label=f"{each.second} over {each.first}",
+                reason=each.found.share.reason,
+            )
+            for each in rows
+        ]
+        series = [Series("share of subjects", points)]
+        panels.append(Panel(heading=words(name), y_words="share of subjects", unit="proportion", series=series))
+    caption = (
+        "(share of the subjects for whom a level is preferred, %, with exact 95 % intervals; 50 % without a preference)"
+    )
+    return Figure(kind="rows", title="Which level is preferred?", caption=caption, panels=panels)
