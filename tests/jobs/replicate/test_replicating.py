@@ -169,6 +169,23 @@ def test_a_model_is_known_by_its_description_and_not_by_its_name():
     assert digest(one) == digest({**one, "name": "b"}) != digest({**one, "code_sha256": "2"})
 
 
+def test_a_model_in_words_is_known_by_its_request_and_question_and_not_by_the_name_of_its_file():
+    asked = {"name": "gpt/smiling", "question_sha256": "1", "model": {"name": "gpt", "request_sha256": "2"}}
+    renamed = {**asked, "name": "gpt-b/smiling", "model": {"name": "gpt-b", "request_sha256": "2"}}
+    assert digest(asked) == digest(renamed)
+    assert digest(asked) != digest({**renamed, "model": {"name": "gpt-b", "request_sha256": "3"}})
+    assert digest(asked) != digest({**renamed, "question_sha256": "4"})
+
+
+def test_a_model_is_the_same_on_another_device_and_with_another_library_and_not_with_other_numbers():
+    local = {"library": "PyTorch 2.7.0", "device": "cpu", "dtype": "float32", "files": {"model.safetensors": "1"}}
+    elsewhere = {**local, "library": "PyTorch 2.8.0", "device": "cuda"}
+    assert digest(local) == digest(elsewhere)
+    assert digest({"model": local}) == digest({"model": elsewhere})
+    assert digest({"model": local}) != digest({"model": {**elsewhere, "dtype": "bfloat16"}})
+    assert digest({"model": local}) != digest({"model": {**elsewhere, "files": {"model.safetensors": "2"}}})
+
+
 def test_matched_pairs_are_a_world(runs, tmp_path):
     """60 pairs of images of which one of each is missed more often, as a model's outcome in a table."""
     rng = np.random.default_rng(0)

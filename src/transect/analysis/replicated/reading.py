@@ -24,13 +24,14 @@ from transect.runs.folder import canonical_json
 from transect.runs.json_records import read_json
 from transect.runs.places import runs_of
 from transect.runs.spec import GeneratorDescription
+from transect.targets.reopening import without_versions
 
 RESULTS: Final = "results.json"
 MATCH: Final = "match.json"
 _ADVICE: Final = "write it again: transect report"
 _STEPS: Final = "its attribute is moved in steps λ, whose size is each world's own: not compared"
-_ASIDE: Final = ("name",)
-"""What of a target's description does not make it another model."""
+_ASIDE: Final = ("name", "device")
+"""What of a target's description, and of its model's, does not make it another model; nor do versions of libraries."""
 
 
 @final
@@ -157,13 +158,23 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
 
 
 def digest(description: Mapping[str, Any]) -> str:
-    """What tells two models apart: SHA-256 of the description without the name that the user gave.
+    """What tells two models apart: SHA-256 of the description without names, device and versions of libraries.
+
+    Names are those that the user gave; a target that asks in words has that of its model too, under `model`.
 
     >>> digest({"name": "a", "threshold": 0.5}) == digest({"name": "b", "threshold": 0.5})
     True
+    >>> digest({"model": {"name": "a", "dtype": "float32"}}) == digest({"model": {"name": "b", "dtype": "float32"}})
+    True
     """
-    said = {key: value for key, value in description.items() if key not in _ASIDE}
+    said = _without(without_versions(description))
+    if isinstance(model := said.get("model"), Mapping):
+        said |= {"model": _without(model)}
     return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+
+
+def _without(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if key not in _ASIDE}
 
 
 def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | None) -> WorldEffect:
