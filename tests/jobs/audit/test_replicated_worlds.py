@@ -6,6 +6,8 @@ from dataclasses import replace
 import auditing
 import numpy as np
 import pytest
+from commands import run_here
+from photograph_folders import label, save
 from report_reader import parse, text_of
 
 from transect.errors import BadInput
@@ -85,6 +87,56 @@ def test_what_is_refused(tmp_path):
         audited(tmp_path / "b", vary=["age=20,60"])
     with pytest.raises(BadInput, match="another world each time"):
         auditing.audit([bright], vary=["glasses"], subjects=4, out=tmp_path / "c", replicate=[Darker(), Darker()])
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """24 rendered faces in place of photographs, with a table of what they show."""
+    folder = tmp_path_factory.mktemp("photos") / "faces"
+    world = FaceWorld(image_size=32)
+    shown = world.sample(range(900, 924))
+    save(folder, world.render(shown).pixels)
+    table = world.read(shown).select(["smile", "age"]).to_pylist()
+    return label(folder, [f"p{i:03d}.png,{row['smile']},{row['age']}" for i, row in enumerate(table)], "file,smile,age")
+
+
+BRIGHT = ("audit", "audited_models:bright", "--outcome", "score", "--size", "32", "--no-control", "--subjects", "10")
+
+
+def shared(run):
+    """By attribute: the worlds that share its effect, and their kinds."""
+    (section,) = (
+        each for each in json.loads((run / "results.json").read_text())["sections"] if each["key"] == "replication"
+    )
+    panels = section["figures"][0]["panels"]
+    return {
+        panel["heading"].split(" ")[0]: [point["label"] for point in panel["series"][0]["points"]] for panel in panels
+    }
+
+
+def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_are(photos, tmp_path):
+    out = tmp_path / "run"
+    vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
+    done = run_here(*BRIGHT, *vary, "--replicate", f"photographs:folder:{photos}", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "photographs:folder:faces: it has no smile, so that this is not repeated there" in done.stderr
+    assert shared(out) == {
+        "exposure": ["experiment (rendered)", "in-photographs-folder-faces (photographs, edited)"],
+        "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
+    }
+    text = text_of(parse((out / "report.html").read_text()))
+    assert "photographs as they are, adjusted" in text
+    rows = {(row["study"], row["attribute"]): row for row in json.loads((out / "results.json").read_text())["effects"]}
+    assert rows["experiment", "exposure"]["estimate"] > 0 < rows["in-photographs-folder-faces", "exposure"]["estimate"]
+
+
+def test_edited_photographs_are_repeated_on_rendered_faces(photos, tmp_path):
+    out = tmp_path / "run"
+    of_photographs = ("--generator", f"photographs:folder:{photos}", "--replicate", "faceworld")
+    done = run_here(*BRIGHT, *of_photographs, "--vary", "exposure=-1,1", "--vary", "rotation=0,20", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "faceworld: it has no rotation" in done.stderr
+    assert shared(out) == {"exposure": ["experiment (photographs, edited)", "in-faceworld (rendered)"]}
 
 
 def test_edited_photographs_are_observed_as_they_are_too():
