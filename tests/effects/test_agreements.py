@@ -49,10 +49,18 @@ def test_one_significant_and_the_other_not_is_no_disagreement():
 
 def test_worlds_without_an_effect_agree_within_the_margin():
     """Both 0 with errors .005: the difference's 90 % interval is ± 1.645 × .00707 = .0116."""
-    assert one(world(0.0, 0.005), world(0.0, 0.005)).verdict == "replicates"
+    result = one(world(0.0, 0.005), world(0.0, 0.005))
+    assert (result.verdict, result.seen_in, result.within) == ("none seen", (), True)
+    assert one(world(0.012, 0.005), world(0.0, 0.005), margin=0.03).verdict == "replicates"  # seen in the first
     result = one(world(0.0, 0.005), world(0.0, 0.005), margin=0.01)
     assert (result.verdict, result.within) == ("cannot tell", False)
     assert result.most == pytest.approx(1.644854 * 0.005 * np.sqrt(2), abs=1e-6)
+
+
+def test_effects_too_close_for_any_number_of_subjects_need_none():
+    """1e-200 squared is no number above 0; 1e-160 squared is, and would need 1e300 subjects."""
+    for effect in (1e-200, 1e-160):
+        assert one(world(0.0, 0.02), world(effect, 0.02), margin=np.nan).needed == ()
 
 
 def test_a_difference_smaller_than_the_margin_replicates_though_it_is_significant():

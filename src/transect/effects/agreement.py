@@ -2,8 +2,10 @@
 
 That one world shows an effect and another does not is no disagreement: one may be the noisier (Gelman and Stern 2006).
 An effect replicates where every world shows it in the same direction and no difference between worlds is found, or
-where worlds are shown to differ by less than a margin (equivalence). It differs where the test of agreement finds a
-difference and equivalence does not hold. Otherwise the data cannot tell, and the question is how many subjects could.
+where worlds are shown to differ by less than a margin (equivalence) and one at least shows it. Where none does and they
+differ by less than the margin, none is seen: worlds agree, and there is no effect that could replicate. It differs
+where the test of agreement finds a difference and equivalence does not hold. Otherwise the data cannot tell, and the
+question is how many subjects could.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from transect.effects.replication import RandomEffects, random_effects
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
 
-Standing = Literal["replicates", "differs", "cannot tell", "not estimable"]
+Standing = Literal["replicates", "none seen", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
 CONFIDENCE: Final = 0.95
 MOST_SUBJECTS: Final = 10_000_000
@@ -191,7 +193,7 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
     if each.within:
-        return replace(each, verdict="replicates")
+        return replace(each, verdict="replicates" if each.seen_in else "none seen")
     if each.p_adjusted <= ALPHA:
         return replace(each, verdict="differs")
     if set(known) <= set(each.seen_in):
@@ -225,7 +227,7 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
     for place in known:
         if place in each.seen_in:
             continue
-        subjects = math.ceil(worlds[place].n * (_FOUND * worlds[place].error / size) ** 2)
+        subjects = _whole(worlds[place].n * np.square(_FOUND * worlds[place].error / size))
         if subjects <= worlds[place].n:  # so many should have shown it: more of them will not settle this
             return ()
         needs.append(Needed(place, subjects))
@@ -234,12 +236,17 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
 
 def _for_difference(worlds: Sequence[WorldEstimate], pair: tuple[int, int], error: float) -> tuple[Needed, ...]:
     """Subjects with which the difference of two worlds has this standard error: of the noisier one, else of both."""
-    if not error > 0:
+    if not error**2 > 0:
         return ()
     precise, noisy = sorted(pair, key=lambda place: worlds[place].error)
     left = error**2 - worlds[precise].error ** 2
     if left >= worlds[precise].error ** 2:
-        needs = [Needed(noisy, math.ceil(worlds[noisy].n * worlds[noisy].error ** 2 / left))]
+        needs = [Needed(noisy, _whole(worlds[noisy].n * worlds[noisy].error ** 2 / left))]
     else:  # both as precise as each other
-        needs = [Needed(i, math.ceil(worlds[i].n * 2 * worlds[i].error ** 2 / error**2)) for i in (precise, noisy)]
+        needs = [Needed(i, _whole(worlds[i].n * 2 * worlds[i].error ** 2 / error**2)) for i in (precise, noisy)]
     return tuple(needs) if any(need.subjects > worlds[need.world].n for need in needs) else ()
+
+
+def _whole(subjects: float) -> int:
+    """As many or more, in whole subjects, or more than anybody has."""
+    return math.ceil(min(subjects, MOST_SUBJECTS + 1.0))

@@ -11,7 +11,7 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.replicated import words
+from transect.analysis.replicated import in_one_report, words
 from transect.analysis.replicated.matching import match
 from transect.analysis.replicated.reading import digest, read
 from transect.errors import BadInput, UnknownName
@@ -97,10 +97,58 @@ def test_the_planted_effect_of_both_worlds_is_seen_in_both(result):
 
 def test_an_effect_of_a_wide_margin_replicates_and_two_worlds_have_no_summary(runs):
     result = transect.replicate(runs[:2], margin=0.9)
-    assert {finding.verdict for finding in result.numbers.findings} == {"replicates"}
+    verdicts = {name: finding.verdict for name, finding in by_attribute(result).items()}
+    assert verdicts == {"skin_tone": "replicates", "glasses": "none seen"}
     assert all(np.isnan(finding.summary.estimate) for finding in result.numbers.findings)
-    assert result.headline() == "Of 2 effects that several worlds share: 2 replicate."
-    assert "worlds differ by less than 90.0 points" in result.numbers.findings[0].text
+    assert result.headline() == "Of 2 effects that several worlds share: 1 replicates, 1 is seen in no world."
+    tone, glasses = result.numbers.findings
+    assert "worlds differ by less than 90.0 points" in tone.text
+    assert glasses.text.startswith("Seen in no world: glasses none to ")
+    assert "replicate" not in glasses.text
+
+
+def always(pixels):
+    return np.full(len(pixels), 0.9)
+
+
+def test_rows_and_sentences_of_several_models_name_them(runs, tmp_path):
+    """Two models in two worlds: four rows, of which two have one effect."""
+    folders = []
+    for seed in (0, 1):
+        settings = {"vary": {"skin_tone": (1, 10)}, "truth": "face", "outcomes": ["miss"], "seed": seed}
+        folders.append(tmp_path / str(seed))
+        auditing.audit([bright, always], subjects=12, out=folders[-1], control=False, image_size=32, **settings)
+    result = transect.replicate(folders)
+    headings, rows = result.rows()
+    assert headings[:3] == ["verdict", "model", "effect"]
+    assert sorted(row[1] for row in rows) == ["always", "bright"]
+    assert all(len(row) == len(headings) for row in rows)
+    assert {text.partition(". ")[0] for text in result.numbers.answer[1:]} == {"always", "bright"}
+    (section,) = in_one_report.sections(result.numbers)
+    assert {panel.heading.partition(":")[0] for panel in section.figures[0].panels} == {"always", "bright"}
+    assert section.tables[0].rows[0][0] in ("always", "bright")
+    assert "model" not in transect.replicate(runs[:2]).rows()[0]
+
+
+def test_models_of_one_name_are_told_apart_by_their_digest(result):
+    finding = result.numbers.findings[0]
+    named = [replace(finding, target=name, digest=digest) for name, digest in (("m", "1" * 64), ("m", "2" * 64))]
+    assert list(words.models(named).values()) == ["m (1111111)", "m (2222222)"]
+    paths = [replace(finding, target=name, digest=name) for name in ("onnx:a/s.onnx", "onnx:b/s.onnx")]
+    assert list(words.models(paths).values()) == ["onnx:a/s.onnx", "onnx:b/s.onnx"]
+    assert list(words.models(named[:1]).values()) == [""]
+
+
+def test_what_is_not_known_is_a_dash(result):
+    finding = result.numbers.findings[0]
+    nothing = replace(
+        finding, verdict="not estimable", first="", second="", difference=np.nan, low=np.nan, high=np.nan,
+        worlds=tuple(replace(world, estimate=np.nan) for world in finding.worlds),
+    )  # fmt: skip
+    _, ((*_, first, second, difference, _p, _needs),) = replace(
+        result, numbers=replace(result.numbers, findings=(nothing,))
+    ).rows()
+    assert (first, second, difference) == ("–", "–", "–")
 
 
 def test_what_cannot_be_told_says_how_many_subjects_could(runs):

@@ -12,7 +12,7 @@ from transect.analysis.replicated import observed, reading
 from transect.analysis.replicated.reading import Reading, digest
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicated
-from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.analysis.replicated.words import MARKS, about, lacking, models
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
@@ -24,7 +24,8 @@ _TEXT: Final = (
     "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
     "effect is seen in a world where it is significant there after correction. It replicates where every world shows "
     "it in the same direction and no difference between worlds is found, or where they are shown to differ by less "
-    "than the margin; it differs where the test of agreement finds a difference. Worlds are not drawn at random."
+    "than the margin and one at least shows it; it differs where the test of agreement finds a difference. Worlds are "
+    "not drawn at random."
 )
 
 
@@ -107,7 +108,9 @@ def _panel(numbers: ReplicateNumbers, finding: Finding) -> Panel:
     ]
     unit: Unit = "points" if finding.unit == "proportion" else "number"
     words = f"change of the {about(finding).rpartition(' on the ')[2]}"
-    return Panel(heading=about(finding), y_words=words, unit=unit, series=[Series("effect", points)])
+    called = models(numbers.findings)[finding.digest]
+    model = f"{called}: " if called else ""
+    return Panel(heading=f"{model}{about(finding)}", y_words=words, unit=unit, series=[Series("effect", points)])
 
 
 def _known(value: float) -> float | None:
@@ -115,12 +118,15 @@ def _known(value: float) -> float | None:
 
 
 def _table(findings: Sequence[Finding]) -> Table:
-    columns = ["effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
+    called = models(findings)
+    named = len(called) > 1
+    columns = [*["model"] * named, "effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
     rows: list[list[Any]] = [
         [
+            *[called[finding.digest]] * named,
             about(finding), MARKS[finding.verdict][1], len(finding.seen_in), len(finding.worlds),
             _known(finding.p_adjusted), lacking(finding),
         ]
         for finding in findings
     ]  # fmt: skip
-    return Table("Verdicts", columns, ["text", "text", "count", "count", "p", "text"], rows)
+    return Table("Verdicts", columns, [*["text"] * named, "text", "text", "count", "count", "p", "text"], rows)

@@ -26,7 +26,7 @@ from transect.effects.replication import RandomEffects
 from transect.errors import BadInput
 from transect.runs import margins as margin_files
 
-_ORDER: Final = ("differs", "replicates", "cannot tell", "not estimable")
+_ORDER: Final = ("differs", "replicates", "none seen", "cannot tell", "not estimable")
 
 
 def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
