@@ -21,7 +21,7 @@ from scipy.special import ndtri
 
 from transect.effects.disagreement import Disagreement, disagreement
 from transect.effects.multiplicity import holm
-from transect.effects.replication import RandomEffects, random_effects
+from transect.effects.replication import LEAST, RandomEffects, random_effects
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
 
@@ -38,6 +38,7 @@ SOURCES: Final = (
     "follow-up study, doi:10.1080/01621459.2013.829002",
     "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
 )
+_SHARED: Final = "worlds share subjects: a mean world would look more certain than it is"
 _TWO_SIDED: Final = float(ndtri(1 - ALPHA / 2))
 _FOUND: Final = _TWO_SIDED + float(ndtri(POWER))
 _EQUAL: Final = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
@@ -114,14 +115,20 @@ class Agreement:
     reason: str = ""
 
 
-def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float]) -> tuple[Agreement, ...]:
+def agreements(
+    effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float], independent: Sequence[bool] = ()
+) -> tuple[Agreement, ...]:
     """The verdict on each effect, given as its estimates in all worlds; p of all effects corrected together (Holm).
 
     effects: of each the worlds in one order, NaN where one has no estimate. margins: the largest difference between
-    worlds that does not matter, NaN where none is stated: then equivalence is never shown. Worlds have different
-    subjects. Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 %
-    of cases; where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is
-    called different in at most 5 % of cases, over all effects.
+    worlds that does not matter, NaN where none is stated: then equivalence is never shown. independent: of each,
+    whether its worlds have different subjects (by default all have). Worlds that share subjects have no summary, which
+    would look more certain than it is, and p is the smallest of all pairs' times their number; where their estimates
+    move together, intervals of differences are too wide.
+
+    Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 % of cases;
+    where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is called
+    different in at most 5 % of cases, over all effects.
 
     Raises BadInput where lengths differ.
 
@@ -131,7 +138,11 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     """
     if len(effects) != len(margins):
         raise BadInput(f"expected a margin for each of {len(effects)} effects, got {len(margins)}; NaN stands for none")
-    measured = [_measured(tuple(worlds), margin) for worlds, margin in zip(effects, margins, strict=True)]
+    alone = list(independent) or [True] * len(effects)
+    if len(effects) != len(alone):
+        raise BadInput(f"independent: expected one for each of {len(effects)} effects, got {len(alone)}; give all")
+    given = zip(effects, margins, alone, strict=True)
+    measured = [_measured(tuple(worlds), margin, apart) for worlds, margin, apart in given]
     adjusted = holm(np.array([each.p for each in measured], dtype=np.float64)).tolist() if measured else []
     return tuple(
         _judged(replace(each, p_adjusted=p), worlds)
@@ -139,10 +150,12 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     )
 
 
-def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
+def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool) -> Agreement:
     """All but the verdict."""
     known = [place for place, world in enumerate(worlds) if world.known]
     summary = random_effects([worlds[i].estimate for i in known], [worlds[i].error for i in known])
+    if not independent and len(known) >= LEAST:
+        summary = RandomEffects(*(math.nan,) * 11, len(known), _SHARED)
     nothing = Agreement(
         "not estimable", (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
         False, (), summary, "fewer than two worlds have an estimate with an interval",
@@ -154,6 +167,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
     first, second = max(pairs, key=lambda pair: abs(differences[pair].difference))
     chosen = differences[first, second]
+    of_pairs = min(1.0, len(pairs) * min(each.p for each in differences.values()))
     narrow = [_difference(worlds, pair, EQUIVALENCE) for pair in pairs]
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
     return replace(
@@ -167,7 +181,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
         confidence=confidence,
         least=least,
         most=most,
-        p=chosen.p if len(known) == 2 else summary.p,
+        p=summary.p if independent and len(known) > 2 else of_pairs,
         within=bool(-margin < least and most < margin),
         reason="",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.analysis.findings import Findings
-from transect.analysis.replicated import observed, reading
+from transect.analysis.replicated import reading
 from transect.analysis.replicated.reading import Reading, digest
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicated
@@ -41,7 +41,7 @@ def of(
         return None
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
-    found = [*_experiments(folder, experiments, rows), *_observations(folder, studies, places)]
+    found = [*_experiments(folder, experiments, rows, places), *_observations(folder, studies, places)]
     readings = reading.numbered(found)
     try:
         return replicated(readings, margins)
@@ -49,10 +49,12 @@ def of(
         return ReplicateNumbers(tuple(each.world for each in readings), {}, (), (), (), (str(error),), ())
 
 
-def _experiments(folder: Path, studies: Sequence[Findings], rows: Sequence[EffectEntry]) -> Iterator[Reading]:
+def _experiments(
+    folder: Path, studies: Sequence[Findings], rows: Sequence[EffectEntry], places: Mapping[str, Path]
+) -> Iterator[Reading]:
     for study in studies:
         entry = StudyEntry.model_validate(plain(dict(study.entry)))
-        yield reading.experiment(entry, rows, folder)
+        yield reading.experiment(entry, rows, folder, places.get(study.spec.name, folder))
 
 
 def _observations(folder: Path, studies: Sequence[Findings], places: Mapping[str, Path]) -> Iterator[Reading]:
@@ -60,8 +62,7 @@ def _observations(folder: Path, studies: Sequence[Findings], places: Mapping[str
         if not study.design.levels and study.spec.name in places:
             entry = StudyEntry.model_validate(plain(dict(study.entry)))
             digests = {target.name: digest(target.description.facts) for target in study.spec.targets}
-            effects, notes = observed.adjusted_effects(places[study.spec.name], digests)
-            yield Reading(folder, reading.world_of(entry, notes), effects)
+            yield reading.observation(entry, digests, folder, places[study.spec.name])
 
 
 def sections(numbers: ReplicateNumbers | None) -> list[Section]:

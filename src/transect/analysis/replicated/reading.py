@@ -9,12 +9,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 from transect.analysis.replicated import observed
 from transect.analysis.replicated.records import How, World, WorldEffect
+from transect.analysis.replicated.subjects import Photographed, photographed
 from transect.effects.outcomes import OF_TRUTH
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
@@ -37,11 +38,12 @@ _ASIDE: Final = ("name", "device")
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A world with its effects, and the folder that it is in."""
+    """A world with its effects, the folder that it is in, and the photographs that its subjects are."""
 
     folder: Path
     world: World
     effects: tuple[WorldEffect, ...]
+    photographed: Photographed = field(default_factory=Photographed)
 
 
 def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
@@ -76,10 +78,10 @@ def _worlds_in(folder: Path) -> Iterator[Reading]:
 def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
     """The worlds with names of their own, and their effects with their positions."""
     return tuple(
-        Reading(
-            each.folder,
-            replace(each.world, name=name),
-            tuple(replace(effect, world=place) for effect in each.effects),
+        replace(
+            each,
+            world=replace(each.world, name=name),
+            effects=tuple(replace(effect, world=place) for effect in each.effects),
         )
         for place, (each, name) in enumerate(zip(found, _names(found), strict=True))
     )
@@ -108,17 +110,20 @@ def _audited(folder: Path) -> Iterator[Reading]:
     results = read_results(read_json(folder / RESULTS, "the results of an audit", _ADVICE))
     runs = {path.name: path for path in runs_of(folder)}
     for study in results.studies:
+        place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
         if study.spec["generator"].get("steps"):
             yield Reading(folder, world_of(study, (_STEPS,)), ())
         elif study.basis == "experimental":
-            yield experiment(study, results.effects, folder)
+            yield experiment(study, results.effects, folder, place)
         else:
-            place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
             yield _observed(study, place, folder)
 
 
-def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) -> Reading:
-    """The world of an experiment, and its effects as the report has them. effects: of all its studies."""
+def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
+    """The world of an experiment, and its effects as the report has them.
+
+    effects: of all studies of the folder. place: the folder of the study's own run.
+    """
     attributes = {attribute.name: attribute for attribute in study.attributes}
     targets = {target.name: target for target in study.targets}
     found = tuple(
@@ -126,7 +131,7 @@ def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) 
         for row in effects
         if row.study == study.name and not _changes_truth(row, targets[row.target].truth)
     )
-    return Reading(folder, world_of(study), found)
+    return Reading(folder, world_of(study), found, photographed(GeneratorDescription(study.spec["generator"]), place))
 
 
 def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
@@ -208,8 +213,18 @@ def _number(value: float | None) -> float:
 
 
 def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
-    adjusted, notes = observed.adjusted_effects(place, {t.name: digest(t.description) for t in study.targets})
-    return Reading(folder, world_of(study, notes), adjusted)
+    digests = {target.name: digest(target.description) for target in study.targets}
+    return observation(study, digests, folder, place)
+
+
+def observation(study: StudyEntry, digests: Mapping[str, str], folder: Path, place: Path) -> Reading:
+    """The world of observed images, and their adjusted effects.
+
+    digests: of the targets, by name. place: the folder of the study's own run.
+    """
+    adjusted, notes = observed.adjusted_effects(place, digests)
+    shown = photographed(GeneratorDescription(study.spec["generator"]), place)
+    return Reading(folder, world_of(study, notes), adjusted, shown)
 
 
 def _matched(folder: Path) -> Reading:
