@@ -11,13 +11,14 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.replicated import in_one_report, words
+from transect.analysis.replicated import combining, in_one_report, words
 from transect.analysis.replicated.matching import match
 from transect.analysis.replicated.reading import digest, read
 from transect.errors import BadInput, UnknownName
 from transect.generators import FaceWorld
 from transect.jobs.replicate.page import page_of
 from transect.reports import builder
+from transect.runs.spec import GeneratorDescription
 
 VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
@@ -33,15 +34,15 @@ class OtherWorld:
 
     name = "other"
 
-    def __init__(self, dark=0.7):
-        self.dark = dark
+    def __init__(self, dark=0.7, **stated):
+        self.dark, self.stated = dark, stated
         self.inner = FaceWorld(image_size=32)
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
     def describe(self):
-        return {**self.inner.describe(), "name": self.name}
+        return {**self.inner.describe(), "name": self.name, **self.stated}
 
     def render(self, latents):
         images = self.inner.render(latents)
@@ -285,8 +286,10 @@ def test_what_is_refused(runs, tmp_path):
         transect.replicate(runs[:2], margin="beauty=0.1")
     with pytest.raises(BadInput, match="--combine: expected two runs"):
         transect.replicate([*runs[:2], runs[2]], combine=True)
-    with pytest.raises(BadInput, match="no subject|got none in common"):
-        transect.replicate(runs[:2], combine=True)
+    with pytest.raises(BadInput, match="got subjects of faceworld and of faceworld"):
+        transect.replicate(runs[:2], combine=True)  # other populations
+    with pytest.raises(BadInput, match="got none in common"):
+        transect.replicate([runs[0], audited(tmp_path / "second", subjects=4, seed=9)], combine=True)
     broken = shutil.copytree(runs[0], tmp_path / "broken")
     (broken / "results.json").write_text("{")
     with pytest.raises(BadInput, match="damaged"):
@@ -298,7 +301,7 @@ def test_few_photographs_are_helped_by_many_renderings(tmp_path):
     rendered = audited(tmp_path / "rendered", subjects=300, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=())
     photos = audited(
         tmp_path / "photos", subjects=40, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=(),
-        generator=OtherWorld(),
+        generator=OtherWorld(subjects_of="faceworld"),
     )  # fmt: skip
     result = transect.replicate([rendered, photos], combine=True)
     (one,) = result.numbers.combined
@@ -308,6 +311,28 @@ def test_few_photographs_are_helped_by_many_renderings(tmp_path):
     assert one.off == pytest.approx(one.rendered - one.alone, abs=0.2)
     assert one.text in result.numbers.answer
     assert "corrected for the rendering" in text_of(parse(result.report(tmp_path / "page").read_text()))
+
+
+def test_strangers_of_one_number_are_not_combined(runs, tmp_path):
+    """Both worlds number their subjects 0, 1, … of seed 0; nothing says that they are the same people."""
+    other = audited(tmp_path / "other", subjects=12, generator=OtherWorld())
+    said = r"got subjects of faceworld and of other: .*subjects_of = 'other'"
+    with pytest.raises(BadInput, match=said):
+        transect.replicate([runs[0], other], combine=True)
+    elsewhere = audited(tmp_path / "elsewhere", subjects=12, generator=OtherWorld(subjects_of="a third"))
+    with pytest.raises(BadInput, match=said):
+        transect.replicate([runs[0], elsewhere], combine=True)
+
+
+@pytest.mark.parametrize("stated", ["photographs:folder:faces", "1" * 64])
+def test_a_rendering_is_linked_by_the_name_or_the_digest_of_the_photographs(stated):
+    facts = {"name": "photographs:folder:faces", "pictures_sha256": "1" * 64}
+    photographs, other = GeneratorDescription(facts), GeneratorDescription({**facts, "pictures_sha256": "2" * 64})
+    combining._check_linked(GeneratorDescription({"name": "mine", "subjects_of": stated}), photographs)
+    combining._check_linked(photographs, photographs)
+    for stranger in (other, GeneratorDescription({"name": "mine"})):
+        with pytest.raises(BadInput, match="equal numbers do not make them the same"):
+            combining._check_linked(stranger, photographs)
 
 
 def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):

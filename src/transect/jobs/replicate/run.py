@@ -87,7 +87,7 @@ def replicate(
     that would), or not estimable.
 
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
-    effects, or with `combine` no subject in common.
+    effects, or with `combine` generators that nothing links, or no subject in common.
     """
     folders = [mounts.opened(run) for run in runs]
     return ReplicateResult(replicate_runs(folders, margins.listed(margin), combine=combine))
