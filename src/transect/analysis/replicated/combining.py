@@ -34,8 +34,8 @@ _NO_TWINS: Final = (
 )
 _STRANGERS: Final = (
     "--combine: expected renderings of the photographed subjects, got subjects of {} and of {}: equal numbers do not "
-    "make them the same; a generator that renders the subjects of another says so in describe(), as subjects_of = {!r}; "
-    "state that, or drop --combine"
+    "make them the same; a generator that renders the subjects of another says so in describe(), "
+    "as subjects_of = {!r}; state that, or drop --combine"
 )
 _Key = tuple[str, str, str, str]
 
