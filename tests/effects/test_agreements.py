@@ -61,6 +61,7 @@ def test_effects_too_close_for_any_number_of_subjects_need_none():
     """1e-200 squared is no number above 0; 1e-160 squared is, and would need 1e300 subjects."""
     for effect in (1e-200, 1e-160):
         assert one(world(0.0, 0.02), world(effect, 0.02), margin=np.nan).needed == ()
+        assert one(world(effect, 0.02, seen=True), world(0.0, 0.02), margin=np.nan).needed == ()
 
 
 def test_worlds_that_share_subjects_have_no_summary_and_p_of_all_pairs():

@@ -241,7 +241,8 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
     for place in known:
         if place in each.seen_in:
             continue
-        subjects = _whole(worlds[place].n * np.square(_FOUND * worlds[place].error / size))
+        ratio = _FOUND * worlds[place].error / size
+        subjects = _whole(worlds[place].n * ratio * ratio)
         if subjects <= worlds[place].n:  # so many should have shown it: more of them will not settle this
             return ()
         needs.append(Needed(place, subjects))

@@ -15,7 +15,7 @@ from transect.analysis.replicated.replicating import replicated
 from transect.analysis.replicated.words import MARKS, about, lacking, models
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
-from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.records import ColumnUnit, Figure, Panel, Point, Section, Series, Table, Unit
 from transect.reports.results import StudyEntry
 from transect.runs.places import runs_of
 from transect.runs.plain_json import plain
@@ -121,6 +121,7 @@ def _known(value: float) -> float | None:
 def _table(findings: Sequence[Finding]) -> Table:
     called = models(findings)
     named = len(called) > 1
+    units: list[ColumnUnit] = ["text", "text", "count", "count", "p", "text"]
     columns = [*["model"] * named, "effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
     rows: list[list[Any]] = [
         [
@@ -130,4 +131,4 @@ def _table(findings: Sequence[Finding]) -> Table:
         ]
         for finding in findings
     ]  # fmt: skip
-    return Table("Verdicts", columns, [*["text"] * named, "text", "text", "count", "count", "p", "text"], rows)
+    return Table("Verdicts", columns, ["text", *units] if named else units, rows)
