@@ -49,10 +49,39 @@ def test_one_significant_and_the_other_not_is_no_disagreement():
 
 def test_worlds_without_an_effect_agree_within_the_margin():
     """Both 0 with errors .005: the difference's 90 % interval is ± 1.645 × .00707 = .0116."""
-    assert one(world(0.0, 0.005), world(0.0, 0.005)).verdict == "replicates"
+    result = one(world(0.0, 0.005), world(0.0, 0.005))
+    assert (result.verdict, result.seen_in, result.within) == ("none seen", (), True)
+    assert one(world(0.012, 0.005), world(0.0, 0.005), margin=0.03).verdict == "replicates"  # seen in the first
     result = one(world(0.0, 0.005), world(0.0, 0.005), margin=0.01)
     assert (result.verdict, result.within) == ("cannot tell", False)
     assert result.most == pytest.approx(1.644854 * 0.005 * np.sqrt(2), abs=1e-6)
+
+
+def test_effects_too_close_for_any_number_of_subjects_need_none():
+    """1e-200 squared is no number above 0; 1e-160 squared is, and would need 1e300 subjects."""
+    for effect in (1e-200, 1e-160):
+        assert one(world(0.0, 0.02), world(effect, 0.02), margin=np.nan).needed == ()
+        assert one(world(effect, 0.02, seen=True), world(0.0, 0.02), margin=np.nan).needed == ()
+
+
+def test_worlds_that_share_subjects_have_no_summary_and_p_of_all_pairs():
+    """.1, .1 and .2 with errors .03: the largest difference .1 has error .0424, z = 2.357, and there are 3 pairs."""
+    worlds = [world(0.1, 0.03), world(0.1, 0.03), world(0.2, 0.03)]
+    (apart,), (shared,) = agreements([worlds], [0.02]), agreements([worlds], [0.02], [False])
+    assert shared.p == pytest.approx(3 * 2 * norm.sf(0.1 / (0.03 * np.sqrt(2))), rel=1e-6)
+    assert np.isnan([shared.summary.estimate, shared.summary.low, shared.summary.prediction_low]).all()
+    assert shared.summary.reason.startswith("worlds share subjects")
+    assert apart.summary.estimate == pytest.approx(0.4 / 3)
+    # Q = 2 (.1/3)² / .03² + (.2/3)² / .03² = 7.41, and its p with 2 degrees of freedom is exp(−Q / 2)
+    assert apart.p == pytest.approx(np.exp(-(2 * (0.1 / 3) ** 2 + (0.2 / 3) ** 2) / 0.03**2 / 2), rel=1e-6)
+    assert (shared.difference, shared.low, shared.high) == (apart.difference, apart.low, apart.high)
+    with pytest.raises(BadInput, match="independent: expected one for each of 1 effects, got 2"):
+        agreements([worlds], [0.02], [True, False])
+
+
+def test_two_worlds_that_share_subjects_have_the_p_of_their_difference():
+    pair = [world(0.1, 0.03), world(0.2, 0.03)]
+    assert agreements([pair], [0.02], [False])[0].p == agreements([pair], [0.02])[0].p
 
 
 def test_a_difference_smaller_than_the_margin_replicates_though_it_is_significant():

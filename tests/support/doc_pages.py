@@ -162,6 +162,7 @@ PAGES = {
     "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
     "docs/how-to/replicate-an-effect.md": Page(
         {"transect replicate runs/rendered runs/photographs": "photographs are the reader's; tests/jobs/replicate"},
+        (files.faces,),
         small={"--subjects": 4, "--size": 64},
         extra={"transect audit": "--no-control"},
     ),

@@ -2,8 +2,10 @@
 
 That one world shows an effect and another does not is no disagreement: one may be the noisier (Gelman and Stern 2006).
 An effect replicates where every world shows it in the same direction and no difference between worlds is found, or
-where worlds are shown to differ by less than a margin (equivalence). It differs where the test of agreement finds a
-difference and equivalence does not hold. Otherwise the data cannot tell, and the question is how many subjects could.
+where worlds are shown to differ by less than a margin (equivalence) and one at least shows it. Where none does and they
+differ by less than the margin, none is seen: worlds agree, and there is no effect that could replicate. It differs
+where the test of agreement finds a difference and equivalence does not hold. Otherwise the data cannot tell, and the
+question is how many subjects could.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from scipy.special import ndtri
 
 from transect.effects.disagreement import Disagreement, disagreement
 from transect.effects.multiplicity import holm
-from transect.effects.replication import RandomEffects, random_effects
+from transect.effects.replication import LEAST, RandomEffects, random_effects
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
 
-Standing = Literal["replicates", "differs", "cannot tell", "not estimable"]
+Standing = Literal["replicates", "none seen", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
 CONFIDENCE: Final = 0.95
 MOST_SUBJECTS: Final = 10_000_000
@@ -36,6 +38,7 @@ SOURCES: Final = (
     "follow-up study, doi:10.1080/01621459.2013.829002",
     "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
 )
+_SHARED: Final = "worlds share subjects: a mean world would look more certain than it is"
 _TWO_SIDED: Final = float(ndtri(1 - ALPHA / 2))
 _FOUND: Final = _TWO_SIDED + float(ndtri(POWER))
 _EQUAL: Final = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
@@ -112,14 +115,20 @@ class Agreement:
     reason: str = ""
 
 
-def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float]) -> tuple[Agreement, ...]:
+def agreements(
+    effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float], independent: Sequence[bool] = ()
+) -> tuple[Agreement, ...]:
     """The verdict on each effect, given as its estimates in all worlds; p of all effects corrected together (Holm).
 
     effects: of each the worlds in one order, NaN where one has no estimate. margins: the largest difference between
-    worlds that does not matter, NaN where none is stated: then equivalence is never shown. Worlds have different
-    subjects. Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 %
-    of cases; where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is
-    called different in at most 5 % of cases, over all effects.
+    worlds that does not matter, NaN where none is stated: then equivalence is never shown. independent: of each,
+    whether its worlds have different subjects (by default all have). Worlds that share subjects have no summary, which
+    would look more certain than it is, and p is the smallest of all pairs' times their number; where their estimates
+    move together, intervals of differences are too wide.
+
+    Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 % of cases;
+    where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is called
+    different in at most 5 % of cases, over all effects.
 
     Raises BadInput where lengths differ.
 
@@ -129,7 +138,11 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     """
     if len(effects) != len(margins):
         raise BadInput(f"expected a margin for each of {len(effects)} effects, got {len(margins)}; NaN stands for none")
-    measured = [_measured(tuple(worlds), margin) for worlds, margin in zip(effects, margins, strict=True)]
+    alone = list(independent) or [True] * len(effects)
+    if len(effects) != len(alone):
+        raise BadInput(f"independent: expected one for each of {len(effects)} effects, got {len(alone)}; give all")
+    given = zip(effects, margins, alone, strict=True)
+    measured = [_measured(tuple(worlds), margin, apart) for worlds, margin, apart in given]
     adjusted = holm(np.array([each.p for each in measured], dtype=np.float64)).tolist() if measured else []
     return tuple(
         _judged(replace(each, p_adjusted=p), worlds)
@@ -137,10 +150,12 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     )
 
 
-def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
+def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool) -> Agreement:
     """All but the verdict."""
     known = [place for place, world in enumerate(worlds) if world.known]
     summary = random_effects([worlds[i].estimate for i in known], [worlds[i].error for i in known])
+    if not independent and len(known) >= LEAST:
+        summary = RandomEffects(*(math.nan,) * 11, len(known), _SHARED)
     nothing = Agreement(
         "not estimable", (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
         False, (), summary, "fewer than two worlds have an estimate with an interval",
@@ -152,6 +167,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
     first, second = max(pairs, key=lambda pair: abs(differences[pair].difference))
     chosen = differences[first, second]
+    of_pairs = min(1.0, len(pairs) * min(each.p for each in differences.values()))
     narrow = [_difference(worlds, pair, EQUIVALENCE) for pair in pairs]
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
     return replace(
@@ -165,7 +181,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
         confidence=confidence,
         least=least,
         most=most,
-        p=chosen.p if len(known) == 2 else summary.p,
+        p=summary.p if independent and len(known) > 2 else of_pairs,
         within=bool(-margin < least and most < margin),
         reason="",
     )
@@ -191,7 +207,7 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
     if each.within:
-        return replace(each, verdict="replicates")
+        return replace(each, verdict="replicates" if each.seen_in else "none seen")
     if each.p_adjusted <= ALPHA:
         return replace(each, verdict="differs")
     if set(known) <= set(each.seen_in):
@@ -225,7 +241,8 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
     for place in known:
         if place in each.seen_in:
             continue
-        subjects = math.ceil(worlds[place].n * (_FOUND * worlds[place].error / size) ** 2)
+        ratio = _FOUND * worlds[place].error / size
+        subjects = _whole(worlds[place].n * ratio * ratio)
         if subjects <= worlds[place].n:  # so many should have shown it: more of them will not settle this
             return ()
         needs.append(Needed(place, subjects))
@@ -234,12 +251,17 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
 
 def _for_difference(worlds: Sequence[WorldEstimate], pair: tuple[int, int], error: float) -> tuple[Needed, ...]:
     """Subjects with which the difference of two worlds has this standard error: of the noisier one, else of both."""
-    if not error > 0:
+    if not error**2 > 0:
         return ()
     precise, noisy = sorted(pair, key=lambda place: worlds[place].error)
     left = error**2 - worlds[precise].error ** 2
     if left >= worlds[precise].error ** 2:
-        needs = [Needed(noisy, math.ceil(worlds[noisy].n * worlds[noisy].error ** 2 / left))]
+        needs = [Needed(noisy, _whole(worlds[noisy].n * worlds[noisy].error ** 2 / left))]
     else:  # both as precise as each other
-        needs = [Needed(i, math.ceil(worlds[i].n * 2 * worlds[i].error ** 2 / error**2)) for i in (precise, noisy)]
+        needs = [Needed(i, _whole(worlds[i].n * 2 * worlds[i].error ** 2 / error**2)) for i in (precise, noisy)]
     return tuple(needs) if any(need.subjects > worlds[need.world].n for need in needs) else ()
+
+
+def _whole(subjects: float) -> int:
+    """As many or more, in whole subjects, or more than anybody has."""
+    return math.ceil(min(subjects, MOST_SUBJECTS + 1.0))

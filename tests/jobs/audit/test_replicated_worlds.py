@@ -2,12 +2,18 @@
 
 import json
 from dataclasses import replace
+from itertools import combinations
 
 import auditing
 import numpy as np
 import pytest
+from commands import run_here
+from photograph_folders import label, people, pictures, save
 from report_reader import parse, text_of
 
+import transect
+from transect.analysis import finished_run
+from transect.analysis.replicated.reading import read
 from transect.errors import BadInput
 from transect.generators import FaceWorld
 from transect.jobs.audit import studies
@@ -85,6 +91,93 @@ def test_what_is_refused(tmp_path):
         audited(tmp_path / "b", vary=["age=20,60"])
     with pytest.raises(BadInput, match="another world each time"):
         auditing.audit([bright], vary=["glasses"], subjects=4, out=tmp_path / "c", replicate=[Darker(), Darker()])
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """24 rendered faces in place of photographs, with a table of what they show."""
+    folder = tmp_path_factory.mktemp("photos") / "faces"
+    world = FaceWorld(image_size=32)
+    shown = world.sample(range(900, 924))
+    save(folder, world.render(shown).pixels)
+    table = world.read(shown).select(["smile", "age"]).to_pylist()
+    return label(folder, [f"p{i:03d}.png,{row['smile']},{row['age']}" for i, row in enumerate(table)], "file,smile,age")
+
+
+BRIGHT = ("audit", "audited_models:bright", "--outcome", "score", "--size", "32", "--no-control", "--subjects", "10")
+
+
+def shared(run):
+    """By attribute: the worlds that share its effect, and their kinds."""
+    (section,) = (
+        each for each in json.loads((run / "results.json").read_text())["sections"] if each["key"] == "replication"
+    )
+    panels = section["figures"][0]["panels"]
+    return {
+        panel["heading"].split(" ")[0]: [point["label"] for point in panel["series"][0]["points"]] for panel in panels
+    }
+
+
+def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_are(photos, tmp_path):
+    out = tmp_path / "run"
+    vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
+    done = run_here(*BRIGHT, *vary, "--replicate", f"photographs:folder:{photos}", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "photographs:folder:faces: it has no smile, so that this is not repeated there" in done.stderr
+    assert shared(out) == {
+        "exposure": ["experiment (rendered)", "in-photographs-folder-faces (photographs, edited)"],
+        "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
+    }
+    text = text_of(parse((out / "report.html").read_text()))
+    assert "photographs as they are, adjusted" in text
+    by_name = {reading.world.name: reading.photographed for reading in read([out])}
+    assert by_name["in-photographs-folder-faces"].shares(by_name["photographs"])
+    assert not by_name["experiment"].shares(by_name["photographs"])
+    rows = {(row["study"], row["attribute"]): row for row in json.loads((out / "results.json").read_text())["effects"]}
+    assert rows["experiment", "exposure"]["estimate"] > 0 < rows["in-photographs-folder-faces", "exposure"]["estimate"]
+
+
+def on_photographs(folder, out, **settings):
+    world = f"photographs:folder:{folder}"
+    settings = {"vary": ["exposure=-1,1"], "outcomes": ["score"], "control": False, "subjects": 10, **settings}
+    auditing.audit([bright], generator=world, image_size=32, out=out, **settings)
+    return out
+
+
+def test_worlds_of_the_same_photographs_are_said_and_have_no_mean(photos, tmp_path):
+    """Ten of 24 photographs each by seeds 0 and 1, of which some are in both; and ten other ones."""
+    other = save(tmp_path / "others", pictures(12, size=32))
+    runs = [on_photographs(photos, tmp_path / str(seed), seed=seed) for seed in (0, 1)]
+    elsewhere = on_photographs(other, tmp_path / "elsewhere")
+    result = transect.replicate([*runs, elsewhere])
+    (note,) = (note for note in result.numbers.notes if "the same photographs or people" in note)
+    assert note.startswith("0 and 1 show the same photographs or people")
+    (finding,) = result.numbers.findings
+    assert np.isnan(finding.summary.estimate)
+    assert finding.summary.reason.startswith("worlds share subjects")
+    assert not any("same photographs" in note for note in transect.replicate([runs[0], elsewhere]).numbers.notes)
+
+
+def test_other_people_of_one_folder_are_other_subjects(tmp_path):
+    """Two photographs each of six people, three photographs a run: where the runs' people differ nothing is said."""
+    folder = people(tmp_path / "faces", [2] * 6, size=32)
+    runs = [on_photographs(folder, tmp_path / f"run{seed}", seed=seed, subjects=3) for seed in range(6)]
+    readings = read(runs)
+    met = set()
+    for first, other in combinations(readings, 2):
+        one, two = (set(finished_run.read(each.folder).people.tolist()) for each in (first, other))
+        assert first.photographed.shares(other.photographed) == bool(one & two)
+        met.add(bool(one & two))
+    assert met == {True, False}
+
+
+def test_edited_photographs_are_repeated_on_rendered_faces(photos, tmp_path):
+    out = tmp_path / "run"
+    of_photographs = ("--generator", f"photographs:folder:{photos}", "--replicate", "faceworld")
+    done = run_here(*BRIGHT, *of_photographs, "--vary", "exposure=-1,1", "--vary", "rotation=0,20", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "faceworld: it has no rotation" in done.stderr
+    assert shared(out) == {"exposure": ["experiment (photographs, edited)", "in-faceworld (rendered)"]}
 
 
 def test_edited_photographs_are_observed_as_they_are_too():

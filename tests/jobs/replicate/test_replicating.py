@@ -11,13 +11,14 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.replicated import words
+from transect.analysis.replicated import combining, in_one_report, words
 from transect.analysis.replicated.matching import match
 from transect.analysis.replicated.reading import digest, read
 from transect.errors import BadInput, UnknownName
 from transect.generators import FaceWorld
 from transect.jobs.replicate.page import page_of
 from transect.reports import builder
+from transect.runs.spec import GeneratorDescription
 
 VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
@@ -33,15 +34,15 @@ class OtherWorld:
 
     name = "other"
 
-    def __init__(self, dark=0.7):
-        self.dark = dark
+    def __init__(self, dark=0.7, **stated):
+        self.dark, self.stated = dark, stated
         self.inner = FaceWorld(image_size=32)
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
     def describe(self):
-        return {**self.inner.describe(), "name": self.name}
+        return {**self.inner.describe(), "name": self.name, **self.stated}
 
     def render(self, latents):
         images = self.inner.render(latents)
@@ -97,10 +98,58 @@ def test_the_planted_effect_of_both_worlds_is_seen_in_both(result):
 
 def test_an_effect_of_a_wide_margin_replicates_and_two_worlds_have_no_summary(runs):
     result = transect.replicate(runs[:2], margin=0.9)
-    assert {finding.verdict for finding in result.numbers.findings} == {"replicates"}
+    verdicts = {name: finding.verdict for name, finding in by_attribute(result).items()}
+    assert verdicts == {"skin_tone": "replicates", "glasses": "none seen"}
     assert all(np.isnan(finding.summary.estimate) for finding in result.numbers.findings)
-    assert result.headline() == "Of 2 effects that several worlds share: 2 replicate."
-    assert "worlds differ by less than 90.0 points" in result.numbers.findings[0].text
+    assert result.headline() == "Of 2 effects that several worlds share: 1 replicates, 1 is seen in no world."
+    tone, glasses = result.numbers.findings
+    assert "worlds differ by less than 90.0 points" in tone.text
+    assert glasses.text.startswith("Seen in no world: glasses none to ")
+    assert "replicate" not in glasses.text
+
+
+def always(pixels):
+    return np.full(len(pixels), 0.9)
+
+
+def test_rows_and_sentences_of_several_models_name_them(runs, tmp_path):
+    """Two models in two worlds: four rows, of which two have one effect."""
+    folders = []
+    for seed in (0, 1):
+        settings = {"vary": {"skin_tone": (1, 10)}, "truth": "face", "outcomes": ["miss"], "seed": seed}
+        folders.append(tmp_path / str(seed))
+        auditing.audit([bright, always], subjects=12, out=folders[-1], control=False, image_size=32, **settings)
+    result = transect.replicate(folders)
+    headings, rows = result.rows()
+    assert headings[:3] == ["verdict", "model", "effect"]
+    assert sorted(row[1] for row in rows) == ["always", "bright"]
+    assert all(len(row) == len(headings) for row in rows)
+    assert {text.partition(". ")[0] for text in result.numbers.answer[1:]} == {"always", "bright"}
+    (section,) = in_one_report.sections(result.numbers)
+    assert {panel.heading.partition(":")[0] for panel in section.figures[0].panels} == {"always", "bright"}
+    assert section.tables[0].rows[0][0] in ("always", "bright")
+    assert "model" not in transect.replicate(runs[:2]).rows()[0]
+
+
+def test_models_of_one_name_are_told_apart_by_their_digest(result):
+    finding = result.numbers.findings[0]
+    named = [replace(finding, target=name, digest=digest) for name, digest in (("m", "1" * 64), ("m", "2" * 64))]
+    assert list(words.models(named).values()) == ["m (1111111)", "m (2222222)"]
+    paths = [replace(finding, target=name, digest=name) for name in ("onnx:a/s.onnx", "onnx:b/s.onnx")]
+    assert list(words.models(paths).values()) == ["onnx:a/s.onnx", "onnx:b/s.onnx"]
+    assert list(words.models(named[:1]).values()) == [""]
+
+
+def test_what_is_not_known_is_a_dash(result):
+    finding = result.numbers.findings[0]
+    nothing = replace(
+        finding, verdict="not estimable", first="", second="", difference=np.nan, low=np.nan, high=np.nan,
+        worlds=tuple(replace(world, estimate=np.nan) for world in finding.worlds),
+    )  # fmt: skip
+    _, ((*_, first, second, difference, _p, _needs),) = replace(
+        result, numbers=replace(result.numbers, findings=(nothing,))
+    ).rows()
+    assert (first, second, difference) == ("–", "–", "–")
 
 
 def test_what_cannot_be_told_says_how_many_subjects_could(runs):
@@ -169,6 +218,23 @@ def test_a_model_is_known_by_its_description_and_not_by_its_name():
     assert digest(one) == digest({**one, "name": "b"}) != digest({**one, "code_sha256": "2"})
 
 
+def test_a_model_in_words_is_known_by_its_request_and_question_and_not_by_the_name_of_its_file():
+    asked = {"name": "gpt/smiling", "question_sha256": "1", "model": {"name": "gpt", "request_sha256": "2"}}
+    renamed = {**asked, "name": "gpt-b/smiling", "model": {"name": "gpt-b", "request_sha256": "2"}}
+    assert digest(asked) == digest(renamed)
+    assert digest(asked) != digest({**renamed, "model": {"name": "gpt-b", "request_sha256": "3"}})
+    assert digest(asked) != digest({**renamed, "question_sha256": "4"})
+
+
+def test_a_model_is_the_same_on_another_device_and_with_another_library_and_not_with_other_numbers():
+    local = {"library": "PyTorch 2.7.0", "device": "cpu", "dtype": "float32", "files": {"model.safetensors": "1"}}
+    elsewhere = {**local, "library": "PyTorch 2.8.0", "device": "cuda"}
+    assert digest(local) == digest(elsewhere)
+    assert digest({"model": local}) == digest({"model": elsewhere})
+    assert digest({"model": local}) != digest({"model": {**elsewhere, "dtype": "bfloat16"}})
+    assert digest({"model": local}) != digest({"model": {**elsewhere, "files": {"model.safetensors": "2"}}})
+
+
 def test_matched_pairs_are_a_world(runs, tmp_path):
     """60 pairs of images of which one of each is missed more often, as a model's outcome in a table."""
     rng = np.random.default_rng(0)
@@ -220,8 +286,10 @@ def test_what_is_refused(runs, tmp_path):
         transect.replicate(runs[:2], margin="beauty=0.1")
     with pytest.raises(BadInput, match="--combine: expected two runs"):
         transect.replicate([*runs[:2], runs[2]], combine=True)
-    with pytest.raises(BadInput, match="no subject|got none in common"):
-        transect.replicate(runs[:2], combine=True)
+    with pytest.raises(BadInput, match="got subjects of faceworld and of faceworld"):
+        transect.replicate(runs[:2], combine=True)  # other populations
+    with pytest.raises(BadInput, match="got none in common"):
+        transect.replicate([runs[0], audited(tmp_path / "second", subjects=4, seed=9)], combine=True)
     broken = shutil.copytree(runs[0], tmp_path / "broken")
     (broken / "results.json").write_text("{")
     with pytest.raises(BadInput, match="damaged"):
@@ -233,7 +301,7 @@ def test_few_photographs_are_helped_by_many_renderings(tmp_path):
     rendered = audited(tmp_path / "rendered", subjects=300, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=())
     photos = audited(
         tmp_path / "photos", subjects=40, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=(),
-        generator=OtherWorld(),
+        generator=OtherWorld(subjects_of="faceworld"),
     )  # fmt: skip
     result = transect.replicate([rendered, photos], combine=True)
     (one,) = result.numbers.combined
@@ -243,6 +311,28 @@ def test_few_photographs_are_helped_by_many_renderings(tmp_path):
     assert one.off == pytest.approx(one.rendered - one.alone, abs=0.2)
     assert one.text in result.numbers.answer
     assert "corrected for the rendering" in text_of(parse(result.report(tmp_path / "page").read_text()))
+
+
+def test_strangers_of_one_number_are_not_combined(runs, tmp_path):
+    """Both worlds number their subjects 0, 1, … of seed 0; nothing says that they are the same people."""
+    other = audited(tmp_path / "other", subjects=12, generator=OtherWorld())
+    said = r"got subjects of faceworld and of other: .*subjects_of = 'other'"
+    with pytest.raises(BadInput, match=said):
+        transect.replicate([runs[0], other], combine=True)
+    elsewhere = audited(tmp_path / "elsewhere", subjects=12, generator=OtherWorld(subjects_of="a third"))
+    with pytest.raises(BadInput, match=said):
+        transect.replicate([runs[0], elsewhere], combine=True)
+
+
+@pytest.mark.parametrize("stated", ["photographs:folder:faces", "1" * 64])
+def test_a_rendering_is_linked_by_the_name_or_the_digest_of_the_photographs(stated):
+    facts = {"name": "photographs:folder:faces", "pictures_sha256": "1" * 64}
+    photographs, other = GeneratorDescription(facts), GeneratorDescription({**facts, "pictures_sha256": "2" * 64})
+    combining._check_linked(GeneratorDescription({"name": "mine", "subjects_of": stated}), photographs)
+    combining._check_linked(photographs, photographs)
+    for stranger in (other, GeneratorDescription({"name": "mine"})):
+        with pytest.raises(BadInput, match="equal numbers do not make them the same"):
+            combining._check_linked(stranger, photographs)
 
 
 def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):

@@ -24,12 +24,18 @@ from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import tables as columns
 from transect.runs.places import runs_of
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted
 
 WORKS: Final = SOURCES
 _NO_TWINS: Final = (
     "--combine: expected subjects that are in both runs, got none in common: nothing says how wrong the rendering is, "
     "and summaries alone cannot; render the subjects of the photographs too, or drop --combine"
+)
+_STRANGERS: Final = (
+    "--combine: expected renderings of the photographed subjects, got subjects of {} and of {}: equal numbers do not "
+    "make them the same; a generator that renders the subjects of another says so in describe(), "
+    "as subjects_of = {!r}; state that, or drop --combine"
 )
 _Key = tuple[str, str, str, str]
 
@@ -48,10 +54,13 @@ class SubjectEffects:
 def combined(folders: Sequence[Path], numbers: ReplicateNumbers) -> tuple[tuple[Combined, ...], tuple[str, ...]]:
     """Each effect on the photographs of the second run, with the help of the first, and what could not be combined.
 
-    Subjects are the same where their numbers in the tables are. Raises BadInput where a run is no single experiment, or
-    no subject is in both.
+    Subjects are the same where their numbers in the tables are and the runs are of one generator, or that of one states
+    that its subjects are the other's (`subjects_of` in its description: the other's name, or the SHA-256 of its
+    photographs). Raises BadInput where a run is no single experiment, nothing states so, or no subject is in both.
     """
-    rendered, photographed = (_by_contrast(_experiment(folder)) for folder in folders)
+    runs = [_experiment(folder) for folder in folders]
+    _check_linked(*(run.spec.generator for run in runs))
+    rendered, photographed = (_by_contrast(run) for run in runs)
     made, notes = [], []
     for finding in numbers.findings:
         pair = _pair(finding, rendered, photographed)
@@ -64,6 +73,23 @@ def combined(folders: Sequence[Path], numbers: ReplicateNumbers) -> tuple[tuple[
                 left > 0
             )
     return tuple(made), tuple(dict.fromkeys(notes))
+
+
+def _check_linked(rendered: GeneratorDescription, photographed: GeneratorDescription) -> None:
+    """Refuse strangers: every world numbers its subjects alike, by the seed of the run."""
+    stated = [
+        one.facts.get("subjects_of") in (other.name, other.facts.get("pictures_sha256", other.name))
+        for one, other in ((rendered, photographed), (photographed, rendered))
+    ]
+    if not any(stated) and _drawn_from(rendered) != _drawn_from(photographed):
+        raise BadInput(_STRANGERS.format(rendered.name, photographed.name, photographed.name))
+
+
+def _drawn_from(generator: GeneratorDescription) -> tuple[str, ...]:
+    """What subjects of one number are the same of: photographs, inverted ones, or a generator's population."""
+    if generator.edits_photographs:
+        return ("photographs", str(generator.facts["pictures_sha256"]))
+    return (generator.name, str(generator.population), str(generator.photographs.get("sha256", "")))
 
 
 def _experiment(folder: Path) -> Run:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.analysis.findings import Findings
-from transect.analysis.replicated import observed, reading
+from transect.analysis.replicated import reading
 from transect.analysis.replicated.reading import Reading, digest
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicated
-from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.analysis.replicated.words import MARKS, about, lacking, models
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
-from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.records import ColumnUnit, Figure, Panel, Point, Section, Series, Table, Unit
 from transect.reports.results import StudyEntry
 from transect.runs.places import runs_of
 from transect.runs.plain_json import plain
@@ -24,7 +24,8 @@ _TEXT: Final = (
     "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
     "effect is seen in a world where it is significant there after correction. It replicates where every world shows "
     "it in the same direction and no difference between worlds is found, or where they are shown to differ by less "
-    "than the margin; it differs where the test of agreement finds a difference. Worlds are not drawn at random."
+    "than the margin and one at least shows it; it differs where the test of agreement finds a difference. Worlds are "
+    "not drawn at random."
 )
 
 
@@ -40,7 +41,7 @@ def of(
         return None
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
-    found = [*_experiments(folder, experiments, rows), *_observations(folder, studies, places)]
+    found = [*_experiments(folder, experiments, rows, places), *_observations(folder, studies, places)]
     readings = reading.numbered(found)
     try:
         return replicated(readings, margins)
@@ -48,10 +49,12 @@ def of(
         return ReplicateNumbers(tuple(each.world for each in readings), {}, (), (), (), (str(error),), ())
 
 
-def _experiments(folder: Path, studies: Sequence[Findings], rows: Sequence[EffectEntry]) -> Iterator[Reading]:
+def _experiments(
+    folder: Path, studies: Sequence[Findings], rows: Sequence[EffectEntry], places: Mapping[str, Path]
+) -> Iterator[Reading]:
     for study in studies:
         entry = StudyEntry.model_validate(plain(dict(study.entry)))
-        yield reading.experiment(entry, rows, folder)
+        yield reading.experiment(entry, rows, folder, places.get(study.spec.name, folder))
 
 
 def _observations(folder: Path, studies: Sequence[Findings], places: Mapping[str, Path]) -> Iterator[Reading]:
@@ -59,8 +62,7 @@ def _observations(folder: Path, studies: Sequence[Findings], places: Mapping[str
         if not study.design.levels and study.spec.name in places:
             entry = StudyEntry.model_validate(plain(dict(study.entry)))
             digests = {target.name: digest(target.description.facts) for target in study.spec.targets}
-            effects, notes = observed.adjusted_effects(places[study.spec.name], digests)
-            yield Reading(folder, reading.world_of(entry, notes), effects)
+            yield reading.observation(entry, digests, folder, places[study.spec.name])
 
 
 def sections(numbers: ReplicateNumbers | None) -> list[Section]:
@@ -107,7 +109,9 @@ def _panel(numbers: ReplicateNumbers, finding: Finding) -> Panel:
     ]
     unit: Unit = "points" if finding.unit == "proportion" else "number"
     words = f"change of the {about(finding).rpartition(' on the ')[2]}"
-    return Panel(heading=about(finding), y_words=words, unit=unit, series=[Series("effect", points)])
+    called = models(numbers.findings)[finding.digest]
+    model = f"{called}: " if called else ""
+    return Panel(heading=f"{model}{about(finding)}", y_words=words, unit=unit, series=[Series("effect", points)])
 
 
 def _known(value: float) -> float | None:
@@ -115,12 +119,16 @@ def _known(value: float) -> float | None:
 
 
 def _table(findings: Sequence[Finding]) -> Table:
-    columns = ["effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
+    called = models(findings)
+    named = len(called) > 1
+    units: list[ColumnUnit] = ["text", "text", "count", "count", "p", "text"]
+    columns = [*["model"] * named, "effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
     rows: list[list[Any]] = [
         [
+            *[called[finding.digest]] * named,
             about(finding), MARKS[finding.verdict][1], len(finding.seen_in), len(finding.worlds),
             _known(finding.p_adjusted), lacking(finding),
         ]
         for finding in findings
     ]  # fmt: skip
-    return Table("Verdicts", columns, ["text", "text", "count", "count", "p", "text"], rows)
+    return Table("Verdicts", columns, ["text", *units] if named else units, rows)

@@ -10,13 +10,14 @@ world that set levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, final
 
 from transect.analysis.replicated.reading import Reading
 from transect.analysis.replicated.records import World, WorldEffect
+from transect.analysis.replicated.subjects import shared
 from transect.errors import BadInput
 from transect.reports.wording import short_name
 from transect.runs.wording import spaced
@@ -27,7 +28,10 @@ _SEVERAL: Final = "{}: matched pairs name no model, and the other runs audit sev
 @final
 @dataclass(frozen=True, slots=True)
 class SameEffect:
-    """One effect in the worlds that have it. effects: by position of the world, in the unit that is compared."""
+    """One effect in the worlds that have it.
+
+    effects: by position of the world, in the unit that is compared. independent: no two worlds share subjects.
+    """
 
     target: str
     digest: str
@@ -37,6 +41,7 @@ class SameEffect:
     levels: str
     scaled: bool
     effects: tuple[WorldEffect, ...]
+    independent: bool = True
 
 
 @final
@@ -57,7 +62,9 @@ def match(readings: Sequence[Reading]) -> Matched:
     _check_held(worlds)
     effects = _of_one_model(readings)
     notes = [f"{world.name}: {note}" for world in worlds for note in world.notes]
-    notes += [*_shared_subjects(worlds), *_other_models(worlds, effects)]
+    shown = [reading.photographed for reading in readings]
+    sharing = {frozenset((first, other)): note for first, other, note in shared(worlds, shown)}
+    notes += [*sharing.values(), *_unnamed(worlds), *_other_models(worlds, effects)]
     found: list[SameEffect] = []
     for key in dict.fromkeys((e.digest, e.attribute, e.outcome) for e in effects):
         alike = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
@@ -68,7 +75,14 @@ def match(readings: Sequence[Reading]) -> Matched:
         said = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
         raise BadInput(f"expected an effect that two worlds share, got none ({said}); audit one model with the same "
                        "attributes and outcomes in both")  # fmt: skip
-    return Matched(tuple(found), tuple(dict.fromkeys(notes)))
+    said = tuple(dict.fromkeys(notes))
+    return Matched(tuple(replace(each, independent=_independent(each, sharing)) for each in found), said)
+
+
+def _independent(same: SameEffect, sharing: Iterable[frozenset[int]]) -> bool:
+    """Whether no two of its worlds share subjects."""
+    places = {effect.world for effect in same.effects}
+    return not any(pair <= places for pair in sharing)
 
 
 def _check_held(worlds: Sequence[World]) -> None:
@@ -98,14 +112,8 @@ def _of_one_model(readings: Sequence[Reading]) -> list[WorldEffect]:
     return [effect if effect.digest else replace(effect, digest=digest, target=target) for effect in effects]
 
 
-def _shared_subjects(worlds: Sequence[World]) -> Iterator[str]:
-    """That two worlds draw the same subjects, so that their estimates are not independent."""
-    for first, other in combinations(worlds, 2):
-        if first.seed is not None and (first.generator, first.seed) == (other.generator, other.seed):
-            yield (
-                f"{first.name} and {other.name} are of one generator and draw their subjects by the same seed: their "
-                "estimates may move together, which makes the intervals of differences too wide; use another --seed"
-            )
+def _unnamed(worlds: Sequence[World]) -> Iterator[str]:
+    """That a world names no model."""
     if any(world.how == "matched" for world in worlds):
         yield "Matched pairs name no model: their outcomes are taken to be those of the one model of all worlds."
 

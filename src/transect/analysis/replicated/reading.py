@@ -9,12 +9,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 from transect.analysis.replicated import observed
 from transect.analysis.replicated.records import How, World, WorldEffect
+from transect.analysis.replicated.subjects import Photographed, photographed
 from transect.effects.outcomes import OF_TRUTH
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
@@ -24,23 +25,25 @@ from transect.runs.folder import canonical_json
 from transect.runs.json_records import read_json
 from transect.runs.places import runs_of
 from transect.runs.spec import GeneratorDescription
+from transect.targets.reopening import without_versions
 
 RESULTS: Final = "results.json"
 MATCH: Final = "match.json"
 _ADVICE: Final = "write it again: transect report"
 _STEPS: Final = "its attribute is moved in steps λ, whose size is each world's own: not compared"
-_ASIDE: Final = ("name",)
-"""What of a target's description does not make it another model."""
+_ASIDE: Final = ("name", "device")
+"""What of a target's description, and of its model's, does not make it another model; nor do versions of libraries."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A world with its effects, and the folder that it is in."""
+    """A world with its effects, the folder that it is in, and the photographs that its subjects are."""
 
     folder: Path
     world: World
     effects: tuple[WorldEffect, ...]
+    photographed: Photographed = field(default_factory=Photographed)
 
 
 def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
@@ -75,10 +78,10 @@ def _worlds_in(folder: Path) -> Iterator[Reading]:
 def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
     """The worlds with names of their own, and their effects with their positions."""
     return tuple(
-        Reading(
-            each.folder,
-            replace(each.world, name=name),
-            tuple(replace(effect, world=place) for effect in each.effects),
+        replace(
+            each,
+            world=replace(each.world, name=name),
+            effects=tuple(replace(effect, world=place) for effect in each.effects),
         )
         for place, (each, name) in enumerate(zip(found, _names(found), strict=True))
     )
@@ -107,17 +110,20 @@ def _audited(folder: Path) -> Iterator[Reading]:
     results = read_results(read_json(folder / RESULTS, "the results of an audit", _ADVICE))
     runs = {path.name: path for path in runs_of(folder)}
     for study in results.studies:
+        place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
         if study.spec["generator"].get("steps"):
             yield Reading(folder, world_of(study, (_STEPS,)), ())
         elif study.basis == "experimental":
-            yield experiment(study, results.effects, folder)
+            yield experiment(study, results.effects, folder, place)
         else:
-            place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
             yield _observed(study, place, folder)
 
 
-def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) -> Reading:
-    """The world of an experiment, and its effects as the report has them. effects: of all its studies."""
+def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
+    """The world of an experiment, and its effects as the report has them.
+
+    effects: of all studies of the folder. place: the folder of the study's own run.
+    """
     attributes = {attribute.name: attribute for attribute in study.attributes}
     targets = {target.name: target for target in study.targets}
     found = tuple(
@@ -125,7 +131,7 @@ def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path) 
         for row in effects
         if row.study == study.name and not _changes_truth(row, targets[row.target].truth)
     )
-    return Reading(folder, world_of(study), found)
+    return Reading(folder, world_of(study), found, photographed(GeneratorDescription(study.spec["generator"]), place))
 
 
 def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
@@ -157,13 +163,23 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
 
 
 def digest(description: Mapping[str, Any]) -> str:
-    """What tells two models apart: SHA-256 of the description without the name that the user gave.
+    """What tells two models apart: SHA-256 of the description without names, device and versions of libraries.
+
+    Names are those that the user gave; a target that asks in words has that of its model too, under `model`.
 
     >>> digest({"name": "a", "threshold": 0.5}) == digest({"name": "b", "threshold": 0.5})
     True
+    >>> digest({"model": {"name": "a", "dtype": "float32"}}) == digest({"model": {"name": "b", "dtype": "float32"}})
+    True
     """
-    said = {key: value for key, value in description.items() if key not in _ASIDE}
+    said = _without(without_versions(description))
+    if isinstance(model := said.get("model"), Mapping):
+        said |= {"model": _without(model)}
     return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+
+
+def _without(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if key not in _ASIDE}
 
 
 def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | None) -> WorldEffect:
@@ -197,8 +213,18 @@ def _number(value: float | None) -> float:
 
 
 def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
-    adjusted, notes = observed.adjusted_effects(place, {t.name: digest(t.description) for t in study.targets})
-    return Reading(folder, world_of(study, notes), adjusted)
+    digests = {target.name: digest(target.description) for target in study.targets}
+    return observation(study, digests, folder, place)
+
+
+def observation(study: StudyEntry, digests: Mapping[str, str], folder: Path, place: Path) -> Reading:
+    """The world of observed images, and their adjusted effects.
+
+    digests: of the targets, by name. place: the folder of the study's own run.
+    """
+    adjusted, notes = observed.adjusted_effects(place, digests)
+    shown = photographed(GeneratorDescription(study.spec["generator"]), place)
+    return Reading(folder, world_of(study, notes), adjusted, shown)
 
 
 def _matched(folder: Path) -> Reading:

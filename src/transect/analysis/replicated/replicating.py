@@ -26,7 +26,7 @@ from transect.effects.replication import RandomEffects
 from transect.errors import BadInput
 from transect.runs import margins as margin_files
 
-_ORDER: Final = ("differs", "replicates", "cannot tell", "not estimable")
+_ORDER: Final = ("differs", "replicates", "none seen", "cannot tell", "not estimable")
 
 
 def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
@@ -74,7 +74,9 @@ def replicated(readings: Sequence[Reading], margins: Mapping[str, float]) -> Rep
 def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, float]) -> tuple[Finding, ...]:
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
-    concluded = agreements([[_estimate(effect) for effect in same.effects] for same in matched.effects], stated)
+    independent = [same.independent for same in matched.effects]
+    estimates = [[_estimate(effect) for effect in same.effects] for same in matched.effects]
+    concluded = agreements(estimates, stated, independent)
     made = [_finding(same, each, worlds) for same, each in zip(matched.effects, concluded, strict=True)]
     ordered = sorted(made, key=lambda finding: (_ORDER.index(finding.verdict), -_size(finding)))
     return tuple(replace(finding, text=words.sentence(finding)) for finding in ordered)

@@ -17,6 +17,7 @@ from transect.runs.wording import counted, spaced
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("≠", "differs"),
     "replicates": ("=", "replicates"),
+    "none seen": ("○", "seen in no world"),
     "cannot tell": ("?", "cannot tell"),
     "not estimable": ("–", "not estimable"),
 }
@@ -24,6 +25,7 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
 _COUNTED: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("{} differs", "{} differ"),
     "replicates": ("{} replicates", "{} replicate"),
+    "none seen": ("{} is seen in no world", "{} are seen in no world"),
     "cannot tell": ("{} cannot be told", "{} cannot be told"),
     "not estimable": ("{} is not estimable", "{} are not estimable"),
 }
@@ -47,12 +49,34 @@ def sentence(finding: Finding) -> str:
     match finding.verdict:
         case "replicates":
             return f"{head}, {seen(finding)} ({_sizes(finding)}); {_agreed(finding)}."
+        case "none seen":
+            return f"{head} ({_sizes(finding)}); {_agreed(finding)}."
         case "differs":
             return f"{head}, {seen(finding)}: {_differ(finding)}."
         case "cannot tell":
             return f"{head}, {seen(finding)} ({_sizes(finding)}): {needs(finding)}."
         case _:
             return f"{head}: {finding.reason}."
+
+
+def models(findings: Sequence[Finding]) -> dict[str, str]:
+    """What to call each model, by digest, so that none is taken for another; "" where there is one alone."""
+    whole = {finding.digest: finding.target for finding in findings}
+    if len(whole) < 2:
+        return dict.fromkeys(whole, "")
+    short = {digest: short_name(name) for digest, name in whole.items()}
+    names = short if len(set(short.values())) == len(short) else whole
+    counts = Counter(names.values())
+    return {digest: name if counts[name] == 1 else f"{name} ({digest[:7]})" for digest, name in names.items()}
+
+
+def size(value: float, unit: str) -> str:
+    """An effect or a difference in its unit, signed; "–" where there is none.
+
+    >>> size(-0.0312, "proportion"), size(math.nan, "proportion")
+    ('−3.1 points', '–')
+    """
+    return amount(value, unit, signed=True) if math.isfinite(value) else "–"
 
 
 def _sizes(finding: Finding) -> str:
@@ -109,13 +133,13 @@ def answers(findings: Sequence[Finding]) -> tuple[str, ...]:
     head = f"Of {counted(len(findings), 'effect')} that several worlds share: {', '.join(parts)}."
     left = len(findings) - MOST
     more = (f"{counted(left, 'more finding')} below.",) if left > 0 else ()
-    models = dict.fromkeys(finding.target for finding in findings)
-    told = [_of(finding, several=len(models) > 1) for finding in findings[:MOST]]
+    called = models(findings)
+    told = [_of(finding, called[finding.digest]) for finding in findings[:MOST]]
     return (head, *told, *more)
 
 
-def _of(finding: Finding, *, several: bool) -> str:
-    return f"{short_name(finding.target)}. {finding.text}" if several else finding.text
+def _of(finding: Finding, model: str) -> str:
+    return f"{model}. {finding.text}" if model else finding.text
 
 
 def combined_sentence(one: Combined) -> str:

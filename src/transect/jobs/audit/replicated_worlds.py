@@ -78,7 +78,7 @@ def _study(request: AuditRequest, settings: WorldSettings, world: World, name: s
 
 def _known(vary: Levels, world: World) -> Levels:
     """The attributes that the other world has too. Raises BadInput where it has none of them."""
-    has = {attribute.name for attribute in world.attributes if attribute.role == "attribute"}
+    has = {attribute.name for attribute in world.attributes}
     named = [str(text).partition("=")[0].strip() for text in vary]
     left = [name for name in named if name not in has]
     if len(left) == len(named):

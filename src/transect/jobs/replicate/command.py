@@ -36,7 +36,7 @@ def replicate(
         typer.Option(
             "--combine",
             help="Of two runs, rendered images first: also the effects on the photographs of the second, with the help "
-            "of the renderings; needs subjects that are in both.",
+            "of the renderings; needs subjects that are in both, as one of the generators states.",
         ),
     ] = False,
     out: Annotated[

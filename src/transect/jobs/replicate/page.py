@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from transect.analysis.compared.words import amount, interval, level_words, number
 from transect.analysis.replicated.records import Combined, Finding, InWorld, ReplicateNumbers, Summary
-from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.analysis.replicated.words import MARKS, about, lacking, models, size
 from transect.effects.replication import few
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
@@ -36,7 +36,8 @@ _METHOD: Final = (
     "report’s tests, is at most 5 %. The test of agreement is of the difference of two worlds (square-and-add of both "
     "intervals), or Cochran’s Q of more; its p is corrected over the effects of this page (Holm). An effect replicates "
     "where every world shows it in the same direction and no difference is found, or where worlds are shown to differ "
-    "by less than the margin (90 % interval of every difference inside it). It differs where the test finds a "
+    "by less than the margin (90 % interval of every difference inside it) and one at least shows it; where none does, "
+    "they agree, and there is no effect that could replicate. It differs where the test finds a "
     "difference that is not inside the margin. Otherwise the data cannot tell; the subjects named would settle it with "
     "a power of 90 %, if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
 )
@@ -69,8 +70,8 @@ def page_of(numbers: ReplicateNumbers) -> Page:
         Part("numbers", "All numbers", (_table(numbers), *_summaries(numbers)), folded=True),
         Part("methods", "Methods", tuple(_methods(numbers))),
     )
-    models = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
-    title = f"{', '.join(models) or 'Effects'} in {counted(len(numbers.worlds), 'world')}"
+    titled = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
+    title = f"{', '.join(titled) or 'Effects'} in {counted(len(numbers.worlds), 'world')}"
     question = "Which effects are found in every world, and which are of one world alone?"
     return Page(title, tuple(part for part in parts if part.blocks), question=question)
 
@@ -130,8 +131,8 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
     rows += [_mean_row(finding, f"{name}-mean", scale)] if told else []
     title = f"{spaced(finding.attribute)} {finding.levels}, {about(finding).rpartition(' on the ')[2]}"
     scaled = " (slope, times this span)" if finding.scaled else ""
-    several = len({each.target for each in numbers.findings}) > 1
-    model = f"{short_name(finding.target)}: " if several else ""
+    called = models(numbers.findings)[finding.digest]
+    model = f"{called}: " if called else ""
     unit = "points" if points else finding.unit
     caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
     return DotPlot(caption, drawing.ticks_of(scale, points=points), rows)
@@ -193,11 +194,13 @@ def _sized(each: Combined, value: float, low: float, high: float) -> str:
 def _table(numbers: ReplicateNumbers) -> TextTable:
     headings = ["effect", "model", "verdict", "seen in", "worlds that differ most", "difference", "its interval",
                 "p, corrected", "margin", "needs"]  # fmt: skip
+    called = models(numbers.findings)
     rows = [
         [
-            about(f), short_name(f.target), MARKS[f.verdict][1], ", ".join(f.seen_in) or "none",
-            f"{f.second} minus {f.first}" if f.first else "–", amount(f.difference, f.unit, signed=True),
-            f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})", probability(f.p_adjusted),
+            about(f), called[f.digest] or short_name(f.target), MARKS[f.verdict][1], ", ".join(f.seen_in) or "none",
+            f"{f.second} minus {f.first}" if f.first else "–", size(f.difference, f.unit),
+            f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})" if f.first else "–",
+            probability(f.p_adjusted),
             amount(f.margin, f.unit) if math.isfinite(f.margin) else "none stated",
             lacking(f) or "–",
         ]

@@ -9,10 +9,10 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.analysis.compared.words import amount, interval
+from transect.analysis.compared.words import interval
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicate_runs
-from transect.analysis.replicated.words import MARKS, about, lacking
+from transect.analysis.replicated.words import MARKS, about, lacking, models, size
 from transect.reports.environment import probability
 from transect.runs import margins, mounts
 from transect.runs.plain_json import plain
@@ -42,17 +42,20 @@ class ReplicateResult(JobResult[ReplicateNumbers]):
         return self.numbers.answer[0]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per effect."""
-        headings = ["verdict", "effect", "seen in", *(w.name for w in self.numbers.worlds), "difference", "p", "needs"]
-        return headings, [self._row(finding) for finding in self.numbers.findings]
+        """A row per effect, with its model where there are several."""
+        called = models(self.numbers.findings)
+        worlds = (world.name for world in self.numbers.worlds)
+        headings = ["verdict", *["model"] * (len(called) > 1), "effect", "seen in", *worlds, "difference", "p", "needs"]
+        return headings, [self._row(finding, called[finding.digest]) for finding in self.numbers.findings]
 
-    def _row(self, finding: Finding) -> list[str]:
-        sizes = {world.world: amount(world.estimate, finding.unit, signed=True) for world in finding.worlds}
-        ends = interval(finding.low, finding.high, finding.unit)
+    def _row(self, finding: Finding, model: str) -> list[str]:
+        sizes = {world.world: size(world.estimate, finding.unit) for world in finding.worlds}
+        ends = f" ({interval(finding.low, finding.high, finding.unit)})" if finding.first else ""
         return [
-            " ".join(MARKS[finding.verdict]), about(finding), f"{len(finding.seen_in)} of {len(finding.worlds)}",
+            " ".join(MARKS[finding.verdict]), *[model] * bool(model), about(finding),
+            f"{len(finding.seen_in)} of {len(finding.worlds)}",
             *(sizes.get(world.name, "") for world in self.numbers.worlds),
-            f"{amount(finding.difference, finding.unit, signed=True)} ({ends})", probability(finding.p_adjusted),
+            f"{size(finding.difference, finding.unit)}{ends}", probability(finding.p_adjusted),
             lacking(finding),
         ]  # fmt: skip
 
@@ -80,10 +83,11 @@ def replicate(
 
     Returns for each effect the estimates side by side, a test that all worlds have one effect (p corrected over all
     effects, Holm), the difference of the two worlds that differ most, from three worlds on the mean world and the next
-    one, and the verdict: replicates, differs, cannot tell (with the subjects that would), or not estimable.
+    one, and the verdict: replicates, is seen in no world, differs, cannot tell (with the subjects
+    that would), or not estimable.
 
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
-    effects, or with `combine` no subject in common.
+    effects, or with `combine` generators that nothing links, or no subject in common.
     """
     folders = [mounts.opened(run) for run in runs]
     return ReplicateResult(replicate_runs(folders, margins.listed(margin), combine=combine))
