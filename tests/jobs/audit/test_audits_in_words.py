@@ -244,6 +244,9 @@ def test_two_models_are_compared_by_what_they_refuse(short, result, tmp_path):
     found = transect.compare([result.folder, other.folder], targets=["biased/smile", "fair/smile"])
     refusals = [row for row in found.numbers.rows if row.outcome == "refusal"]
     assert refusals
+    never = [row for row in found.numbers.rows if row.outcome == "hedge"]
+    assert never
+    assert all(row.low < 0 < row.high for row in never)
 
 
 def test_margins_name_outcomes_of_options(short, tmp_path):
