@@ -134,6 +134,32 @@ def test_effects_of_an_audit_on_refusals_are_covered(subjects, rates):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("persons", [20, 60])
+def test_people_on_several_photographs(persons):
+    """One to five photographs of each, alike by .64: paraphrases and options are covered, and a true null is kept."""
+    tables, rng = 400, np.random.default_rng(persons)
+    truth = ndtr(-0.1) - ndtr(-0.5)
+    wordings = options = any_change = 0
+    for _ in range(tables):
+        people = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
+
+        def said(cuts, people=people):
+            own = 0.8 * rng.standard_normal((persons, 2))[people][:, :, None]
+            return (own + 0.6 * rng.standard_normal((len(people), 2, 3)) < np.array(cuts)[:, None]).astype(float)
+
+        yes, same = said((-0.5, -0.1)), said((-0.5, -0.5))
+        shares, alike = (np.stack([x.mean(2), 1 - x.mean(2)], axis=-1)[:, :, None] for x in (yes, same))
+        mean = wording_effects(yes[:, :1], yes[:, 1:], binary=True, people=people).mean
+        wordings += mean.low <= truth <= mean.high
+        found = shares_by_option(shares, asked=3, people=people).contrasts[0].difference
+        options += found.low <= truth <= found.high
+        any_change += shares_by_option(alike, asked=3, people=people).p <= 0.05
+    print(f"{persons} people: {wordings / tables}, options {options / tables}, any change {any_change / tables}")
+    assert min(wordings, options) / tables >= least(0.95, tables)
+    assert any_change / tables <= most(0.05, tables)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("subjects", [15, 60])
 def test_options_and_places(subjects):
     """Differences of all options at once; a true null of any change, and of places, rejected in at most 5 %."""
