@@ -197,7 +197,7 @@ def _reason(wordings: int, subjects: int) -> str:
 def _by_unit(d: Float[np.ndarray, "n wordings"], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p wordings"]:
     """Complete rows whose mean is the effect and whose scatter is its error: subjects, or people who repeat."""
     rows = d if who is None else repeated.linearized(d, who)
-    return rows[np.isfinite(rows).all(axis=1)]
+    return np.asarray(rows[np.isfinite(rows).all(axis=1)])
 
 
 def _between(d: Float[np.ndarray, "n wordings"]) -> float:
