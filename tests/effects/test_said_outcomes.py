@@ -35,7 +35,7 @@ def test_shares_of_no_answer_are_means_over_paraphrases_of_means_over_repeats():
     assert refusal.reasons.tolist() == ["", "", "failed: HTTP 503"]
     assert compute("hedge", found).values[:2].tolist() == [0.0, 0.5]
     assert compute("unreadable", found).values[:2].tolist() == [0.0, 0.5]
-    assert (refusal.unit, refusal.is_binary) == ("proportion", False)
+    assert (refusal.unit, refusal.is_binary, refusal.is_share, refusal.answers) == ("proportion", False, True, 3)
 
 
 def test_one_wording_gives_yes_or_no_outcomes():
@@ -43,6 +43,7 @@ def test_one_wording_gives_yes_or_no_outcomes():
         1.0, NAN, failures=("", "refused: as the answer says"), said=((row(0, value=YES),), (row(0, Status.REFUSED),))
     )
     assert compute("refusal", found).is_binary
+    assert compute("refusal", found).answers == 1
     answer = compute("answer", found)
     assert answer.is_binary
     assert answer.values[0] == 1.0
@@ -54,6 +55,7 @@ def test_yes_is_a_share_of_wordings_and_so_are_its_errors():
     found = answered(0.5, 1.0, 0.0, said=two)
     truth = np.array([1.0, 1.0, 0.0])
     assert compute("answer", found).values.tolist() == [0.5, 1.0, 0.0]
+    assert (compute("answer", found).answers, compute("answer", found).is_binary) == (2, False)
     assert compute("error", found, truth=truth).values.tolist() == [0.5, 0.0, 0.0]
     miss, alarm = compute("miss", found, truth=truth), compute("false_alarm", found, truth=truth)
     assert miss.values[:2].tolist() == [0.5, 0.0]

@@ -45,3 +45,21 @@ def test_shares_and_skews_of_the_first_images(subjects, shifts):
         assert (held / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)).all()
         if not any(shifts):
             assert (rejected / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("persons", [20, 60])
+def test_people_on_several_photographs(persons):
+    """One to five photographs of each, on whom a level acts alike: the shares are covered, a true null is kept."""
+    tables, rng = 300, np.random.default_rng(persons)
+    held = rejected = 0
+    for _ in range(tables):
+        people = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
+        own = 0.5 * rng.standard_normal((persons, 1)) + 0.8 * rng.standard_normal((persons, 2))
+        values = (own[people] + 0.5 * rng.standard_normal((len(people), 2)))[:, :, None]
+        found = retrieval_skew(values, [len(people)], people=people, resamples=199)
+        rejected += found.p <= 0.05
+        held += found.first[0].shares[0].low <= 0.5 <= found.first[0].shares[0].high
+    print(f"{persons} people: {held / tables}, rejected {rejected / tables}")
+    assert held / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)
+    assert rejected / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)

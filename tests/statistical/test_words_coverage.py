@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr, ndtri
 
+from transect.effects.analysis import analyse_transects
 from transect.effects.bradley_terry import level_abilities
 from transect.effects.contrasts import level_differences
 from transect.effects.incomplete import incomplete_bounds
@@ -11,7 +12,9 @@ from transect.effects.intervals import mean_difference_interval
 from transect.effects.option_shares import chosen_shares, shares_by_option
 from transect.effects.places import place_bias
 from transect.effects.preferences import preference
+from transect.effects.samples import Measure
 from transect.effects.wordings import wording_effects
+from transect.records import Attribute, Design
 
 
 def least(coverage, tables):
@@ -91,6 +94,69 @@ def test_effects_on_rare_refusals_are_covered_by_the_paired_score(subjects, rate
             held = ((found.low <= more) & (more <= found.high)).mean()
             print(f"{subjects} subjects, {rate} and {more} more, image {image}: {held:.3f}")
             assert held >= least(0.95, tables)
+
+
+def refused(rng, subjects, rate):
+    """The share of three wordings that a subject's image is refused in; a wording follows the image in 70 %."""
+    own, mixed = rng.random((subjects, 1)), rng.random((subjects, 3)) < 0.7
+    return (np.where(mixed, own, rng.random((subjects, 3))) < rate).mean(axis=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("subjects", "rates"),
+    [
+        (100, (0.005, 0.005)),
+        (100, (0.03, 0.08)),
+        (50, (0.01, 0.06)),
+        (50, (0.0, 0.05)),
+        (100, (0.0, 0.03)),
+        (20, (0.3, 0.5)),
+        (200, (0.03, 0.08)),
+        (200, (0.1, 0.2)),
+        (200, (0.3, 0.5)),
+    ],
+)
+def test_effects_of_an_audit_on_refusals_are_covered(subjects, rates):
+    """Three paraphrases, as an audit has them: every table has an interval, also where nothing is refused."""
+    tables, rng, held, width = 1000, np.random.default_rng([subjects, int(1000 * rates[1])]), 0, []
+    tone = Attribute("tone", "binary", "tone", levels=("bright", "dark"))
+    about = Design({"tone": (0.0, 1.0)}, subjects=subjects), {"tone": tone}
+    measure, none = Measure("model", "refusal", is_binary=False, answers=3), np.full((subjects, 2), "", dtype=object)
+    for seed in range(tables):
+        values = np.stack([refused(rng, subjects, rate) for rate in rates], axis=1)
+        (effect,) = analyse_transects(values, none, *about, measure, seed=seed).effects
+        assert effect.interval_method
+        held += effect.low <= rates[1] - rates[0] <= effect.high
+        width.append(effect.high - effect.low)
+    print(f"{subjects} subjects, {rates}: {held / tables:.3f}, width {np.mean(width):.3f}")
+    assert held / tables >= least(0.95, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("persons", [20, 60])
+def test_people_on_several_photographs(persons):
+    """One to five photographs of each, alike by .64: paraphrases and options are covered, and a true null is kept."""
+    tables, rng = 400, np.random.default_rng(persons)
+    truth = ndtr(-0.1) - ndtr(-0.5)
+    wordings = options = any_change = 0
+    for _ in range(tables):
+        people = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
+
+        def said(cuts, people=people):
+            own = 0.8 * rng.standard_normal((persons, 2))[people][:, :, None]
+            return (own + 0.6 * rng.standard_normal((len(people), 2, 3)) < np.array(cuts)[:, None]).astype(float)
+
+        yes, same = said((-0.5, -0.1)), said((-0.5, -0.5))
+        shares, alike = (np.stack([x.mean(2), 1 - x.mean(2)], axis=-1)[:, :, None] for x in (yes, same))
+        mean = wording_effects(yes[:, :1], yes[:, 1:], binary=True, people=people).mean
+        wordings += mean.low <= truth <= mean.high
+        found = shares_by_option(shares, asked=3, people=people).contrasts[0].difference
+        options += found.low <= truth <= found.high
+        any_change += shares_by_option(alike, asked=3, people=people).p <= 0.05
+    print(f"{persons} people: {wordings / tables}, options {options / tables}, any change {any_change / tables}")
+    assert min(wordings, options) / tables >= least(0.95, tables)
+    assert any_change / tables <= most(0.05, tables)
 
 
 @pytest.mark.slow

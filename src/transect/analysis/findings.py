@@ -43,7 +43,7 @@ Groups = Mapping[float, str]
 class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
 
-    people: who is on each subject's images; several photographs may show one person.
+    people: who is on each subject's images; several photographs may show one person. answers: as `Measure` has them.
     """
 
     target: str
@@ -54,11 +54,12 @@ class TransectOutcome:
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
     people: Int[np.ndarray, " n"]
+    answers: int = 1
 
     @property
     def measure(self) -> Measure:
         """What was measured, as the estimators take it."""
-        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested)
+        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers)
 
 
 @final
@@ -280,6 +281,7 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
         values=outcome.values.reshape(shape),
         reasons=outcome.reasons.reshape(shape),
         people=run.people[:: run.design.n_cells],
+        answers=outcome.answers,
     )
 
 

@@ -279,7 +279,8 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         study.design.levels,
         population,
         study.attributes,
-        is_binary=answered.is_binary,
+        is_binary=answered.measure.is_share,
+        answers=answered.answers,
         people=answered.people,
         seed=study.design.seed,
     )

@@ -95,10 +95,10 @@ def analyse_transects(
     bounds = repeated.mean_difference_interval(
         d,
         who,
-        binary=measure.is_binary,
+        binary=measure.is_share,
         base=np.array([contrast.base for contrast in rows]),
         reach=np.array([contrast.reach for contrast in rows]),
-        pairs=np.array([contrast.pairs for contrast in rows]),
+        pairs=measure.answers * np.array([contrast.pairs for contrast in rows]),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -116,7 +116,8 @@ def analyse_transects(
         reasons,
         design.levels,
         people=people,
-        is_binary=measure.is_binary,
+        is_binary=measure.is_share,
+        answers=measure.answers,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -187,7 +188,13 @@ def analyse_population(
     )
     order, left_out = affordable_order([len(groups.centers) for groups in cuts.values()], max_order, most_cells)
     rates = grouped_rates(
-        images, is_binary=measure.is_binary, max_order=order, confidence=confidence, resamples=resamples, seed=seed
+        images,
+        is_binary=measure.is_share,
+        answers=measure.answers,
+        max_order=order,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
     )
     return Analysis(effects, rates, tuple(row.scores for row in rows), left_out)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from transect.effects import missing_answers
 from transect.effects.missing_answers import Bounds
@@ -25,6 +25,7 @@ def incomplete_bounds(
     scale: tuple[float, float] = (0.0, 1.0),
     binary: bool = True,
     sent: Bool[np.ndarray, "n cells"] | None = None,
+    people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Bounds:
     """Worst-case bounds of the mean over subjects of second - first, where answers are missing in a bounded range.
@@ -32,6 +33,7 @@ def incomplete_bounds(
     first, second: answers at the two levels, NaN where one is missing; scale: the smallest and the largest answer that
     the question allows; binary: answers of 0 and 1 (also those that are coded as the ends of the scale), else numbers.
     sent: which pairs count, answered or not (default: all). An image's value is the mean of its answers, all equally.
+    people: who is on each subject, where several show one person, who then is the unit.
 
     For the smallest effect a missing answer is the largest at the first level and the smallest at the second; for the
     largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. The ends of
@@ -59,7 +61,7 @@ def incomplete_bounds(
     least, most = ([np.nan_to_num(values, nan=end).mean(axis=2) for values in flat] for end in (0.0, 1.0))
     found = missing_answers.bounded_effect(
         least[1] - most[0], most[1] - least[0], counted, pairs=float(first[0].size) if len(first) else 1.0,
-        binary=binary, seed=seed,
+        binary=binary, people=people, seed=seed,
     )  # fmt: skip
     width = high - low
     ends = width * found.smallest, width * found.largest, width * found.low, width * found.high

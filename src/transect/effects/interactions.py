@@ -123,10 +123,10 @@ def factorial_effects(
     bounds = repeated.mean_difference_interval(
         d,
         who,
-        binary=measure.is_binary,
+        binary=measure.is_share,
         base=np.array([row.base for row in rows]),
         reach=np.array([row.reach for row in rows]),
-        pairs=np.array([row.pairs for row in rows]),
+        pairs=measure.answers * np.array([row.pairs for row in rows]),
         confidence=confidence,
         resamples=resamples,
         seed=seed,

@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects.bands import mean_band
-from transect.effects.intervals import mean_difference_interval, wilson_clustered
+from transect.effects.intervals import wilson_clustered
+from transect.effects.repeated import by_person, clusters_of, mean_difference_interval, people_with
 
 SOURCES: Final = (
     "Manski 1990, Nonparametric bounds on treatment effects, American Economic Review 80(2)",
@@ -84,28 +85,33 @@ def bounded_effect(
     *,
     pairs: float,
     binary: bool = True,
+    people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Bounds:
     """Bounds of the mean over subjects from the smallest and largest difference that each pair can have, in [-1, 1].
 
     counted: which pairs count; pairs: of answers that one subject averages over; binary: of answers of 0 and 1,
-    else numbers, whose ends have a band (`bands.mean_band`), from 20 subjects on.
+    else numbers, whose ends have a band (`bands.mean_band`), from 20 subjects on. people: who is on each subject, where
+    several show one person, who then is the unit.
 
     >>> bounds = bounded_effect(np.array([[0.0], [-1.0]]), np.array([[0.0], [0.0]]), np.ones((2, 1), bool), pairs=1.0)
     >>> bounds.smallest, bounds.largest
     (-0.5, 0.0)
     """
-    least, most, counted = (table[counted.any(axis=1)] for table in (least, most, counted))
+    used = counted.any(axis=1)
+    who = clusters_of(None if people is None else people[used])
+    least, most, counted = (table[used] for table in (least, most, counted))
     if not least.size:
         return Bounds(_NAN, _NAN, _NAN, _NAN)
     ends = np.stack([np.where(counted, end, 0.0).sum(axis=1) / counted.sum(axis=1) for end in (least, most)], axis=1)
     smallest, largest = ends.mean(axis=0).tolist()
-    if len(least) < FEW_SUBJECTS:
+    if people_with(ends, who)[0] < FEW_SUBJECTS:
         return Bounds(smallest, largest, _NAN, _NAN, TOO_FEW)
     if not binary:
-        band = mean_band(ends, seed=seed)
+        sums = (ends, None) if who is None else by_person(ends, who)
+        band = mean_band(*sums, seed=seed)
         return Bounds(smallest, largest, float(band.low[0]), float(band.high[1]), band.reason)
-    interval = mean_difference_interval(ends, binary=True, pairs=np.full(2, pairs), seed=seed)
+    interval = mean_difference_interval(ends, who, binary=True, pairs=np.full(2, pairs), seed=seed)
     return Bounds(smallest, largest, float(interval.low[0]), float(interval.high[1]))
 
 

@@ -14,16 +14,11 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from transect.effects import bands, randomization
+from transect.effects import bands, randomization, repeated
 from transect.effects.contrasts import level_differences
-from transect.effects.intervals import (
-    Intervals,
-    mean_difference_interval,
-    mean_interval,
-    wilson_clustered,
-)
+from transect.effects.intervals import Intervals, mean_interval, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import over_repeats
@@ -106,13 +101,15 @@ def shares_by_option(
     *,
     binary: bool = True,
     asked: int = 1,
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> OptionShares:
     """Shares of options by level, their contrasts with the first level, and whether anything changes.
 
     values: share of each option in each image, NaN where it has no value (`chosen_shares`); binary: from choices, asked
-    `asked` times each; else numbers, as the probabilities that a model gives.
+    `asked` times each; else numbers, as the probabilities that a model gives. people: who is on each subject, where
+    several show one person: intervals and tests are then by person, and people are counted.
 
     Of 20 subjects on, the differences of one level have a sup-t band (`bands.difference_band`, `mean_band`); of fewer,
     and of numbers of which an option does not vary, the intervals of `mean_difference_interval` at 1 - (1 - confidence)
@@ -129,27 +126,30 @@ def shares_by_option(
     ([-0.5, 0.5, 0.0], 0.125)
     """
     levels, cells, options = values.shape[1:]
+    who = repeated.clusters_of(people)
     differences = [_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
-    p = np.concatenate([randomization.sign_flip(d, seed=seed)[0] for d in differences] or [np.empty(0)])
+    p = np.concatenate([repeated.sign_flip(d, who, seed=seed)[0] for d in differences] or [np.empty(0)])
     corrected = holm(p).reshape(-1, options)
     rows = []
     for place, d in enumerate(differences):
-        found = _simultaneous(d, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
+        found = _simultaneous(d, who, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
         for option in range(options):
             difference = _bounded(d[:, option], found.low[option], found.high[option], FEW)
             tests = float(p.reshape(-1, options)[place, option]), float(corrected[place, option])
             rows.append(OptionContrast(option, place + 1, difference, found.methods[option], *tests))
     complete = np.isfinite(values).all(axis=(1, 3))
     used = complete.any(axis=1)
-    means = np.where(complete[:, None, :, None], values, 0.0).sum(axis=2)[used]
-    means /= complete.sum(axis=1)[used][:, None, None]
+    means = np.where(complete[:, None, :, None], values, 0.0).sum(axis=2)
+    means /= np.where(used, complete.sum(axis=1), np.nan)[:, None, None]
+    means = repeated.of_people(means, who)
+    means = means[np.isfinite(means[:, 0, 0])]
     any_change, method = permuted_levels(means, seed=seed)
     return OptionShares(
-        shares=tuple(_shares(values[:, level], asked, binary, confidence, seed) for level in range(levels)),
+        shares=tuple(_shares(values[:, level], who, asked, binary, confidence, seed) for level in range(levels)),
         contrasts=tuple(rows),
         p=any_change,
         method=method,
-        subjects=int(used.sum()),
+        subjects=len(means),
     )
 
 
@@ -231,29 +231,43 @@ def _differences(
 
 
 def _simultaneous(
-    d: Float[np.ndarray, "n options"], pairs: float, *, binary: bool, confidence: float, seed: int
+    d: Float[np.ndarray, "n options"],
+    who: Int[np.ndarray, " n"] | None,
+    pairs: float,
+    *,
+    binary: bool,
+    confidence: float,
+    seed: int,
 ) -> Intervals:
+    sums = (d, None) if who is None else repeated.by_person(d, who)
     band = (
-        bands.difference_band(d, int(pairs), confidence=confidence, seed=seed)
+        bands.difference_band(d, int(pairs), who, confidence=confidence, seed=seed)
         if binary
-        else bands.mean_band(d, confidence=confidence, seed=seed)
+        else bands.mean_band(*sums, confidence=confidence, seed=seed)
     )
     k = d.shape[1]
     if not band.reason:
         return Intervals(band.low, band.high, (band.method,) * k)
-    alone = mean_difference_interval(
-        d, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k, seed=seed
+    alone = repeated.mean_difference_interval(
+        d, who, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k, seed=seed
     )
     return Intervals(alone.low, alone.high, tuple(f"{name}, {BONFERRONI}" if name else "" for name in alone.methods))
 
 
 def _shares(
-    values: Float[np.ndarray, "n cells options"], asked: int, binary: bool, confidence: float, seed: int
+    values: Float[np.ndarray, "n cells options"],
+    who: Int[np.ndarray, " n"] | None,
+    asked: int,
+    binary: bool,
+    confidence: float,
+    seed: int,
 ) -> tuple[Bounded, ...]:
     """The share of each option over all images with a value, with Wilson's interval by subject (numbers: BCa)."""
     valid = np.isfinite(values)
     counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
     totals = np.where(valid, values, 0.0).sum(axis=1) * (float(asked) if binary else 1.0)
+    if who is not None:
+        totals, counts = (repeated.by_person(each, who)[0] for each in (totals, counts))
     if not counts.any():
         return tuple(Bounded(np.nan, np.nan, np.nan, NO_ANSWER) for _ in range(values.shape[2]))
     if binary:

@@ -17,6 +17,7 @@ from transect.effects.said_outcomes import (
     LIKELIHOOD,
     SHARES,
     InWords,
+    answers_of_an_image,
     counted,
     is_in_words,
     offered_in_words,
@@ -56,7 +57,7 @@ class Outcome:
     """One number per image: values float64 [n], NaN exactly where `reasons` [n] has a text.
 
     unit: "proportion" for 0/1 outcomes, else "score", "score squared", "nats" or "cosine distance". is_binary: every
-    value is 0, 1 or NaN.
+    value is 0, 1 or NaN. answers: of how many answers of 0 or 1 a value is the share; 1 where it is no such share.
     """
 
     name: str
@@ -64,6 +65,12 @@ class Outcome:
     reasons: np.ndarray
     unit: str
     is_binary: bool
+    answers: int = 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are 0 or 1, or shares of such answers."""
+        return self.is_binary or self.answers > 1
 
 
 def category(reason: str) -> str:
@@ -173,7 +180,7 @@ def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"
     if is_in_words(name):
         found = counted(name, predictions)
         unit = "proportion" if found.is_share else LENGTH
-        return Outcome(name, found.values, found.reasons, unit, found.is_share and found.single)
+        return Outcome(name, found.values, found.reasons, unit, found.answers == 1, max(found.answers, 1))
     if name not in (possible := offered(Task.BINARY, True, InWords())):
         raise UnknownName("outcome", name, possible, hint="of a yes or no in words")
     _check(name, predictions, truth)
@@ -185,8 +192,8 @@ def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"
         _mark(reasons, truth == {"miss": 0, "false_alarm": 1}.get(name, np.nan), _OTHER_TRUTH.get(name, ""))
         values = np.asarray(np.abs(yes - truth))
     valid = reasons == ""
-    single = max((len(of_image) for of_image in predictions.said or ()), default=1) <= 1
-    return Outcome(name, np.where(valid, values, np.nan), reasons, "proportion", single)
+    several = answers_of_an_image(predictions)
+    return Outcome(name, np.where(valid, values, np.nan), reasons, "proportion", several == 1, several)
 
 
 def _check(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"] | None) -> None:

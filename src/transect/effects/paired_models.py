@@ -219,11 +219,16 @@ def shared(
 
 
 def rate_difference(
-    first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"], binary: bool, *, seed: int = 0
+    first: Float[np.ndarray, "n cells"],
+    second: Float[np.ndarray, "n cells"],
+    binary: bool,
+    *,
+    answers: int = 1,
+    seed: int = 0,
 ) -> Difference:
     """The mean outcome of the second model minus that of the first, by subject; both are NaN on the same images.
 
-    Each subject counts once, with the mean over its images.
+    Each subject counts once, with the mean over its images. binary: values are 0 or 1, or shares of `answers` of them.
 
     >>> result = rate_difference(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0]]), True)
     >>> result.first, result.second, result.estimate, result.differences
@@ -236,7 +241,7 @@ def rate_difference(
         known_mean(_by_subject(second)),
         min(_rarest(first), _rarest(second)),
         reach=1.0,
-        pairs=float(first.shape[1]),
+        pairs=float(first.shape[1] * answers),
         binary=binary,
         seed=seed,
         unseen=_unseen((first, second), differences, binary, 1.0),
@@ -250,11 +255,13 @@ def gap_between_levels(
     levels: tuple[int, int],
     binary: bool,
     *,
+    answers: int = 1,
     seed: int = 0,
 ) -> Gap:
     """The effects of going from one level of an attribute to another in both models, with their difference and sum.
 
     first, second: outcomes [n, *shape] of a transect, NaN on the same images. axis: of the shape. levels: positions.
+    binary: values are 0 or 1, or shares of `answers` of them.
 
     >>> gap = gap_between_levels(np.array([[0.0, 1.0]] * 4), np.array([[0.0, -0.5]] * 4), 0, (0, 1), False)
     >>> gap.first, gap.second, gap.estimate, gap.difference.estimate, gap.total.estimate
@@ -263,7 +270,7 @@ def gap_between_levels(
     ends = [by_level(values, axis)[:, list(levels)] for values in (first, second)]
     before, after = (level_differences(end[:, 0], end[:, 1]) for end in ends)
     base = min(_rarest(end[:, level]) for end in ends for level in (0, 1))
-    cells = float(ends[0].shape[2])
+    cells = float(ends[0].shape[2] * answers)
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
         unseen = _unseen((first, second), values, binary, 2.0)

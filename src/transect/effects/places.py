@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from transect.effects import option_shares
+from transect.effects import option_shares, repeated
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
 from transect.effects.option_shares import OptionShares, permuted_levels, shares_by_option
@@ -51,12 +51,18 @@ class PlaceBias:
 
 
 def place_bias(
-    places: Float[np.ndarray, "n levels answers"], k: int, *, confidence: float = 0.95, seed: int = 0
+    places: Float[np.ndarray, "n levels answers"],
+    k: int,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> PlaceBias:
     """Shares of places among the choices of a question whose options stand in an order drawn at random.
 
     places: at which of k places, numbered from 0, the chosen option stood; NaN where none was chosen; answers: of all
-    cells, paraphrases and repeats. The unit is the subject.
+    cells, paraphrases and repeats. The unit is the subject; people: who is on each, where several show one person, who
+    then is the unit.
 
     Shares have Wilson's interval by subject (`wilson_clustered`). An option stands at a place in 1 / k of the images,
     so that a share s is an effect of (k s - 1) / (k - 1). The test permutes the numbers of the places within subjects
@@ -76,18 +82,22 @@ def place_bias(
     if len(known) and not (known.min() >= 0 and known.max() < k and (known == np.rint(known)).all()):
         raise BadInput(f"places: expected numbers from 0 to {k - 1}, got {known.min():g} to {known.max():g}")
     at = [np.where(np.isfinite(places), places == place, np.nan) for place in range(k)]
-    chosen = np.stack(at, axis=-1)
+    chosen, who = np.stack(at, axis=-1), repeated.clusters_of(people)
     return PlaceBias(
-        of_all=_shares(chosen.reshape(len(chosen), -1, k), confidence, seed),
-        by_level=tuple(_shares(chosen[:, level], confidence, seed) for level in range(places.shape[1])),
-        change=shares_by_option(chosen, confidence=confidence, seed=seed),
+        of_all=_shares(chosen.reshape(len(chosen), -1, k), who, confidence, seed),
+        by_level=tuple(_shares(chosen[:, level], who, confidence, seed) for level in range(places.shape[1])),
+        change=shares_by_option(chosen, people=people, confidence=confidence, seed=seed),
     )
 
 
-def _shares(chosen: Float[np.ndarray, "n answers k"], confidence: float, seed: int) -> PlaceShares:
+def _shares(
+    chosen: Float[np.ndarray, "n answers k"], who: Int[np.ndarray, " n"] | None, confidence: float, seed: int
+) -> PlaceShares:
     k = chosen.shape[2]
     counts = np.isfinite(chosen).sum(axis=1).astype(np.float64)
     hits = np.nan_to_num(chosen).sum(axis=1)
+    if who is not None:
+        hits, counts = (repeated.by_person(each, who)[0] for each in (hits, counts))
     answers, subjects = int(counts[:, 0].sum()), int((counts[:, 0] > 0).sum())
     if not answers:
         nothing = (Bounded(np.nan, np.nan, np.nan, NO_ANSWER),) * k

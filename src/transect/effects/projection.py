@@ -76,6 +76,7 @@ def project(
     attributes: Mapping[str, Attribute],
     *,
     is_binary: bool = True,
+    answers: int = 1,
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -86,7 +87,8 @@ def project(
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
     Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
     known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
-    subjects, their differences BCa or the paired score interval, ratios BCa. people: who is on each subject; where
+    subjects, their differences BCa or the paired score interval, ratios BCa. answers: of how many answers of 0 or 1 an
+    image's value is the share (is_binary: as of one). people: who is on each subject; where
     several show one person, all intervals are BCa, or Student's t below 10 people, by person.
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
@@ -112,7 +114,7 @@ def project(
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
-        rows = _rows(wanted, cells, is_binary, _Resampling(confidence, resamples, seed))
+        rows = _rows(wanted, cells, answers if is_binary else 0, _Resampling(confidence, resamples, seed))
     return Projection(population, tuple(rows), equal)
 
 
@@ -221,7 +223,7 @@ def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[n
     return weights.ravel()
 
 
-def _rows(wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: _Resampling) -> list[Projected]:
+def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: _Resampling) -> list[Projected]:
     rows = []
     for quantity in wanted:
         if not quantity.possible:
@@ -234,11 +236,12 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, option
         elif quantity.below is not None:
             rows.append(_ratio(quantity, cells, options))
         else:
-            rows.append(_sum(quantity, cells, is_binary, options))
+            rows.append(_sum(quantity, cells, answers, options))
     return rows
 
 
-def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: _Resampling) -> Projected:
+def _sum(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampling) -> Projected:
+    """answers: of 0 or 1 in an image's value, 0 of other numbers."""
     pseudo = cells.pseudo_values(quantity.weights[:, None])
     estimate = float(pseudo.mean())
     if quantity.quantity in (IMPACT, TREATMENT):
@@ -248,14 +251,16 @@ def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: _Resam
         ]
         bounds = intervals.mean_difference_interval(
             pseudo,
-            binary=is_binary,
+            binary=answers > 0,
             base=np.array([min(min(end, 1 - end) for end in ends)]),
-            pairs=np.array([float(np.count_nonzero(quantity.weights) / 2)]),
+            pairs=np.array([float(np.count_nonzero(quantity.weights) / 2) * max(answers, 1)]),
             **options._asdict(),
         )
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
-    elif is_binary:
-        images = 1 / float(quantity.weights @ quantity.weights)  # cells of unequal shares count as fewer (Kish 1965)
+    elif answers:
+        images = answers / float(
+            quantity.weights @ quantity.weights
+        )  # cells of unequal shares count as fewer (Kish 1965)
         ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options.confidence)
         low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:

@@ -50,6 +50,7 @@ def transect_rates(
     *,
     people: Int[np.ndarray, " n"] | None = None,
     is_binary: bool,
+    answers: int = 1,
     max_order: int = HIGHEST_ORDER,
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -58,7 +59,8 @@ def transect_rates(
     """Rates of a transect design: values and reasons [n, *shape] with one axis per attribute of `levels`.
 
     Binary outcomes have Wilson intervals, on the effective number of images where a subject contributes several; others
-    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. Images count equally. people: who is
+    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. answers: of how many answers of 0 or
+    1 an image's value is the share; they count as images do. Images count equally. people: who is
     on each subject, where several show one person, who then is the unit of the interval.
 
     Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
@@ -81,7 +83,13 @@ def transect_rates(
         levels={name: tuple(float(value) for value in column) for name, column in levels.items()},
     )
     return grouped_rates(
-        images, is_binary=is_binary, max_order=max_order, confidence=confidence, resamples=resamples, seed=seed
+        images,
+        is_binary=is_binary,
+        answers=answers,
+        max_order=max_order,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
     )
 
 
@@ -122,6 +130,7 @@ def grouped_rates(
     images: GroupedImages,
     *,
     is_binary: bool,
+    answers: int = 1,
     max_order: int = HIGHEST_ORDER,
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -132,8 +141,8 @@ def grouped_rates(
     for block in _blocks(images, max_order):
         totals, counts = np.hstack([t.totals for t in block]), np.hstack([t.counts for t in block])
         if is_binary:
-            low, high = wilson_clustered(totals, counts, confidence)
-            several = counts.sum(axis=0) > (counts > 0).sum(axis=0)
+            low, high = wilson_clustered(answers * totals, answers * counts, confidence)
+            several = answers * counts.sum(axis=0) > (counts > 0).sum(axis=0)
             methods = tuple(np.where(several, WILSON_CLUSTERED, WILSON).tolist())
         else:
             bounds = mean_interval(totals, counts, confidence=confidence, resamples=resamples, seed=seed)

@@ -202,14 +202,14 @@ class _How:
         columns = differences.shape[1]
         bounds = mean_difference_interval(
             differences,
-            binary=self.measure.is_binary,
+            binary=self.measure.is_share,
             base=self.base,
             reach=np.full(columns, self.reach),
-            pairs=np.full(columns, float(self.cells)),
+            pairs=np.full(columns, float(self.cells * self.measure.answers)),
             confidence=1 - 2 * error,
             seed=self.seed,
         )
-        if self.measure.is_binary or not unseen:
+        if self.measure.is_share or not unseen:
             return bounds.low, bounds.high
         more = self.reach * unseen_people(self.values, np.isfinite(differences).sum(axis=0))
         return bounds.low - more, bounds.high + more

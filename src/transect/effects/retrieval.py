@@ -19,6 +19,7 @@ from transect.effects.intervals import CLOPPER_PEARSON, clopper_pearson_clustere
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
+from transect.effects.repeated import by_person
 from transect.errors import BadInput
 
 SOURCES: Final = (
@@ -88,6 +89,7 @@ def retrieval_skew(
     similarities: Float[np.ndarray, "n levels cells"],
     first: Sequence[int] = FIRST,
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -96,7 +98,8 @@ def retrieval_skew(
 
     similarities: of subject i at each level of one attribute, in each cell of the others (`contrasts.by_level` has this
     form), larger is found earlier; NaN where an image has none: its subject is left out, and counted. first: numbers of
-    images K.
+    images K. people: who is on each subject, where several show one person: intervals are then by person, levels are
+    permuted alike in all subjects that show one, and `subjects` and `dropped` count people.
 
     The share of a level among the first K is of images above a similarity that as large a part of all images exceeds.
     It has Clopper and Pearson's interval by subject (`clopper_pearson_clustered`), at 1 - (1 - confidence) / L, so that
@@ -118,25 +121,27 @@ def retrieval_skew(
         raise BadInput(f"first: expected numbers of images of 1 or more, got {min(first)}; give the first 10, say")
     complete = np.isfinite(similarities).all(axis=(1, 2))
     values = similarities[complete]
-    dropped = int((~complete).sum())
+    shown = np.arange(len(complete)) if people is None else people
+    persons, who = np.unique(shown[complete], return_inverse=True)
+    subjects, dropped = len(persons), len(np.unique(shown)) - len(persons)
     reason = _reason(values)
     if reason:
         levels = similarities.shape[1]
         nothing = tuple(_nothing(k, levels, reason) for k in first)
         none = Bounded(np.nan, np.nan, np.nan, reason)
-        return RetrievalSkew(nothing, none, np.nan, np.nan, values.size, len(values), dropped, reason)
+        return RetrievalSkew(nothing, none, np.nan, np.nan, values.size, subjects, dropped, reason)
     ranking = _Ranking.of(values)
     tops = [_Top.of(values, k) for k in first]
     estimate = float(ranking.ndkl(ranking.level))
     draws = int(np.clip(_MOVED // values.size, min(_FEWEST_DRAWS, resamples), resamples))
-    shares, divergences = _by_chance(values, tops, ranking, draws, seed)
+    shares, divergences = _by_chance(values, who, tops, ranking, draws, seed)
     return RetrievalSkew(
-        first=tuple(_first(top, chance, confidence) for top, chance in zip(tops, shares, strict=True)),
+        first=tuple(_first(top, who, chance, confidence) for top, chance in zip(tops, shares, strict=True)),
         ndkl=Bounded(estimate, np.nan, np.nan, NO_INTERVAL),
         ndkl_by_chance=float(divergences.mean()),
         p=_p(divergences >= estimate - _TIE),
         images=values.size,
-        subjects=len(values),
+        subjects=subjects,
         dropped=dropped,
     )
 
@@ -208,25 +213,33 @@ class _Ranking:
 
 
 def _by_chance(
-    values: Float[np.ndarray, "n levels cells"], tops: Sequence[_Top], ranking: _Ranking, resamples: int, seed: int
+    values: Float[np.ndarray, "n levels cells"],
+    who: Int[np.ndarray, " n"],
+    tops: Sequence[_Top],
+    ranking: _Ranking,
+    resamples: int,
+    seed: int,
 ) -> tuple[list[Float[np.ndarray, "b levels"]], Float[np.ndarray, " b"]]:
-    """Shares of the levels in each top, and NDKL, with levels permuted within each subject's cells."""
+    """Shares of the levels in each top, and NDKL, with levels permuted within each person's cells."""
     shares: list[list[np.ndarray]] = [[] for _ in tops]
     divergences = []
-    for level in _permuted(values.shape, resamples, seed):
+    for level in _permuted(values.shape, who, resamples, seed):
         for found, top in zip(shares, tops, strict=True):
             found.append(_shares(top, level))
         divergences.append(ranking.ndkl(level.reshape(len(level), -1)[:, ranking.order]))
     return [np.concatenate(found) for found in shares], np.concatenate(divergences)
 
 
-def _permuted(shape: tuple[int, ...], resamples: int, seed: int) -> Iterator[Int[np.ndarray, "b n levels cells"]]:
+def _permuted(
+    shape: tuple[int, ...], who: Int[np.ndarray, " n"], resamples: int, seed: int
+) -> Iterator[Int[np.ndarray, "b n levels cells"]]:
     """Blocks of draws of the level of each image."""
+    people = int(who.max()) + 1
     rng = np.random.Generator(np.random.Philox(seed))
     block = max(1, _CELLS_AT_ONCE // int(np.prod(shape)))
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
-        yield np.argsort(rng.random((rows, *shape)), axis=2)
+        yield np.argsort(rng.random((rows, people, *shape[1:])), axis=2)[:, who]
 
 
 def _shares(top: _Top, level: Int[np.ndarray, "*draws n levels cells"]) -> Float[np.ndarray, "*draws levels"]:
@@ -235,11 +248,13 @@ def _shares(top: _Top, level: Int[np.ndarray, "*draws n levels cells"]) -> Float
     return np.stack(weights, axis=-1) / top.k
 
 
-def _first(top: _Top, chance: Float[np.ndarray, "b levels"], confidence: float) -> FirstImages:
+def _first(
+    top: _Top, who: Int[np.ndarray, " n"], chance: Float[np.ndarray, "b levels"], confidence: float
+) -> FirstImages:
     levels = top.weight.shape[1]
     if top.reason:
         return _nothing(top.k, levels, top.reason)
-    successes = top.weight.sum(axis=2)
+    successes = by_person(top.weight.sum(axis=2), who)[0]
     counts = np.broadcast_to(successes.sum(axis=1, keepdims=True), successes.shape)
     share = successes.sum(axis=0) / top.k
     # Of two levels either interval is the other's mirror image: they hold together or not at all.

@@ -42,13 +42,13 @@ _FIRST: Final[Mapping[Task, str]] = {Task.MULTICLASS: OPTION, Task.MULTILABEL: C
 class Counted:
     """One number per image: values float64 [n], NaN exactly where `reasons` [n] has a text.
 
-    is_share: whether it is a share. single: whether each image was asked about once, so that a share is 0 or 1.
+    is_share: whether it is a share. answers: of how many answers of 0 or 1 it is the share; 0 of other numbers.
     """
 
     values: Float[np.ndarray, " n"]
     reasons: np.ndarray
     is_share: bool
-    single: bool
+    answers: int
 
 
 @final
@@ -115,20 +115,25 @@ def counted(name: str, predictions: Predictions) -> Counted:
     array([0.5])
     """
     said = predictions.said or ((),) * len(predictions)
-    single = max((len(of_image) for of_image in said), default=1) <= 1
+    several = answers_of_an_image(predictions)
     if name in SHARES:
         shares, reasons = _each(said, lambda one: float(one.status is SHARES[name]), lambda _: True)
-        return Counted(shares, reasons, is_share=True, single=single)
+        return Counted(shares, reasons, is_share=True, answers=several)
     if name.startswith((OPTION, CODE)):
         scores = predictions.scores[:, _column(name.partition(":")[2], predictions.labels)]
-        return Counted(scores, whys(predictions), is_share=True, single=single)
+        return Counted(scores, whys(predictions), is_share=True, answers=several)
     if name == LIKELIHOOD or name.startswith(OF_OPTION):
         place = _column(name.partition(":")[2] or YES, _options(predictions))
         means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
-        return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, single=False)
+        return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, answers=0)
     means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
     missing = np.where(whys(predictions) == "", "no words", whys(predictions))
-    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=name != LENGTH, single=False)
+    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=name != LENGTH, answers=0)
+
+
+def answers_of_an_image(predictions: Predictions) -> int:
+    """In how many wordings and repeats each image was asked about, at most; 1 where nothing was said."""
+    return max((1, *(len(of_image) for of_image in predictions.said or ())))
 
 
 def _of_text(name: str) -> Callable[[Said], float]:

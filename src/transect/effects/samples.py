@@ -43,7 +43,8 @@ class Measure:
     """An outcome of a target as the functions on a design take it: its name, its unit and how it is tested.
 
     tested: False for outcomes that are 0 at the first cell by construction (distance), whose differences "no effect"
-    would not make symmetric about 0: effects have no p.
+    would not make symmetric about 0: effects have no p. answers: of how many answers of 0 or 1 a
+    value is the share, as of a question that is asked in several wordings; 1 where it is no such share.
     """
 
     target: str
@@ -51,6 +52,12 @@ class Measure:
     unit: str = "proportion"
     is_binary: bool = True
     tested: bool = True
+    answers: int = 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are 0 or 1, or shares of such answers."""
+        return self.is_binary or self.answers > 1
 
 
 @final

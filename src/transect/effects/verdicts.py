@@ -90,14 +90,14 @@ def pairs_of_levels(
     bounds = repeated.mean_difference_interval(
         differences,
         who,
-        binary=measure.is_binary,
+        binary=measure.is_share,
         base=np.array([min(rare[first], rare[second]) for first, second in chosen]),
-        pairs=np.full(len(chosen), float(grid.shape[2])),
+        pairs=np.full(len(chosen), float(grid.shape[2] * measure.answers)),
         confidence=confidence,
         seed=seed,
     )
     n = repeated.people_with(differences, who)
-    unseen = np.zeros(len(chosen)) if measure.is_binary else unseen_people(values, n)
+    unseen = np.zeros(len(chosen)) if measure.is_share else unseen_people(values, n)
     low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
         Pair(*pair, known_mean(differences[:, k]), float(low[k]), float(high[k]), int(n[k]))

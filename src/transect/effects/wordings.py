@@ -12,13 +12,14 @@ from functools import partial
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import stdtrit
 
+from transect.effects import repeated
 from transect.effects.contrasts import level_differences
 from transect.effects.crossed import SOURCES as CROSSED
 from transect.effects.crossed import crossed_variance
-from transect.effects.intervals import Intervals, mean_difference_interval
+from transect.effects.intervals import Intervals
 from transect.effects.multiplicity import SOURCES as CORRECTIONS
 from transect.effects.multiplicity import max_t
 from transect.effects.pair_perception import Bounded
@@ -85,6 +86,7 @@ def wording_effects(
     second: Float[np.ndarray, "n cells wordings *repeats"],
     *,
     binary: bool,
+    people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> WordingEffects:
@@ -93,6 +95,9 @@ def wording_effects(
     first, second: outcomes at the two levels, NaN where there is no answer; binary: outcomes of 0 and 1, or shares of
     them. Repeats that were answered are averaged. An image counts in the mean where every paraphrase has an answer, a
     pair where both images count; a paraphrase alone has all pairs that are answered in it.
+
+    people: who is on each subject, where several show one person: intervals, the spread and tests are then by person,
+    as `repeated` has them, and people are counted.
 
     Each paraphrase and the mean have the interval of `mean_difference_interval`. The interval over a sample of wordings
     adds the variance between paraphrases over their number, V (`crossed_variance`): its ends are
@@ -120,22 +125,25 @@ def wording_effects(
     alone = _differences(first, second)
     complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)
     kept = [np.where(complete[:, :, None], values, np.nan) for values in (first, second)]
-    d = _differences(*kept)
-    d = d[np.isfinite(d).all(axis=1)]
-    interval = partial(mean_difference_interval, binary=binary, confidence=confidence, seed=seed)
+    d, who = _differences(*kept), repeated.clusters_of(people)
+    interval = partial(repeated.mean_difference_interval, who=who, binary=binary, confidence=confidence, seed=seed)
     intervals = interval(alone, base=_rarest(first, second), pairs=np.full(alone.shape[1], pairs))
-    effects = [_bounded(alone[:, place], intervals, place) for place in range(alone.shape[1])]
+    answered = repeated.people_with(alone, who).tolist()
+    effects = [_bounded(alone[:, place], intervals, place, n) for place, n in enumerate(answered)]
     averaged = [values.mean(axis=2, keepdims=True) for values in kept]
-    of_mean = interval(d.mean(axis=1, keepdims=True), base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
-    mean = _bounded(d.mean(axis=1), of_mean, 0, NO_SUBJECTS)
-    between = _between(d)
-    deviations, p = _deviations(d, seed)
+    whole = d.mean(axis=1, keepdims=True)
+    of_mean = interval(whole, base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
+    subjects = int(repeated.people_with(whole, who)[0])
+    mean = _bounded(whole[:, 0], of_mean, 0, subjects, NO_SUBJECTS)
+    between = _between(_by_unit(d, who))
+    deviations, p = _deviations(d, who, seed)
     each = tuple(
-        WordingEffect(effect, method, int(np.isfinite(column).sum()), *told)
-        for effect, method, column, *told in zip(
-            effects, intervals.methods, alone.T, deviations.tolist(), p.tolist(), strict=True
+        WordingEffect(effect, method, n, *told)
+        for effect, method, n, *told in zip(
+            effects, intervals.methods, answered, deviations.tolist(), p.tolist(), strict=True
         )
     )
+    some = repeated.people_with(np.where(np.isfinite(alone).any(axis=1, keepdims=True), 0.0, np.nan), who)[0]
     return WordingEffects(
         each=each,
         mean=mean,
@@ -143,9 +151,9 @@ def wording_effects(
         sampled=_sampled(mean, between, d.shape[1], confidence, binary=binary),
         spread=float(np.sqrt(between)),
         p=float(p.min()),
-        subjects=len(d),
-        incomplete=int(np.isfinite(alone).any(axis=1).sum()) - len(d),
-        reason=_reason(d),
+        subjects=subjects,
+        incomplete=int(some) - subjects,
+        reason=_reason(d.shape[1], subjects),
     )
 
 
@@ -172,21 +180,29 @@ def _rarest(first: Float[np.ndarray, "n cells k"], second: Float[np.ndarray, "n 
     return np.asarray(np.minimum(rates, 1 - rates).min(axis=0))
 
 
-def _bounded(differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, few: str = NO_PAIRS) -> Bounded:
+def _bounded(
+    differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, subjects: int, few: str = NO_PAIRS
+) -> Bounded:
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
     low, high = float(intervals.low[place]), float(intervals.high[place])
-    reason = "" if np.isfinite(low) else few if len(known) < 2 else NO_VARIATION
+    reason = "" if np.isfinite(low) else few if subjects < 2 else NO_VARIATION
     return Bounded(estimate, low, high, reason)
 
 
-def _reason(d: Float[np.ndarray, "n wordings"]) -> str:
-    return ALONE if d.shape[1] < 2 else NO_SUBJECTS if len(d) < 2 else ""
+def _reason(wordings: int, subjects: int) -> str:
+    return ALONE if wordings < 2 else NO_SUBJECTS if subjects < 2 else ""
+
+
+def _by_unit(d: Float[np.ndarray, "n wordings"], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p wordings"]:
+    """Complete rows whose mean is the effect and whose scatter is its error: subjects, or people who repeat."""
+    rows = d if who is None else repeated.linearized(d, who)
+    return np.asarray(rows[np.isfinite(rows).all(axis=1)])
 
 
 def _between(d: Float[np.ndarray, "n wordings"]) -> float:
     """The variance of the true effects between paraphrases, not below 0; NaN where it is not estimable."""
-    if _reason(d):
+    if _reason(d.shape[1], len(d)):
         return np.nan
     subject, wording = (each.ravel() for each in np.indices(d.shape))
     ones = np.ones(d.size)
@@ -196,15 +212,19 @@ def _between(d: Float[np.ndarray, "n wordings"]) -> float:
 
 
 def _deviations(
-    d: Float[np.ndarray, "n wordings"], seed: int
+    d: Float[np.ndarray, "n wordings"], who: Int[np.ndarray, " n"] | None, seed: int
 ) -> tuple[Float[np.ndarray, " wordings"], Float[np.ndarray, " wordings"]]:
     """Each paraphrase's mean less the mean of all, and its corrected p; NaN where there is nothing to compare."""
-    if _reason(d):
+    apart = d - d.mean(axis=1, keepdims=True)
+    sums = repeated.of_people(apart, who)
+    sums = sums[np.isfinite(sums).all(axis=1)]
+    if _reason(d.shape[1], len(sums)):
         nothing = np.full(d.shape[1], np.nan)
         return nothing, nothing
-    apart = d - d.mean(axis=1, keepdims=True)
-    apart[np.abs(apart) <= _ROUNDING * np.abs(d).max()] = 0.0
-    return apart.mean(axis=0), max_t(apart, seed=seed)
+    sums[np.abs(sums) <= _ROUNDING * np.nanmax(np.abs(d))] = 0.0
+    apart = apart[np.isfinite(apart).all(axis=1)]
+    apart[np.abs(apart) <= _ROUNDING * np.nanmax(np.abs(d))] = 0.0
+    return apart.mean(axis=0), max_t(sums, seed=seed)
 
 
 def _sampled(mean: Bounded, between: float, wordings: int, confidence: float, *, binary: bool) -> Bounded:

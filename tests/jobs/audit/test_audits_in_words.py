@@ -174,6 +174,19 @@ def test_the_place_and_the_odd_wording_are_found(result):
     assert abs(by_wording["paraphrase 1"] - by_wording["paraphrase 3"]) < 0.2
 
 
+def test_an_effect_has_one_interval_in_the_whole_report(result):
+    found = effect(result, "biased/smile", "answer", "tone")
+    (prompts,) = [each for each in sections(result, "biased/smile")["prompts"]["tables"] if "tone" in each["title"]]
+    (mean,) = [row for row in prompts["rows"] if row[1] == "mean of the paraphrases"]
+    assert mean[2:5] == pytest.approx([found.estimate, found.low, found.high], abs=1e-9)
+
+
+def test_what_never_happens_in_several_wordings_has_an_interval_and_may_be_no_difference(result):
+    hedges = effect(result, "biased/smile", "hedge", "tone")
+    assert hedges.interval_method == "paired score"
+    assert hedges.high == pytest.approx(1.959964**2 / (SUBJECTS + 1.959964**2), abs=1e-6)  # none of 60 subjects
+
+
 def test_options_by_level_are_those_of_the_tables(result):
     options = sections(result, "biased/role")["options"]["tables"]
     (table,) = [each for each in options if "tone" in each["title"] and "chosen" in each["title"]]
@@ -231,6 +244,9 @@ def test_two_models_are_compared_by_what_they_refuse(short, result, tmp_path):
     found = transect.compare([result.folder, other.folder], targets=["biased/smile", "fair/smile"])
     refusals = [row for row in found.numbers.rows if row.outcome == "refusal"]
     assert refusals
+    never = [row for row in found.numbers.rows if row.outcome == "hedge"]
+    assert never
+    assert all(row.low < 0 < row.high for row in never)
 
 
 def test_margins_name_outcomes_of_options(short, tmp_path):

@@ -39,7 +39,7 @@ class Measured:
 def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
     first, second = _people_and_cells(pair)
-    rate = rate_difference(first, second, pair.is_binary, seed=_seed(pair))
+    rate = rate_difference(first, second, pair.is_share, answers=pair.answers, seed=_seed(pair))
     directed = pair.outcome in WORSE_WHEN_LARGER
     rows = [_measured(pair, "rate", "", "mean over subjects", rate, (rate,), directed=directed)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
@@ -83,7 +83,8 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
         attribute = run.attributes[name]
         grids = by_level(first, axis), by_level(second, axis)
         for place, level in enumerate(levels):
-            rate = rate_difference(grids[0][:, place], grids[1][:, place], pair.is_binary, seed=design.seed)
+            ends = grids[0][:, place], grids[1][:, place]
+            rate = rate_difference(*ends, pair.is_share, answers=pair.answers, seed=design.seed)
             yield _measured(pair, "rate at a level", name, attribute.label(level), rate, (), directed=False)
         gap = _gap_at(pair, first, second, axis)
         rows = [each for each in tested if (each.attribute, each.kind) == (name, "contrast")]
@@ -95,7 +96,9 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
 def _gap_at(
     pair: PairedOutcome, first: Float[np.ndarray, "n ..."], second: Float[np.ndarray, "n ..."], axis: int
 ) -> Callable[[tuple[int, int]], Gap]:
-    return lambda ends: gap_between_levels(first, second, axis, ends, pair.is_binary, seed=_seed(pair))
+    return lambda ends: gap_between_levels(
+        first, second, axis, ends, pair.is_share, answers=pair.answers, seed=_seed(pair)
+    )
 
 
 def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:

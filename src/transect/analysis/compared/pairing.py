@@ -38,7 +38,10 @@ class Model:
 @final
 @dataclass(frozen=True, slots=True)
 class PairedOutcome:
-    """One outcome of a model and of the reference, NaN on every image that one of them did not answer."""
+    """One outcome of a model and of the reference, NaN on every image that one of them did not answer.
+
+    answers: of how many answers of 0 or 1 a value is the share, of the model that was asked less often; else 1.
+    """
 
     study: str
     model: str
@@ -51,6 +54,12 @@ class PairedOutcome:
     first: Float[np.ndarray, " n"]
     second: Float[np.ndarray, " n"]
     truth_attribute: str
+    answers: int = 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values of both are 0 or 1, or shares of such answers."""
+        return self.is_binary or self.answers > 1
 
 
 def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
@@ -167,9 +176,12 @@ def _of_study(
                 f"{name} is not compared: its unit is {before.unit} for {reference.name}, {after.unit} for {model.name}"
             )
             continue
+        answers = min(before.answers, after.answers)
+        shares = before.is_share and after.is_share
         about = next((truth.attribute for truth in truths if truth is not None), "")
         pairs.append(PairedOutcome(
             run.spec.name, model.name, reference.name, run, target, name, after.unit,
             after.is_binary and before.is_binary, *shared(before.values, after.values), about,
+            answers if shares else 1,
         ))  # fmt: skip
     return pairs, notes

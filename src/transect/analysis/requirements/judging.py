@@ -220,7 +220,8 @@ class _About:
 
     @property
     def measure(self) -> Measure:
-        return Measure(self.target.name, self.outcome.name, self.outcome.unit, self.outcome.is_binary)
+        outcome = self.outcome
+        return Measure(self.target.name, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers)
 
     @property
     def values(self) -> Float[np.ndarray, "n ..."]:

@@ -111,7 +111,8 @@ def _rates(
         totals, counts = by_person(totals, who)[0], by_person(counts, who)[0]
     images = counts.sum(axis=0)
     mean = np.divide(totals.sum(axis=0), images, out=np.full(len(levels), np.nan), where=images > 0)
-    band = (rate_band if measure.is_binary else mean_band)(totals, counts, seed=seed)
+    several = measure.answers
+    band = (rate_band if measure.is_share else mean_band)(several * totals, several * counts, seed=seed)
     return _Curve(measure, attribute, False, levels[0], levels, mean, (counts > 0).sum(axis=0), band)
 
 
@@ -126,12 +127,12 @@ def _changes(
     d = np.stack([level_differences(grid[:, 0], grid[:, k]) for k in range(1, len(levels))], axis=1)
     n = np.isfinite(d).sum(axis=0)
     mean = np.divide(np.nansum(d, axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    band = _band_of_changes(d, grid.shape[2], who, measure.is_binary, seed)
+    band = _band_of_changes(d, grid.shape[2] * measure.answers, who, measure.is_share, seed)
     return _Curve(measure, attribute, True, levels[0], levels[1:], mean, people_with(d, who), band)
 
 
-def _band_of_changes(d: Float[np.ndarray, "n k"], pairs: int, who: _Who, is_binary: bool, seed: int) -> Band:
-    if is_binary:
+def _band_of_changes(d: Float[np.ndarray, "n k"], pairs: int, who: _Who, is_share: bool, seed: int) -> Band:
+    if is_share:
         return difference_band(d, pairs, who, seed=seed)
     return mean_band(d, seed=seed) if who is None else mean_band(*by_person(d, who), seed=seed)
 

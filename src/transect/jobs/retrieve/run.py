@@ -138,10 +138,11 @@ def _of_study(
     """The figures of each query and attribute; p is corrected later."""
     similarities = _similarities(study, network, texts, quiet)
     similarities[_pruned(study)] = np.nan
+    who = study.people[:: study.design.n_cells]
     for number, text in enumerate(texts):
         values = similarities[:, number].reshape(study.design.subjects, *study.design.shape)
         for axis, (name, levels) in enumerate(study.design.levels.items()):
-            skew = retrieval_skew(by_level(values, axis), first, seed=seed)
+            skew = retrieval_skew(by_level(values, axis), first, people=who, seed=seed)
             shown = tuple(study.attributes[name].label(level) for level in levels)
             yield QuerySkew(text, study.spec.name, name, shown, skew, skew.p)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, table
-from transect.analysis.sections.in_words.levels import by_level, contrasts
+from transect.analysis.sections.in_words.levels import by_level, contrasts, people
 from transect.analysis.sections.in_words.measures import compared
 from transect.effects.incomplete import incomplete_bounds
 from transect.reports.records import Table, Unit
@@ -36,7 +36,13 @@ def bounds_table(answers: Answers, asked: Asked) -> Table | None:
                     continue
                 first, second = levels[:, 0], levels[:, place]
                 found = incomplete_bounds(
-                    first, second, scale=scale, binary=measured.binary, sent=pairs, seed=answers.design.seed
+                    first,
+                    second,
+                    scale=scale,
+                    binary=measured.binary,
+                    sent=pairs,
+                    people=people(answers),
+                    seed=answers.design.seed,
                 )
                 ends = [found.smallest, found.largest, found.low, found.high]
                 rows.append([f"{text}, {measured.name}", int(missing.sum()), *ends, found.reason])

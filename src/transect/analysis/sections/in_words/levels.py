@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import Answers, words
 
@@ -18,6 +18,11 @@ def by_level(
     axis = list(design.levels).index(name) + 1
     grid = np.moveaxis(values.reshape(design.subjects, *design.shape, *rest), axis, 1)
     return grid.reshape(design.subjects, len(design.levels[name]), -1, *rest)
+
+
+def people(answers: Answers) -> Int[np.ndarray, " s"]:
+    """Who is on each subject of a transect; several photographs may show one person."""
+    return np.asarray(answers.subjects[:: answers.design.n_cells])
 
 
 def contrasts(answers: Answers, name: str) -> Iterator[tuple[int, str]]:

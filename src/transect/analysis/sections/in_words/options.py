@@ -8,7 +8,7 @@ import numpy as np
 
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.in_words.levels import by_level, called
+from transect.analysis.sections.in_words.levels import by_level, called, people
 from transect.effects.option_shares import SOURCES, OptionShares, chosen_shares, shares_by_option
 from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
@@ -32,12 +32,13 @@ def section(answers: Answers, asked: Asked) -> Section | None:
     chosen, likely = chosen_shares(asked.values(), len(options)), asked.likelihoods()
     asks = len(asked.question.paraphrases) * asked.question.repeats
     tables, panels = [], []
+    who, seed = people(answers), answers.design.seed
     for name in answers.design.levels:
-        found = shares_by_option(by_level(answers, chosen, name), asked=asks, seed=answers.design.seed)
+        found = shares_by_option(by_level(answers, chosen, name), asked=asks, people=who, seed=seed)
         tables.append(_table(answers, name, options, found, "chosen"))
         panels.append(_panel(answers, name, options, found))
         if np.isfinite(likely).any():
-            scored = shares_by_option(by_level(answers, likely, name), binary=False, seed=answers.design.seed)
+            scored = shares_by_option(by_level(answers, likely, name), binary=False, people=who, seed=seed)
             tables.append(_table(answers, name, options, scored, "likelihood"))
     title = "Which option, at which level?"
     return Section(

@@ -6,7 +6,7 @@ from typing import Final
 
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.in_words.levels import by_level, called
+from transect.analysis.sections.in_words.levels import by_level, called, people
 from transect.effects.places import SOURCES, PlaceBias, PlaceShares, place_bias
 from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
@@ -26,7 +26,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
     found = {}
     for name, levels in answers.design.levels.items():
         grid = by_level(answers, at, name).reshape(answers.design.subjects, len(levels), -1)
-        found[name] = place_bias(grid, options, seed=answers.design.seed)
+        found[name] = place_bias(grid, options, people=people(answers), seed=answers.design.seed)
     first = next(iter(found.values())).of_all
     if not first.answers:
         return None

@@ -6,7 +6,7 @@ from typing import Final
 
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.analysis.sections.in_words.levels import by_level, contrasts
+from transect.analysis.sections.in_words.levels import by_level, contrasts, people
 from transect.analysis.sections.in_words.measures import Compared, compared
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import SOURCES, WordingEffects, wording_effects
@@ -54,7 +54,8 @@ _Found = list[tuple[str, str, Compared, WordingEffects]]
 
 def _effects(answers: Answers, measured: Compared, name: str, place: int) -> WordingEffects:
     levels = by_level(answers, measured.values, name)
-    return wording_effects(levels[:, 0], levels[:, place], binary=measured.binary, seed=answers.design.seed)
+    who, seed = people(answers), answers.design.seed
+    return wording_effects(levels[:, 0], levels[:, place], binary=measured.binary, people=who, seed=seed)
 
 
 def _called(text: str, measured: Compared) -> str:
