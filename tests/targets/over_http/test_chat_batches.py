@@ -1,5 +1,6 @@
 """Questions in batches: handed over once, collected also after a restart, and paid for by what they took."""
 
+import itertools
 import json
 import re
 import threading
@@ -195,6 +196,34 @@ def test_a_stopped_run_is_collected_by_the_next(tmp_path, provide, monkeypatch):
         assert speaker.ledger.spent().calls == 4
     assert [row[0].text for row in said] == [f"answer {k}" for k in range(4)]
     assert [len(batch) for batch in provider.batches.values()] == [3, 1]
+
+
+def test_two_programs_that_collect_one_batch_pay_for_it_once(tmp_path, provide, monkeypatch):
+    """Both look for their answers before either has settled one: three answers of 60 tokens are spent, not fewer."""
+    provider, url = provide("anthropic-messages")
+    looking, both, answer = itertools.count(1), threading.Event(), provider.anthropic
+
+    def together(path, body):
+        if path.endswith("/results"):
+            both.set() if next(looking) > 1 else both.wait(10)
+        return answer(path, body)
+
+    monkeypatch.setattr(provider, "anthropic", together)
+    said = {}
+    with (
+        speaking(tmp_path, url, "anthropic-messages", more=BATCH) as one,
+        speaking(tmp_path, url, "anthropic-messages", more=BATCH) as other,
+    ):
+        first = threading.Thread(target=lambda: said.update(one=one.speak(shown(3), [[YES]] * 3)))
+        first.start()
+        while not one.ledger.batches(one.request):
+            first.join(0.01)
+        said["other"] = other.speak(shown(3), [[YES]] * 3)
+        first.join(10)
+        assert (one.ledger.spent().calls, one.ledger.spent().tokens) == (3, 180)
+    assert [row[0].text for row in said["one"]] == [f"answer {k}" for k in range(3)]
+    assert said["one"] == said["other"]
+    assert len(provider.batches) == 1
 
 
 def test_a_budget_is_kept_by_what_batches_hold(tmp_path, provide):

@@ -18,6 +18,7 @@ from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import Images
 from transect.targets.http import asking as http_asking
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
+from transect.targets.http.money import Spent, Tokens
 
 ANSWER = Reply(200, "application/json", b"{}")
 STEPS = st.lists(
@@ -65,6 +66,44 @@ def test_a_call_whose_time_is_over_is_unconfirmed(tmp_path):
     assert not ledger.under_way("r", "i")
     assert isinstance(ledger.claim("r", "i", seconds=60), Unconfirmed)
     assert isinstance(ledger.claim("another request", "i", seconds=60), Call)
+    ledger.close()
+
+
+def test_a_call_is_settled_once_also_by_two_programs(tmp_path):
+    """Held 5,100 tokens of the batch's call, of which the reply took 1,010: both programs that collect it count so."""
+    first, second = (Ledger(tmp_path / "x.sqlite", Allowance(tokens=10_000)) for _ in range(2))
+    call = first.claim("r", "i", seconds=60, tokens=Tokens(5000, 100))
+    first.add_batch("r", "b", [call], seconds=60)
+    collected = [(ledger, ledger.calls_of("b")[call.id]) for ledger in (first, second)]
+    for ledger, its in collected:
+        ledger.settle(its, ANSWER, final=True, used=Tokens(1000, 10))
+        assert ledger.spent() == Spent(1, Decimal(0), 1010)
+    second.fail(call, "batch: expired", sent=False)
+    assert (second.spent().calls, second.spent().tokens, second.answered("r")) == (1, 1010, 1)
+    first.close()
+    second.close()
+
+
+def test_a_call_is_given_back_once(tmp_path):
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance(per_call=Decimal("0.1")))
+    kept, unsent = (ledger.claim("r", image, seconds=60, tokens=Tokens(7, 3)) for image in "ab")
+    for _ in range(2):
+        ledger.fail(unsent, "no connection", sent=False)
+        assert ledger.spent() == Spent(1, Decimal("0.1"), 10)
+    ledger.settle(unsent, ANSWER, final=True, used=Tokens(1, 1))
+    ledger.fail(kept, "cut off", sent=True)
+    assert ledger.spent() == Spent(1, Decimal("0.1"), 10)
+    assert ledger.answered("r") == 0
+    ledger.close()
+
+
+def test_a_reply_after_the_time_of_its_call_is_kept(tmp_path):
+    """Another program took the call for lost; what it held, 10 tokens, becomes what the reply counts, 4."""
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance())
+    call = ledger.claim("r", "i", seconds=-1, tokens=Tokens(7, 3))
+    assert isinstance(ledger.claim("r", "i", seconds=60), Unconfirmed)
+    ledger.settle(call, ANSWER, final=True, used=Tokens(3, 1))
+    assert (ledger.spent().tokens, ledger.find("r", "i")) == (4, ANSWER)
     ledger.close()
 
 

@@ -221,10 +221,13 @@ class Ledger:
         """Keep what came back. final: it is the answer about this image and is never paid for again.
 
         used: the tokens that the reply counts, which are paid for instead of those held; None where it counts none.
+        A call that is settled already stays as it is: two programs may collect the same batch.
         """
         tokens = call.tokens if used is None else used
         price = call.price if used is None else self.allowance.price(used)
         with self._transaction() as database:
+            if not self._is_open(call):
+                return
             database.execute(
                 "UPDATE calls SET state = 'answered', final = ?, seconds = ? - started, status = ?, content_type = ?, "
                 "reason = ?, body = ?, price = ?, tokens_sent = ?, tokens_received = ? WHERE id = ?",
@@ -236,14 +239,24 @@ class Ledger:
                 database.execute("UPDATE spent SET beyond = beyond * ?", (used.beyond(call.tokens),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
-        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back."""
+        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back.
+
+        A call that is settled already stays as it is.
+        """
         with self._transaction() as database:
+            if not self._is_open(call):
+                return
             database.execute(
                 "UPDATE calls SET state = ?, seconds = ? - started, reason = ? WHERE id = ?",
                 ("lost" if sent else "not sent", time.time(), reason, call.id),
             )
             if not sent:
                 self._count(-1, -call.price, -call.tokens.total)
+
+    def _is_open(self, call: Call) -> bool:
+        """Whether a call can be settled still; also one whose program was taken for dead, since its reply may come."""
+        row = self._database.execute("SELECT state FROM calls WHERE id = ?", (call.id,)).fetchone()
+        return row is not None and row[0] in ("sent", "unconfirmed")
 
     def spent(self) -> Spent:
         """Calls, money and tokens until now, with what calls under way hold."""
