@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SUPPORT
 
-from transect.errors import AnswersUnusable, BudgetSpent
+from transect.errors import BudgetSpent
 from transect.experiment import costs
 from transect.said import Ask
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings
@@ -135,23 +135,6 @@ class TestBudget:
             speaker.close()
         assert spent.tokens == 60 * len(server.requests) <= budget
         assert spent.tokens > budget - held
-
-    def test_an_older_file_of_answers_is_refused(self, tmp_path):
-        import sqlite3
-
-        with serving(plan()) as server, speaking(tmp_path, server.url) as speaker:
-            store = speaker.ledger.path
-            speaker.close()
-            database = sqlite3.connect(store)
-            database.execute("PRAGMA user_version = 1")
-            database.close()
-            with (
-                speaking(tmp_path, server.url) as again,
-                pytest.raises(
-                    AnswersUnusable, match="expected a file of answers of version 2, found 1: name another under"
-                ),
-            ):
-                again.speak(shown(1), [[YES]])
 
 
 ASK = """

@@ -23,34 +23,12 @@ from typing import Final, final
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
 from transect.runs.sqlite_files import make_private, use_write_ahead_log
+from transect.targets.http import tables
 from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
 from transect.texts import words_of
 
-_SCHEMA_VERSION = 2
-_APPLICATION: Final = 0x74736374
-"""What SQLite files of ours say that they are ("tsct")."""
-_SCHEMA = """
-CREATE TABLE calls (
-    id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
-    DEFAULT 0, price INTEGER NOT NULL, tokens_sent INTEGER NOT NULL, tokens_received INTEGER NOT NULL,
-    owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL, status INTEGER, content_type TEXT,
-    reason TEXT NOT NULL DEFAULT '', body BLOB);
-CREATE UNIQUE INDEX final_answers ON calls (request, image) WHERE final = 1;
-CREATE UNIQUE INDEX under_way ON calls (request, image) WHERE state = 'sent';
-CREATE INDEX by_image ON calls (request, image);
-CREATE TABLE spent (
-    calls INTEGER NOT NULL, money INTEGER NOT NULL, tokens INTEGER NOT NULL, beyond REAL NOT NULL);
-INSERT INTO spent VALUES (0, 0, 0, 1.0);
-CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL);
-"""
-
 _BATCH: Final = "a batch:"
 """Begins the owner of calls that a provider's batch makes: as a process elsewhere, it lives until its time is over."""
-
-_CANARIES = """
-CREATE TABLE IF NOT EXISTS canaries (
-    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, item BLOB NOT NULL,
-    PRIMARY KEY (request, number))"""
 
 
 @final
@@ -71,11 +49,16 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then."""
+    """A call that was allowed and is entered: send it, then settle it.
+
+    tokens: held of the budget until then. most: that it takes by its rule; as many times more is held as the worst
+    reply before it counted.
+    """
 
     id: int
     price: int
     tokens: Tokens = NO_TOKENS
+    most: Tokens = NO_TOKENS
 
 
 @final
@@ -114,9 +97,9 @@ class Ledger:
 
     def _check_ours(self) -> None:
         """Refuse a database of another program before anything is written to it."""
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (count,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (kind,) = self._database.execute("PRAGMA application_id").fetchone()  # after them: others may just create both
-        if kind != _APPLICATION and (kind or tables):
+        if kind != tables.APPLICATION and (kind or count):
             raise AnswersUnusable(
                 f"{self.path}: expected a file of answers or a new file, got another program's database: "
                 "name another under [answers] file"
@@ -126,18 +109,7 @@ class Ledger:
         use_write_ahead_log(self._database)
         self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
         with self._transaction() as database:
-            database.execute(_CANARIES)
-            (version,) = database.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    database.execute(statement)
-                database.execute(f"PRAGMA application_id = {_APPLICATION}")
-                database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            elif version != _SCHEMA_VERSION:
-                raise AnswersUnusable(
-                    f"{self.path}: expected a file of answers of version {_SCHEMA_VERSION}, found {version}: "
-                    "name another under [answers] file"
-                )
+            tables.prepare(database, self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -175,8 +147,8 @@ class Ledger:
     ) -> Reply | Call | UnderWay | Unconfirmed:
         """A call about an image, entered and paid for; or why none is needed or allowed.
 
-        seconds: after which the call will surely have ended. tokens: at most that it takes; where a reply counted
-        more before, so many times more is held. Raises BudgetSpent where the budget has no such call left.
+        seconds: after which the call will surely have ended. tokens: at most that it takes; as many times more
+        is held as the worst reply before it counted. Raises BudgetSpent where the budget has no such call left.
         """
         with self._transaction() as database:
             if (known := self.find(request, image)) is not None:
@@ -210,12 +182,13 @@ class Ledger:
             advice = f"finished work is kept: raise [budget] and run the same command again (answers: {self.path.name})"
             raise BudgetSpent(f"budget spent: {fault}; {advice}")
         cursor = self._database.execute(
-            "INSERT INTO calls (request, image, state, price, tokens_sent, tokens_received, owner, started, until) "
-            "VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?)",
-            (request, image, price, held.sent, held.received, self._owner, now, now + seconds),
-        )
+            "INSERT INTO calls (request, image, state, price, tokens_sent, tokens_received, most_sent, most_received, "
+            "owner, started, until) VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?, ?, ?)",
+            (request, image, price, held.sent, held.received, tokens.sent, tokens.received, self._owner, now,
+             now + seconds),
+        )  # fmt: skip
         self._count(1, price, held.total)
-        return Call(int(cursor.lastrowid or 0), price, held)
+        return Call(int(cursor.lastrowid or 0), price, held, tokens)
 
     def settle(self, call: Call, reply: Reply, *, final: bool, used: Tokens | None = None) -> None:
         """Keep what came back. final: it is the answer about this image and is never paid for again.
@@ -236,7 +209,7 @@ class Ledger:
             )  # fmt: skip
             if used is not None:
                 self._count(0, price - call.price, used.total - call.tokens.total)
-                database.execute("UPDATE spent SET beyond = beyond * ?", (used.beyond(call.tokens),))
+                database.execute("UPDATE spent SET beyond = max(beyond, ?)", (used.beyond(call.most),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
         """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back.
@@ -314,9 +287,12 @@ class Ledger:
     def calls_of(self, batch: str) -> dict[int, Call]:
         """The calls of a batch that are not settled, by their numbers."""
         with self._lock, self._errors():
-            query = "SELECT id, price, tokens_sent, tokens_received FROM calls WHERE owner = ? AND state = 'sent'"
+            query = (
+                "SELECT id, price, tokens_sent, tokens_received, most_sent, most_received FROM calls WHERE owner = ? "
+                "AND state = 'sent'"
+            )
             rows = self._database.execute(query, (_BATCH + batch,)).fetchall()
-        return {row[0]: Call(row[0], row[1], Tokens(row[2], row[3])) for row in rows}
+        return {row[0]: Call(row[0], row[1], Tokens(*row[2:4]), Tokens(*row[4:])) for row in rows}
 
     def drop_batch(self, batch: str) -> None:
         """Forget a batch whose calls are settled."""
