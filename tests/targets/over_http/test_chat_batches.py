@@ -22,11 +22,11 @@ BATCH = "[batch]\npoll = 0.01\n"
 class Provider:
     """A server of one interface's batches: each is done at the second look. Answers say the number of the question.
 
-    lost: numbers of questions, by the order in which they came, that expire.
+    lost: numbers of questions, by the order in which they came, that expire. status: of OpenAI's answers, by number.
     """
 
-    def __init__(self, preset, lost=()):
-        self.preset, self.lost, self.server = preset, lost, None
+    def __init__(self, preset, lost=(), status=None):
+        self.preset, self.lost, self.status, self.server = preset, lost, status or {}, None
         self.batches, self.files, self.looks, self.questions = {}, {}, {}, 0
         self.down = False
 
@@ -77,6 +77,8 @@ class Provider:
         if number in self.lost:
             fault = {"code": "batch_expired", "message": "This request could not be executed before the window."}
             return {"custom_id": custom, "response": None, "error": fault}
+        if number in self.status:
+            return {"custom_id": custom, "response": {"status_code": self.status[number], "body": {}}, "error": None}
         return {"custom_id": custom, "response": {"status_code": 200, "body": self.said(number)}, "error": None}
 
     def anthropic(self, path, body):
@@ -167,6 +169,17 @@ def test_a_question_that_expired_has_its_reason_and_its_budget_comes_back(tmp_pa
     assert [row[0].text for row in said] == ["answer 0", "", "answer 2"]
     assert said[1][0].failure.startswith("batch: ")
     assert calls == (3 if preset == "gemini" else 2)  # Google says that it failed, not that it was never worked on
+
+
+def test_a_question_that_failed_for_now_says_its_status(tmp_path, provide):
+    """Neither is an answer that is kept: the next run asks both again, in a batch of their own."""
+    provider, url = provide("openai-chat", status={0: 429, 2: 503})
+    with speaking(tmp_path, url, more=BATCH) as speaker:
+        said = speaker.speak(shown(3), [[YES]] * 3)
+        assert [row[0].failure for row in said] == ["batch: HTTP 429", "", "batch: HTTP 503"]
+        again = speaker.speak(shown(3), [[YES]] * 3)
+    assert [row[0].text for row in again] == ["answer 3", "answer 1", "answer 4"]
+    assert [len(batch) for batch in provider.batches.values()] == [3, 2]
 
 
 def test_a_stopped_run_is_collected_by_the_next(tmp_path, provide, monkeypatch):
