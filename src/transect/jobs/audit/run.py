@@ -109,7 +109,9 @@ def audit_cost(
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
-    cost = costs.total(costs.quotes(targets, _images(whole, targets, *planned.designs(whole, targets))))
+    studies, lines = planned.designs(whole, targets)
+    side = max(int(part.world.image_size) for part in (*studies, *([] if lines is None else [lines])))
+    cost = costs.total(costs.quotes(targets, _images(whole, targets, studies, lines), side))
     _close(whole.targets, targets)
     return CostResult(cost)
 
