@@ -114,6 +114,7 @@ class TestBudget:
         with serving(plan(sent=3 * held.sent, received=1)) as server:
             with speaking(tmp_path, server.url, limits="concurrency = 1") as speaker:
                 speaker.speak(shown(1), [[YES]])
+                assert speaker.quote(2, [YES], size=(4, 4)).tokens == 2 * 3 * held.total
             more = f"[budget]\ntokens = {3 * held.sent + 1 + 3 * held.total - 1}"
             with (
                 speaking(tmp_path, server.url, more=more) as speaker,

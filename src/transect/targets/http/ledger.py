@@ -83,6 +83,7 @@ class Ledger:
         self._lock = threading.RLock()
         self.made = Spent(0, Decimal(0))
         """What this process asked for."""
+        self._entered: set[int] = set()
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,8 +176,7 @@ class Ledger:
 
     def _enter(self, request: str, image: str, seconds: float, tokens: Tokens) -> Call:
         now = time.time()
-        (beyond,) = self._database.execute("SELECT beyond FROM spent").fetchone()
-        held = tokens.times(beyond)
+        held = tokens.times(self.beyond())
         price = self.allowance.price(held)
         if fault := self.allowance.fault(self.spent(), held):
             advice = f"finished work is kept: raise [budget] and run the same command again (answers: {self.path.name})"
@@ -187,8 +187,10 @@ class Ledger:
             (request, image, price, held.sent, held.received, tokens.sent, tokens.received, self._owner, now,
              now + seconds),
         )  # fmt: skip
-        self._count(1, price, held.total)
-        return Call(int(cursor.lastrowid or 0), price, held, tokens)
+        call = Call(int(cursor.lastrowid or 0), price, held, tokens)
+        self._entered.add(call.id)
+        self._count(call, 1, price, held.total)
+        return call
 
     def settle(self, call: Call, reply: Reply, *, final: bool, used: Tokens | None = None) -> None:
         """Keep what came back. final: it is the answer about this image and is never paid for again.
@@ -208,7 +210,7 @@ class Ledger:
                  price, tokens.sent, tokens.received, call.id),
             )  # fmt: skip
             if used is not None:
-                self._count(0, price - call.price, used.total - call.tokens.total)
+                self._count(call, 0, price - call.price, used.total - call.tokens.total)
                 database.execute("UPDATE spent SET beyond = max(beyond, ?)", (used.beyond(call.most),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
@@ -224,7 +226,7 @@ class Ledger:
                 ("lost" if sent else "not sent", time.time(), reason, call.id),
             )
             if not sent:
-                self._count(-1, -call.price, -call.tokens.total)
+                self._count(call, -1, -call.price, -call.tokens.total)
 
     def _is_open(self, call: Call) -> bool:
         """Whether a call can be settled still; also one whose program was taken for dead, since its reply may come."""
@@ -236,6 +238,11 @@ class Ledger:
         with self._lock, self._errors():
             calls, money, tokens = self._database.execute("SELECT calls, money, tokens FROM spent").fetchone()
         return Spent(calls, Decimal(money) / NANO, tokens)
+
+    def beyond(self) -> float:
+        """How many times more than their rule calls hold: the most that any reply counted, at least 1."""
+        with self._lock, self._errors():
+            return float(self._database.execute("SELECT beyond FROM spent").fetchone()[0])
 
     def answered(self, request: str) -> int:
         """Images with a final answer to this request."""
@@ -299,11 +306,13 @@ class Ledger:
         with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE name = ?", (batch,))
 
-    def _count(self, calls: int, price: int, tokens: int) -> None:
-        """Add to what all programs spent and to what this one did; within a transaction."""
+    def _count(self, call: Call, calls: int, price: int, tokens: int) -> None:
+        """Add to what all programs spent, and to what this one did where the call is its own; within a transaction."""
         self._database.execute(
             "UPDATE spent SET calls = calls + ?, money = money + ?, tokens = tokens + ?", (calls, price, tokens)
         )
+        if call.id not in self._entered:  # of a batch that a program before it handed over
+            return
         made = self.made
         self.made = Spent(made.calls + calls, made.money + Decimal(price) / NANO, made.tokens + tokens)
 
