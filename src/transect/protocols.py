@@ -250,6 +250,15 @@ class Metered(Protocol):
 
 
 @runtime_checkable
+class PricedBySize(Metered, Protocol):
+    """A metered target whose calls cost more for larger images."""
+
+    def quote_of(self, images: int, side: int) -> Quote:
+        """As `quote`, for square images with so many pixels a side."""
+        ...
+
+
+@runtime_checkable
 class CountsCalls(Metered, Protocol):
     """A metered target that knows how many calls its answers took."""
 

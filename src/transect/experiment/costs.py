@@ -12,7 +12,7 @@ from transect.designs.two_at_once import cell_pairs, rule
 from transect.engines.cores import cores
 from transect.engines.protocol import Engine
 from transect.experiment import two_images
-from transect.protocols import Closable, Metered, Target, World
+from transect.protocols import Closable, Metered, PricedBySize, Target, World
 from transect.records import Design, Images, Quote
 from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
@@ -46,14 +46,14 @@ class Spent:
     cost: float
 
 
-def quotes(targets: Sequence[Target], images: int) -> list[Quote]:
-    """A quote of each target for N images; no target is called for it.
+def quotes(targets: Sequence[Target], images: int, side: int) -> list[Quote]:
+    """A quote of each target for N square images with so many pixels a side; no target is called for it.
 
     Targets that read the same kept answers in different ways ask about an image once.
     """
     made: list[Quote] = []
     for target in targets:
-        quote = _quote(target, images)
+        quote = _quote(target, images, side)
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
         made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
     return made
@@ -75,9 +75,9 @@ def total(quotes: Sequence[Quote]) -> Cost:
     )
 
 
-def lines(targets: Sequence[Target], images: int) -> list[str]:
+def lines(targets: Sequence[Target], images: int, side: int) -> list[str]:
     """One line for each metered target: the price at most, the answers on disk, the budget that is left."""
-    return [line(quote) for quote in quotes(targets, images) if quote.metered]
+    return [line(quote) for quote in quotes(targets, images, side) if quote.metered]
 
 
 def line(quote: Quote) -> str:
@@ -105,8 +105,9 @@ def line(quote: Quote) -> str:
     )
 
 
-def announcement(name: str, design: Design, targets: Sequence[Target], minutes: float) -> list[str]:
+def announcement(study: Study, minutes: float) -> list[str]:
     """What a study prints before it starts: subjects, images, calls, minutes left, cost of metered targets."""
+    name, design, targets = study.name, study.design, study.targets
     calls = design.n_images * len(targets)
     grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as sampled"
     names = ", ".join(target.name for target in targets)
@@ -119,7 +120,7 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     )
     subjects = counted(design.subjects, "subject")
     first = f"{name}: {subjects}, {grid}: {images}; about {max(minutes, 0.1):.1f} minutes of {work}"
-    return [first, *lines(targets, design.n_images)]
+    return [first, *lines(targets, design.n_images, int(study.world.image_size))]
 
 
 def about_pairs(name: str, design: Design, asked: Sequence[AskedOfTwo]) -> list[str]:
@@ -140,7 +141,7 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
     images = study.design.n_images
     minutes = seconds * images * left / 60 * cores() / engine.cores
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
-    for text in [] if quiet else announcement(study.name, study.design, study.targets, minutes):
+    for text in [] if quiet else announcement(study, minutes):
         say(text, error=True)
     for text in [] if quiet else about_pairs(study.name, study.design, study.pairs):
         say(text, error=True)
@@ -189,7 +190,9 @@ def close(targets: Sequence[Target]) -> None:
             target.close()
 
 
-def _quote(target: Target, images: int) -> Quote:
+def _quote(target: Target, images: int, side: int) -> Quote:
+    if isinstance(target, PricedBySize):
+        return target.quote_of(images, side)
     return target.quote(images) if isinstance(target, Metered) else Quote(target.name, images, metered=False)
 
 

@@ -13,7 +13,9 @@ from transect.runs.capabilities import description_faults
 from transect.targets.boxes import BoxConvention
 
 _ROUNDS: Final = ("rounds", "every", "distances")
-_METHODS: Final = ("describe", "quote", "calls_made", "call_counts", "asked_again", "ready", "stop", "close")
+_METHODS: Final = (
+    "describe", "quote", "quote_of", "calls_made", "call_counts", "asked_again", "ready", "stop", "close",
+)  # fmt: skip
 
 Fault = tuple[str, str, str]
 """A clause, what it expects, and what the plug-in has."""

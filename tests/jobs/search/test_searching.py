@@ -223,7 +223,7 @@ def test_the_cost_of_a_target_without_totals_is_what_it_made(tmp_path):
     search = made(CountsOwnCalls([]), goal="failures", budget=40)
     found = run(search, tmp_path / "run", quiet=True)
     assert (found["paid_calls"], found["cost"]) == (40, 0.4)
-    assert costs.line(costs.quotes([search.target], 5)[0]) == (
+    assert costs.line(costs.quotes([search.target], 5, 64)[0]) == (
         "panes-reader: at most 5 calls and 0.05 USD without retries; left: no limit"
     )
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SUPPORT
 
-from transect.errors import AnswersUnusable, BudgetSpent
+from transect.errors import BudgetSpent
 from transect.experiment import costs
 from transect.said import Ask
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings
@@ -20,6 +20,9 @@ from transect.targets.http.chat.speaker import load_chat
 from transect.targets.http.chat.tokens import RULES, bound
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply
 from transect.targets.http.money import Spent, Tokens
+from transect.targets.words.asked import ask
+from transect.targets.words.questions import Kind, WordQuestion
+from transect.targets.words.speakers import SharedSpeaker
 
 PRICED = '[price]\nper_million_sent = 1000\nper_million_received = 10000\ncurrency = "EUR"\n'
 """A thousandth for each token sent, and a hundredth for each received."""
@@ -111,6 +114,7 @@ class TestBudget:
         with serving(plan(sent=3 * held.sent, received=1)) as server:
             with speaking(tmp_path, server.url, limits="concurrency = 1") as speaker:
                 speaker.speak(shown(1), [[YES]])
+                assert speaker.quote(2, [YES], size=(4, 4)).tokens == 2 * 3 * held.total
             more = f"[budget]\ntokens = {3 * held.sent + 1 + 3 * held.total - 1}"
             with (
                 speaking(tmp_path, server.url, more=more) as speaker,
@@ -135,23 +139,6 @@ class TestBudget:
             speaker.close()
         assert spent.tokens == 60 * len(server.requests) <= budget
         assert spent.tokens > budget - held
-
-    def test_an_older_file_of_answers_is_refused(self, tmp_path):
-        import sqlite3
-
-        with serving(plan()) as server, speaking(tmp_path, server.url) as speaker:
-            store = speaker.ledger.path
-            speaker.close()
-            database = sqlite3.connect(store)
-            database.execute("PRAGMA user_version = 1")
-            database.close()
-            with (
-                speaking(tmp_path, server.url) as again,
-                pytest.raises(
-                    AnswersUnusable, match="expected a file of answers of version 2, found 1: name another under"
-                ),
-            ):
-                again.speak(shown(1), [[YES]])
 
 
 ASK = """
@@ -245,6 +232,15 @@ class TestQuote:
         assert (quote.calls, quote.tokens, quote.calls_left) == (20, sent + received, 50)
         assert quote.cost == pytest.approx(sent / 1000 + received / 100)
         assert two.tokens == quote.tokens + 20 * 2520
+
+    @pytest.mark.parametrize(("side", "of_image"), [(64, 765), (1024, 2520), (2048, 10077)])
+    def test_of_a_study_is_for_images_of_its_size(self, tmp_path, side, of_image):
+        """Four tiles of 512 at least; 32 x 32 or 64 x 64 patches at 2.46 are more. Two images, an answer of 20 tokens."""
+        asked = WordQuestion("q", Kind.YES_NO, ("Smile?",), options=("no", "yes"), max_tokens=20)
+        with serving() as server, speaking(tmp_path, server.url) as speaker:
+            (quote,) = costs.quotes([ask(SharedSpeaker(speaker), asked)], 2, side)
+        text = len("Smile?\nno or yes") + 100
+        assert quote.tokens == 2 * (of_image + text + 20)
 
     def test_names_each_set_of_questions(self, tmp_path):
         """Two targets of one file are priced apart where they ask different things."""

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from chat_servers import write_chat
 from hostile_server import SECRET, asking, pictures, serving, write
 from PIL import Image
 from places import SUPPORT
@@ -182,6 +183,16 @@ def test_an_audit_counts_what_had_no_answer_by_group(tmp_path):
     assert table["rows"][0][1] == 0.5
     assert [row[0] for row in table["rows"]] == ["all images", "glasses: none", "glasses: thin frame"]
     assert "Images without an answer" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_an_audit_in_words_says_the_price_of_images_of_its_size(tmp_path):
+    """6 images with one text each; by Anthropic's rule 512 pixels a side are 19 x 19 patches of 28, and 64 are 3 x 3."""
+    questions = tmp_path / "smile.toml"
+    questions.write_text('[[question]]\nname = "smile"\nkind = "yes-no"\nprompt = "Smiling? Yes or no."\n')
+    file = write_chat(tmp_path, "http://127.0.0.1:1", "anthropic-messages")
+    asked = ("audit", file, "--questions", questions, "--vary", "glasses=0,1", "--subjects", "3", "--dry-run", "--json")
+    tokens = [json.loads(invoke(*asked, "--size", size)[0])["targets"][0]["tokens"] for size in (64, 512)]
+    assert tokens[1] - tokens[0] == 6 * (361 - 9)
 
 
 def test_a_search_says_its_price_and_stops(tmp_path):

@@ -18,6 +18,7 @@ from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import Images
 from transect.targets.http import asking as http_asking
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
+from transect.targets.http.money import Spent, Tokens
 
 ANSWER = Reply(200, "application/json", b"{}")
 STEPS = st.lists(
@@ -68,14 +69,136 @@ def test_a_call_whose_time_is_over_is_unconfirmed(tmp_path):
     ledger.close()
 
 
-def test_a_file_of_another_version_is_refused(tmp_path):
-    import sqlite3
+def test_a_call_is_settled_once_also_by_two_programs(tmp_path):
+    """Held 5,100 tokens of the batch's call, of which the reply took 1,010: both programs that collect it count so."""
+    first, second = (Ledger(tmp_path / "x.sqlite", Allowance(tokens=10_000)) for _ in range(2))
+    call = first.claim("r", "i", seconds=60, tokens=Tokens(5000, 100))
+    first.add_batch("r", "b", [call], seconds=60)
+    collected = [(ledger, ledger.calls_of("b")[call.id]) for ledger in (first, second)]
+    for ledger, its in collected:
+        ledger.settle(its, ANSWER, final=True, used=Tokens(1000, 10))
+        assert ledger.spent() == Spent(1, Decimal(0), 1010)
+    second.fail(call, "batch: expired", sent=False)
+    assert (second.spent().calls, second.spent().tokens, second.answered("r")) == (1, 1010, 1)
+    first.close()
+    second.close()
 
+
+def test_a_call_is_given_back_once(tmp_path):
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance(per_call=Decimal("0.1")))
+    kept, unsent = (ledger.claim("r", image, seconds=60, tokens=Tokens(7, 3)) for image in "ab")
+    for _ in range(2):
+        ledger.fail(unsent, "no connection", sent=False)
+        assert ledger.spent() == Spent(1, Decimal("0.1"), 10)
+    ledger.settle(unsent, ANSWER, final=True, used=Tokens(1, 1))
+    ledger.fail(kept, "cut off", sent=True)
+    assert ledger.spent() == Spent(1, Decimal("0.1"), 10)
+    assert ledger.answered("r") == 0
+    ledger.close()
+
+
+def test_a_reply_after_the_time_of_its_call_is_kept(tmp_path):
+    """Another program took the call for lost; what it held, 10 tokens, becomes what the reply counts, 4."""
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance())
+    call = ledger.claim("r", "i", seconds=-1, tokens=Tokens(7, 3))
+    assert isinstance(ledger.claim("r", "i", seconds=60), Unconfirmed)
+    ledger.settle(call, ANSWER, final=True, used=Tokens(3, 1))
+    assert (ledger.spent().tokens, ledger.find("r", "i")) == (4, ANSWER)
+    ledger.close()
+
+
+def test_calls_in_flight_that_count_more_than_was_held_count_for_one(tmp_path):
+    """Sixteen take 1.5 times the 1,000 tokens sent that were held: the next holds 1.5 x 1,000 and 1.5 x 64, no more.
+
+    One of that size takes them, and the next holds the same; after one that takes twice the rule, twice is held.
+    """
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance(tokens=100_000))
+    rule = Tokens(1000, 64)
+    calls = [ledger.claim("r", f"a{k}", seconds=60, tokens=rule) for k in range(16)]
+    for call in calls:
+        ledger.settle(call, ANSWER, final=True, used=Tokens(1500, 10))
+    held = [Tokens(1500, 96), Tokens(1500, 96), Tokens(2000, 128), Tokens(2000, 128)]
+    for k, used in enumerate([Tokens(1500, 10), Tokens(2000, 10), Tokens(1, 1), Tokens(1, 1)]):
+        call = ledger.claim("r", f"b{k}", seconds=60, tokens=rule)
+        assert call.tokens == held[k]
+        ledger.settle(call, ANSWER, final=True, used=used)
+    ledger.close()
+
+
+def test_a_batch_that_counts_more_than_was_held_counts_for_one(tmp_path):
+    """Another program collects the call: 30 of the 10 by rule, of which 20 were held, are three times, not 1.5 x 2."""
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance())
+    rule = Tokens(10, 1)
+    ledger.settle(ledger.claim("r", "a", seconds=60, tokens=rule), ANSWER, final=True, used=Tokens(20, 1))
+    calls = [ledger.claim("r", image, seconds=60, tokens=rule) for image in "bc"]
+    ledger.add_batch("r", "batch", calls, seconds=60)
+    ledger.close()
+    other = Ledger(tmp_path / "x.sqlite", Allowance())
+    for call in other.calls_of("batch").values():
+        assert (call.tokens, call.most) == (Tokens(20, 2), rule)
+        other.settle(call, ANSWER, final=True, used=Tokens(30, 1))
+    assert other.claim("r", "d", seconds=60, tokens=rule).tokens == Tokens(30, 3)
+    other.close()
+
+
+def test_a_file_of_a_later_version_is_refused_and_says_what_another_costs(tmp_path):
     database = sqlite3.connect(tmp_path / "x.sqlite")
     database.execute("PRAGMA user_version = 9")
     database.close()
-    with pytest.raises(AnswersUnusable, match="expected a file of answers of version 2, found 9: name another"):
+    with pytest.raises(
+        AnswersUnusable,
+        match="version 3 or earlier, got 9, of a later Transect, with answers that are paid for: update Transect; with "
+        r"another \[answers\] file all are paid for again",
+    ):
         Ledger(tmp_path / "x.sqlite", Allowance())
+
+
+VERSION_1 = """
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
+    DEFAULT 0, price INTEGER NOT NULL, owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL,
+    status INTEGER, content_type TEXT, reason TEXT NOT NULL DEFAULT '', body BLOB);
+CREATE UNIQUE INDEX final_answers ON calls (request, image) WHERE final = 1;
+CREATE UNIQUE INDEX under_way ON calls (request, image) WHERE state = 'sent';
+CREATE INDEX by_image ON calls (request, image);
+CREATE TABLE spent (calls INTEGER NOT NULL, money INTEGER NOT NULL);
+CREATE TABLE canaries (
+    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, png BLOB NOT NULL,
+    PRIMARY KEY (request, number));
+INSERT INTO calls VALUES (1, 'r', 'a', 'answered', 1, 200000000, 'h:1', 0, 9, 1, 200, 'application/json', '', '{}');
+INSERT INTO calls VALUES (2, 'r', 'b', 'sent', 0, 200000000, 'h:1', 0, 9, NULL, NULL, NULL, '', NULL);
+INSERT INTO spent VALUES (2, 400000000);
+INSERT INTO canaries VALUES ('r', 0, 'a', 'PNG');
+"""
+"""A file as it was before tokens were counted: two calls at 0.2, of which one was answered."""
+VERSION_2 = f"""{VERSION_1}
+ALTER TABLE canaries RENAME COLUMN png TO item;
+ALTER TABLE calls ADD COLUMN tokens_sent INTEGER NOT NULL DEFAULT 3;
+ALTER TABLE calls ADD COLUMN tokens_received INTEGER NOT NULL DEFAULT 4;
+ALTER TABLE spent ADD COLUMN tokens INTEGER NOT NULL DEFAULT 14;
+ALTER TABLE spent ADD COLUMN beyond REAL NOT NULL DEFAULT 656.8;
+CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL);
+"""
+
+
+@pytest.mark.parametrize(("version", "content", "tokens"), [(1, VERSION_1, 0), (2, VERSION_2, 14)])
+def test_a_file_of_an_earlier_version_keeps_its_answers_and_what_was_spent(tmp_path, version, content, tokens):
+    """Two of three calls are made: a third is allowed, a fourth is not, and what is answered is not asked again."""
+    with sqlite3.connect(tmp_path / "x.sqlite") as database:
+        database.executescript(f"{content} PRAGMA application_id = {0x74736374}; PRAGMA user_version = {version};")
+    database.close()
+    for more in (1, 0):
+        ledger = Ledger(tmp_path / "x.sqlite", Allowance(calls=3, per_call=Decimal("0.2")))
+        assert ledger.spent() == Spent(3 - more, (3 - more) * Decimal("0.2"), tokens + 7 * (1 - more))
+        assert (ledger.claim("r", "a", seconds=60).body, ledger.answered("r")) == ("{}", 2 - more)
+        assert [item for _, item in ledger.canaries("r")] == ["PNG"]
+        if more:
+            call = ledger.claim("r", "c", seconds=60, tokens=Tokens(5, 5))
+            assert call.tokens == Tokens(5, 5)
+            ledger.settle(call, Reply(200, "", "{}"), final=True, used=Tokens(5, 2))
+        with pytest.raises(BudgetSpent, match="3 of 3 calls are made"):
+            ledger.claim("r", "d", seconds=60)
+        ledger.close()
 
 
 def test_stopping_waits_for_what_is_under_way(tmp_path, monkeypatch):

@@ -97,7 +97,7 @@ def test_targets_that_read_the_same_answers_ask_once(tmp_path):
         ]
         other = write(tmp_path, f"{server.url}?other=1", response='score = "a"', more=shared, name="other.toml")
         targets = [load(file) for file in (*files, other)]
-        quotes = costs.quotes(targets, 2)
+        quotes = costs.quotes(targets, 2, 64)
         assert [quote.calls for quote in quotes] == [2, 0, 2]
         assert costs.total(quotes).calls == 4
         assert costs.line(quotes[1]) == "second: no further calls; it reads the answers to first"

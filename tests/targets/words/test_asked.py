@@ -161,7 +161,7 @@ class Priced(StubSpeaker):
 
     metered = True
 
-    def quote(self, images, asks):
+    def quote(self, images, asks, *, size=None):
         calls = images * len(asks)
         return Quote("priced", images, calls, 0.01 * calls, "USD", answers_of=f"file-{asks[0].prompt}")
 

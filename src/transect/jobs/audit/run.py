@@ -112,9 +112,10 @@ def audit_cost(
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
     designed, lines = planned.designs(whole, targets)
+    side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
     pairs = of_two(whole, targets)
     paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
-    cost = costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines)), *paired])
+    cost = costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
     _close(whole.targets, targets, pairs)
     return CostResult(cost)
 

@@ -230,6 +230,7 @@ def _show_cost(target: str, arguments: dict[str, Any], as_json: bool, searches: 
 
     request = prepare(target, **arguments)
     try:
-        costs.show(costs.total(costs.quotes([request.target], searches * request.budget)), as_json)
+        side = int(request.world.image_size)
+        costs.show(costs.total(costs.quotes([request.target], searches * request.budget, side)), as_json)
     finally:
         costs.close([request.target])

@@ -188,7 +188,7 @@ def announce(search: Search, searches: int) -> None:
         f"{counted(most, 'call')} to {search.target.name}; a picture that several searches show is asked about once",
         error=True,
     )
-    for line in costs.lines([search.target], most):
+    for line in costs.lines([search.target], most, int(search.world.image_size)):
         say(line, error=True)
 
 

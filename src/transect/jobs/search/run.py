@@ -170,5 +170,5 @@ def announce(search: Search) -> None:
     """Print on standard error how many calls the search makes, and what they cost."""
     names = ", ".join(attribute.name for attribute in search.space.attributes)
     say(f"search: {search.budget} calls to {search.target.name} over {names}", error=True)
-    for line in costs.lines([search.target], search.budget):
+    for line in costs.lines([search.target], search.budget, int(search.world.image_size)):
         say(line, error=True)

@@ -125,11 +125,13 @@ class Asker:
     ) -> Quote:
         """The most that so many calls cost without further tries, and what the budget allows.
 
-        tokens: of all calls together. asked: what names the questions, where different ones are asked in the same
-        request. What was answered before under the same request costs nothing.
+        tokens: of all calls together by their rule; as many times more is quoted as calls hold. asked: what names the
+        questions, where different ones are asked in the same request. What was answered before under the
+        same request costs nothing.
         """
         allowed, fresh = self.allowance, self.is_fresh
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
+        tokens = tokens if fresh else tokens.times(self.ledger.beyond())
         for_tokens = allowed.price(tokens) - allowed.price()
         return Quote(
             name,

@@ -23,34 +23,12 @@ from typing import Final, final
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
 from transect.runs.sqlite_files import make_private, use_write_ahead_log
+from transect.targets.http import tables
 from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
 from transect.texts import words_of
 
-_SCHEMA_VERSION = 2
-_APPLICATION: Final = 0x74736374
-"""What SQLite files of ours say that they are ("tsct")."""
-_SCHEMA = """
-CREATE TABLE calls (
-    id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
-    DEFAULT 0, price INTEGER NOT NULL, tokens_sent INTEGER NOT NULL, tokens_received INTEGER NOT NULL,
-    owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL, status INTEGER, content_type TEXT,
-    reason TEXT NOT NULL DEFAULT '', body BLOB);
-CREATE UNIQUE INDEX final_answers ON calls (request, image) WHERE final = 1;
-CREATE UNIQUE INDEX under_way ON calls (request, image) WHERE state = 'sent';
-CREATE INDEX by_image ON calls (request, image);
-CREATE TABLE spent (
-    calls INTEGER NOT NULL, money INTEGER NOT NULL, tokens INTEGER NOT NULL, beyond REAL NOT NULL);
-INSERT INTO spent VALUES (0, 0, 0, 1.0);
-CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL);
-"""
-
 _BATCH: Final = "a batch:"
 """Begins the owner of calls that a provider's batch makes: as a process elsewhere, it lives until its time is over."""
-
-_CANARIES = """
-CREATE TABLE IF NOT EXISTS canaries (
-    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, item BLOB NOT NULL,
-    PRIMARY KEY (request, number))"""
 
 
 @final
@@ -71,11 +49,16 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then."""
+    """A call that was allowed and is entered: send it, then settle it.
+
+    tokens: held of the budget until then. most: that it takes by its rule; as many times more is held as the worst
+    reply before it counted.
+    """
 
     id: int
     price: int
     tokens: Tokens = NO_TOKENS
+    most: Tokens = NO_TOKENS
 
 
 @final
@@ -100,6 +83,7 @@ class Ledger:
         self._lock = threading.RLock()
         self.made = Spent(0, Decimal(0))
         """What this process asked for."""
+        self._entered: set[int] = set()
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,9 +98,9 @@ class Ledger:
 
     def _check_ours(self) -> None:
         """Refuse a database of another program before anything is written to it."""
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (count,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (kind,) = self._database.execute("PRAGMA application_id").fetchone()  # after them: others may just create both
-        if kind != _APPLICATION and (kind or tables):
+        if kind != tables.APPLICATION and (kind or count):
             raise AnswersUnusable(
                 f"{self.path}: expected a file of answers or a new file, got another program's database: "
                 "name another under [answers] file"
@@ -126,18 +110,7 @@ class Ledger:
         use_write_ahead_log(self._database)
         self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
         with self._transaction() as database:
-            database.execute(_CANARIES)
-            (version,) = database.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    database.execute(statement)
-                database.execute(f"PRAGMA application_id = {_APPLICATION}")
-                database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            elif version != _SCHEMA_VERSION:
-                raise AnswersUnusable(
-                    f"{self.path}: expected a file of answers of version {_SCHEMA_VERSION}, found {version}: "
-                    "name another under [answers] file"
-                )
+            tables.prepare(database, self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -175,8 +148,8 @@ class Ledger:
     ) -> Reply | Call | UnderWay | Unconfirmed:
         """A call about an image, entered and paid for; or why none is needed or allowed.
 
-        seconds: after which the call will surely have ended. tokens: at most that it takes; where a reply counted
-        more before, so many times more is held. Raises BudgetSpent where the budget has no such call left.
+        seconds: after which the call will surely have ended. tokens: at most that it takes; as many times more
+        is held as the worst reply before it counted. Raises BudgetSpent where the budget has no such call left.
         """
         with self._transaction() as database:
             if (known := self.find(request, image)) is not None:
@@ -203,28 +176,33 @@ class Ledger:
 
     def _enter(self, request: str, image: str, seconds: float, tokens: Tokens) -> Call:
         now = time.time()
-        (beyond,) = self._database.execute("SELECT beyond FROM spent").fetchone()
-        held = tokens.times(beyond)
+        held = tokens.times(self.beyond())
         price = self.allowance.price(held)
         if fault := self.allowance.fault(self.spent(), held):
             advice = f"finished work is kept: raise [budget] and run the same command again (answers: {self.path.name})"
             raise BudgetSpent(f"budget spent: {fault}; {advice}")
         cursor = self._database.execute(
-            "INSERT INTO calls (request, image, state, price, tokens_sent, tokens_received, owner, started, until) "
-            "VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?)",
-            (request, image, price, held.sent, held.received, self._owner, now, now + seconds),
-        )
-        self._count(1, price, held.total)
-        return Call(int(cursor.lastrowid or 0), price, held)
+            "INSERT INTO calls (request, image, state, price, tokens_sent, tokens_received, most_sent, most_received, "
+            "owner, started, until) VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?, ?, ?)",
+            (request, image, price, held.sent, held.received, tokens.sent, tokens.received, self._owner, now,
+             now + seconds),
+        )  # fmt: skip
+        call = Call(int(cursor.lastrowid or 0), price, held, tokens)
+        self._entered.add(call.id)
+        self._count(call, 1, price, held.total)
+        return call
 
     def settle(self, call: Call, reply: Reply, *, final: bool, used: Tokens | None = None) -> None:
         """Keep what came back. final: it is the answer about this image and is never paid for again.
 
         used: the tokens that the reply counts, which are paid for instead of those held; None where it counts none.
+        A call that is settled already stays as it is: two programs may collect the same batch.
         """
         tokens = call.tokens if used is None else used
         price = call.price if used is None else self.allowance.price(used)
         with self._transaction() as database:
+            if not self._is_open(call):
+                return
             database.execute(
                 "UPDATE calls SET state = 'answered', final = ?, seconds = ? - started, status = ?, content_type = ?, "
                 "reason = ?, body = ?, price = ?, tokens_sent = ?, tokens_received = ? WHERE id = ?",
@@ -232,24 +210,39 @@ class Ledger:
                  price, tokens.sent, tokens.received, call.id),
             )  # fmt: skip
             if used is not None:
-                self._count(0, price - call.price, used.total - call.tokens.total)
-                database.execute("UPDATE spent SET beyond = beyond * ?", (used.beyond(call.tokens),))
+                self._count(call, 0, price - call.price, used.total - call.tokens.total)
+                database.execute("UPDATE spent SET beyond = max(beyond, ?)", (used.beyond(call.most),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
-        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back."""
+        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back.
+
+        A call that is settled already stays as it is.
+        """
         with self._transaction() as database:
+            if not self._is_open(call):
+                return
             database.execute(
                 "UPDATE calls SET state = ?, seconds = ? - started, reason = ? WHERE id = ?",
                 ("lost" if sent else "not sent", time.time(), reason, call.id),
             )
             if not sent:
-                self._count(-1, -call.price, -call.tokens.total)
+                self._count(call, -1, -call.price, -call.tokens.total)
+
+    def _is_open(self, call: Call) -> bool:
+        """Whether a call can be settled still; also one whose program was taken for dead, since its reply may come."""
+        row = self._database.execute("SELECT state FROM calls WHERE id = ?", (call.id,)).fetchone()
+        return row is not None and row[0] in ("sent", "unconfirmed")
 
     def spent(self) -> Spent:
         """Calls, money and tokens until now, with what calls under way hold."""
         with self._lock, self._errors():
             calls, money, tokens = self._database.execute("SELECT calls, money, tokens FROM spent").fetchone()
         return Spent(calls, Decimal(money) / NANO, tokens)
+
+    def beyond(self) -> float:
+        """How many times more than their rule calls hold: the most that any reply counted, at least 1."""
+        with self._lock, self._errors():
+            return float(self._database.execute("SELECT beyond FROM spent").fetchone()[0])
 
     def answered(self, request: str) -> int:
         """Images with a final answer to this request."""
@@ -301,20 +294,25 @@ class Ledger:
     def calls_of(self, batch: str) -> dict[int, Call]:
         """The calls of a batch that are not settled, by their numbers."""
         with self._lock, self._errors():
-            query = "SELECT id, price, tokens_sent, tokens_received FROM calls WHERE owner = ? AND state = 'sent'"
+            query = (
+                "SELECT id, price, tokens_sent, tokens_received, most_sent, most_received FROM calls WHERE owner = ? "
+                "AND state = 'sent'"
+            )
             rows = self._database.execute(query, (_BATCH + batch,)).fetchall()
-        return {row[0]: Call(row[0], row[1], Tokens(row[2], row[3])) for row in rows}
+        return {row[0]: Call(row[0], row[1], Tokens(*row[2:4]), Tokens(*row[4:])) for row in rows}
 
     def drop_batch(self, batch: str) -> None:
         """Forget a batch whose calls are settled."""
         with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE name = ?", (batch,))
 
-    def _count(self, calls: int, price: int, tokens: int) -> None:
-        """Add to what all programs spent and to what this one did; within a transaction."""
+    def _count(self, call: Call, calls: int, price: int, tokens: int) -> None:
+        """Add to what all programs spent, and to what this one did where the call is its own; within a transaction."""
         self._database.execute(
             "UPDATE spent SET calls = calls + ?, money = money + ?, tokens = tokens + ?", (calls, price, tokens)
         )
+        if call.id not in self._entered:  # of a batch that a program before it handed over
+            return
         made = self.made
         self.made = Spent(made.calls + calls, made.money + Decimal(price) / NANO, made.tokens + tokens)
 

@@ -35,8 +35,13 @@ class MeteredSpeaker(Protocol):
 
     metered: bool
 
-    def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1) -> Quote:
-        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images."""
+    def quote(
+        self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None
+    ) -> Quote:
+        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
+
+        size: their width and height in pixels; None where they are not known.
+        """
         ...
 
     def calls_made(self) -> tuple[int, float]:
@@ -133,9 +138,12 @@ class MeteredAskedTarget(AskedTarget):
     metered = True
 
     def quote(self, images: int) -> Quote:
-        """The most that this question costs about N new images."""
-        asks = [wording.ask for wording in wordings(self.question, "")]
-        return replace(self._metered.quote(images, asks), target=self.name)
+        """The most that this question costs about N new images of a size that the model supposes."""
+        return self._quoted(images, None)
+
+    def quote_of(self, images: int, side: int) -> Quote:
+        """As `quote`, for square images with so many pixels a side."""
+        return self._quoted(images, (side, side))
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and money of this process for all questions of the model; none of a further question."""
@@ -161,6 +169,10 @@ class MeteredAskedTarget(AskedTarget):
         """The canaries' record; None of a further question, or without canaries."""
         speaker = self._shared.speaker
         return speaker.asked_again() if self._first and isinstance(speaker, RepeatsCanaries) else None
+
+    def _quoted(self, images: int, size: tuple[int, int] | None) -> Quote:
+        asks = [wording.ask for wording in wordings(self.question, "")]
+        return replace(self._metered.quote(images, asks, size=size), target=self.name)
 
     @property
     def _first(self) -> bool:

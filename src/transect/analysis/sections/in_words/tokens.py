@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from transect.analysis.asked_answers import Asked
@@ -11,24 +12,24 @@ from transect.reports.wording import short_name
 from transect.said import Status
 
 _TEXT: Final = (
-    "Tokens are as the model or its interface counts them; an image counts as tokens, too. Calls and money of a model "
-    "behind a web address are in the section on calls."
+    "Tokens are as the model or its interface counts them; an image counts as tokens, too. Sums are over texts whose "
+    "tokens are counted, means over images with all texts counted. Calls and money of a model behind a web address are "
+    "in the section on calls."
 )
 
 
 def section(answers: Answers, asked: Asked) -> Section:
     """The section on tokens."""
     every = [one for of_image in asked.said for one in of_image]
-    sent = [one.tokens_sent for one in every if one.tokens_sent is not None]
-    received = [one.tokens_received for one in every if one.tokens_received is not None]
+    uncounted = sum(one.tokens_sent is None or one.tokens_received is None for one in every)
     images = sum(map(bool, asked.said))
     rows: list[list[object]] = [
         ["images asked about", images, None],
         ["texts sent", len(every), len(every) / images if images else None],
         ["calls that failed", sum(one.status is Status.FAILED for one in every), None],
-        ["texts whose tokens are not counted", len(every) - len(sent), None],
-        ["tokens sent", sum(sent), sum(sent) / images if images else None],
-        ["tokens received", sum(received), sum(received) / images if images else None],
+        ["texts whose tokens are not counted", uncounted, None],
+        ["tokens sent", *_counted([[one.tokens_sent for one in of_image] for of_image in asked.said])],
+        ["tokens received", *_counted([[one.tokens_received for one in of_image] for of_image in asked.said])],
     ]
     return Section(
         key="tokens",
@@ -38,3 +39,14 @@ def section(answers: Answers, asked: Asked) -> Section:
         text=[_TEXT],
         tables=[table("Texts and tokens", [("what", "text"), ("in all", "count"), ("per image", "number")], rows)],
     )
+
+
+def _counted(tokens: Sequence[Sequence[int | None]]) -> tuple[int | None, float | None]:
+    """The sum of those counted and the mean per image that has all of its own; None where there is none.
+
+    >>> _counted([[5, 7], [3, None], []]), _counted([[None]])
+    ((15, 12.0), (None, None))
+    """
+    every = [one for of_image in tokens for one in of_image if one is not None]
+    whole = [[one for one in of_image if one is not None] for of_image in tokens if of_image and None not in of_image]
+    return sum(every) if every else None, sum(map(sum, whole)) / len(whole) if whole else None

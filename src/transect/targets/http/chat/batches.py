@@ -20,6 +20,7 @@ from transect.targets.http.chat.batch_interfaces import (
     GeminiBatches,
     OpenAIBatches,
 )
+from transect.targets.http.chat.reading import passing
 from transect.targets.http.chat.settings import ChatBatch, ChatRequest, ChatSettings
 from transect.targets.http.ledger import Call, Reply, Unconfirmed, UnderWay
 from transect.targets.http.money import Tokens
@@ -158,15 +159,23 @@ class Batcher:
             if call is None:
                 continue
             if isinstance(outcome, Reply):
-                self._asker.keep(call, outcome)
+                self._keep_reply(call, outcome)
             else:
                 self._drop(call, outcome, sent=False)
         for call in calls.values():
             self._drop(call, "batch: no answer came back", sent=True)
         self._asker.ledger.drop_batch(name)
 
+    def _keep_reply(self, call: Call, reply: Reply) -> None:
+        reply, final = self._asker.keep(call, reply)
+        if not final:
+            self._say(call, f"batch: {passing(reply) or f'HTTP {reply.status}'}")
+
     def _drop(self, call: Call, reason: str, *, sent: bool) -> None:
         self._asker.ledger.fail(call, reason, sent=sent)
+        self._say(call, reason)
+
+    def _say(self, call: Call, reason: str) -> None:
         if key := self._keys.get(call.id):
             self._failed[key] = reason
 

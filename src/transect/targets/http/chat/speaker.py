@@ -121,15 +121,15 @@ class ChatSpeaker:
         return {"kind": "chat", "request_sha256": self.request, **shown}
 
     def quote(
-        self, images: int, asks: Sequence[Ask] = (), *, shown: int = 1, size: tuple[int, int] = QUOTED_SIZE
+        self, images: int, asks: Sequence[Ask] = (), *, shown: int = 1, size: tuple[int, int] | None = None
     ) -> Quote:
         """The maximum cost of asking N new times all of the questions, without further tries; it calls nothing.
 
-        shown: images that each question is about. size: their width and height in pixels; larger ones cost more. What
-        was answered before costs nothing.
+        shown: images that each question is about. size: their width and height in pixels, larger ones cost more; None:
+        `QUOTED_SIZE`. What was answered before costs nothing.
         """
         asked = self._distinct(asks or (Ask("", ""),))
-        each = [bound(self.settings, [size] * shown, ask) for ask in asked.values()]
+        each = [bound(self.settings, [size or QUOTED_SIZE] * shown, ask) for ask in asked.values()]
         canary = self.settings.canary
         calls = images * len(each)
         again = calls // canary.every * canary.images if canary.every else 0
