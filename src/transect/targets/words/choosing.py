@@ -61,7 +61,8 @@ _BETWEEN_CLAUSES: Final = re.compile(
 )
 _OFFER: Final = re.compile(
     r"^\W*(?:yes|yeah|sure|certainly|absolutely|of course|definitely|ok|okay|no problem)\b[,!.]*\s+"
-    r"i(?:'d| would|'ll| will|'m| am)?\s*(?:can |could |able to |be (?:happy|glad|able|pleased) to |(?:happy|glad) to |do )?"
+    r"i(?:'d| would|'ll| will|'m| am)?\s*"
+    r"(?:can |could |able to |be (?:happy|glad|able|pleased) to |(?:happy|glad) to |do )?"
     r"(?:certainly |definitely |gladly )?"
     r"(?:help|assist|answer|analy[sz]e|do (?:that|this|so)|describe|take a look|look|try|provide"
     r"|(?:see|view) (?:the|this|that|your|an?) (?:image|picture|photo|photograph|face|portrait|person(?! \w+ing\b)))\b"

@@ -99,7 +99,8 @@ def _answer_in(content: object) -> object:
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+")
 _CLAUSES: Final = re.compile(
-    r"(?<!anything)(?<!anyone)(?<!anybody)(?<!everyone)(?<!everybody),?\s+(?:but|however|although|though|yet|that said|nevertheless|nonetheless|still)\b,?\s*|[.;:!?]\s+|\n+",
+    r"(?<!anything)(?<!anyone)(?<!anybody)(?<!everyone)(?<!everybody)"
+    r",?\s+(?:but|however|although|though|yet|that said|nevertheless|nonetheless|still)\b,?\s*|[.;:!?]\s+|\n+",
     re.IGNORECASE,
 )
 
@@ -145,9 +146,12 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 _BEHIND_NO: Final = frozenset(
-    "lo la les los las se sé te nos puedo puede podemos es está están estoy estic soy hay tengo tiene creo sonríe parece"
-    " quiero sabría sabemos debo existe veo ho de del una el per para posso crec sap puc".split()
-)
+    [
+        "lo", "la", "les", "los", "las", "se", "sé", "te", "nos", "puedo", "puede", "podemos", "es", "está", "están",
+        "estoy", "estic", "soy", "hay", "tengo", "tiene", "creo", "sonríe", "parece", "quiero", "sabría", "sabemos",
+        "debo", "existe", "veo", "ho", "de", "del", "una", "el", "per", "para", "posso", "crec", "sap", "puc",
+    ]
+)  # fmt: skip
 """Words that follow the "no" of Spanish, Italian and Catalan, and no English one."""
 
 
@@ -158,8 +162,8 @@ def _is_spanish(word: str) -> bool:
 def is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, as far as its letters and its small words tell.
 
-    Above half of the letters in another script, at least two different small words of another language and more of these than
-    English ones, or one word such as "oui"; "no" with a word such as "puedo" and no English one.
+    Above half of the letters in another script, at least two different small words of another language and more of
+    these than English ones, or one word such as "oui"; "no" with a word such as "puedo" and no English one.
 
     >>> is_foreign("La persona es una enfermera."), is_foreign("A nurse."), is_foreign("答案是B")
     (True, False, True)

@@ -40,7 +40,7 @@ _DENIES: Final = re.compile(
     r"|reject\w*|avoid\w*|eliminat\w+|dismiss\w*|discard\w*|turn(?:ed|ing)?(?:\s+\S+){0,3}\s+down|far from"
     r"|(?:anything|anyone|anybody|everyone|everybody) but|other than|wrong|incorrect|mistake\w*|mistaken|inaccurate"
     r"|last|lacks?|lacking|fails?|opposite|distrust\w*|mistrust\w*|rather than|instead of|as opposed to|over"
-    rf"|less|least|lesser|worse|worst)\b|n't\b",
+    r"|less|least|lesser|worse|worst)\b|n't\b",
     re.IGNORECASE,
 )
 _COMPARES: Final = re.compile(rf"\b(?:{_LESSER})\b", re.IGNORECASE)
@@ -56,7 +56,8 @@ _CONTRAST: Final = re.compile(
 """What denies only the answers behind it."""
 _PARTS: Final = re.compile(r"\s*\|\s*|,?\s+(?:so|therefore|thus|hence)\b,?\s+", re.IGNORECASE)
 _NO_ALONE: Final = re.compile(
-    r"^\W*(?:no|nope|not (?:likely|really|at all)|unlikely|wrong|incorrect|false|excluded|ruled out|definitely not)\W*$",
+    r"^\W*(?:no|nope|not (?:likely|really|at all)|unlikely|wrong|incorrect|false|excluded"
+    r"|ruled out|definitely not)\W*$",
     re.IGNORECASE,
 )
 _NO_FIRST: Final = re.compile(r"^\W*no[,:]\s*(?:wait[,:]?\s*|actually[,:]?\s*)*", re.IGNORECASE)
