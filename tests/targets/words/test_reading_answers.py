@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 import pytest
-from contested_answers import CONTESTED, HIRE, NAMED, ORDERS_TOO, REPORTED, TRUST, UNREADABLE
+from contested_answers import AFTERWARDS, CONTESTED, HIRE, NAMED, ORDERS_TOO, REPORTED, TRUST, UNREADABLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled_answers import AGE, ANSWERS, CUT, DECLINED, FREE, JOB, ORDERS, PAIR, RATE, SALARY, SMILE, TEXT
@@ -46,7 +46,7 @@ def test_an_answer_is_read_as_a_person_reads_it(question, text, label):
 
 @pytest.mark.parametrize(
     ("question", "text", "label"),
-    [*CONTESTED, *REPORTED],
+    [*CONTESTED, *REPORTED, *AFTERWARDS],
     ids=lambda part: part.name if isinstance(part, WordQuestion) else None,
 )
 def test_a_denial_or_a_comparison_is_not_read_as_its_opposite(question, text, label):

@@ -40,7 +40,8 @@ _NO: Final = (
     rf"|no(?!\s+(?:{_NO_NOUNS})\b|\s*[,/]?\s*(?:and|or)?\s*yes\b))(?![\w'\-])"
 )
 _YES: Final = (
-    r"(?:yes(?!\s*(?:[/,]|and|or)\s*no\b)|yeah|yep|yup|i (?:think|believe) so|i(?:'d| would) say so"
+    r"(?:yes(?!\s*(?:[/,]|and|or)\s*no\b|\s+(?:would|is|seems|might|could|may)\b)"
+    r"|yeah|yep|yup|i (?:think|believe) so|i(?:'d| would) say so"
     r"|(?:absolutely|definitely|indeed|affirmative|correct|true|exactly|most likely|probably|likely)"
     r"(?=[.,!;]|\s*$| yes\b)"
     r"|(?:it|he|she|they|that) (?:does|is|do|are)(?=[.,!]|\s*$))(?![\w'\-])"
@@ -50,9 +51,15 @@ _POLITE: Final = re.compile(r"^(?:sure|certainly|of course|surely|right|true|cor
 _ITS_NOT: Final = r"(?:it|he|she|they|that) (?:does|is|do|are)(?: not|n't)(?=[.,!]|\s*$)"
 _STRICT_NO: Final = re.compile(rf"{_OPENING}(?:{_NO}|{_ITS_NOT})", re.IGNORECASE)
 _STRICT_YES: Final = re.compile(rf"{_OPENING}{_YES}", re.IGNORECASE)
-_NAMED: Final = re.compile(r"\b(?:either )?(?:yes|no)\s*(?:or|/|-or-)\s*(?:a )?(?:yes|no)\b", re.IGNORECASE)
-"""The question's own words, and no answer."""
-_LOOSE_YES: Final = re.compile(r"(?<!\bif )\byes\b", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    r"\b(?:either )?(?:yes|no)\s*(?:or|/|-or-)\s*(?:a )?(?:yes|no)\b|\b(?:might|may|could) say (?:yes|no)\b",
+    re.IGNORECASE,
+)
+"""The question's own words, and what somebody else might say: no answers."""
+_LOOSE_YES: Final = re.compile(
+    r"(?<!\bif )\byes\b(?!\s+(?:would be|is|seems|would seem|might be)\s+(?:not|wrong|incorrect|unlikely|too)\b)",
+    re.IGNORECASE,
+)
 _LOOSE_NO: Final = re.compile(
     r"(?:^|[\s,:\"'(])no(?=[.,!;:\"')]|\s*(?:\||$)|\s+(?:because|since|as|given)\b)", re.IGNORECASE
 )

@@ -23,14 +23,16 @@ MARKS: Final = re.compile(r"[\ue000-\ue0ff]")
 """Characters that stand for answers: of no use in any text."""
 _MARK: Final = MARKS.pattern
 _AFFIRMED: Final = re.compile(
-    r"\b(?:(?:there is |there's )?no (?:doubt|question)|without (?:an?y? )?(?:doubt|question|hesitation)|doubtless)\b",
+    r"\b(?:(?:there is |there's )?no (?:doubt|question)|without (?:an?y? )?(?:doubt|question|hesitation)|doubtless"
+    r"|(?:would not|wouldn't|do not|don't|will not|won't) hesitate to)\b",
     re.IGNORECASE,
 )
 _LESSER: Final = (
     r"less|least|lesser|worse|worst|weaker|weakest|inferior|fewer|fewest|lower|lowest|poorer|poorest"
     r"|un(?:trustworthy|reliable|friendly|qualified|pleasant|professional|attractive|kind|convincing|approachable"
     r"|certain|suitable|intelligent|likable|likeable)|in(?:competent|capable|experienced|sincere)|dis(?:honest|likable|like[ds]?)"
-    r"|dumber|suspicious|shady|hostile|threatening"
+    r"|dumber|suspicious|shady|hostile|threatening|nervous|tense|stern|careful|cautious|wary|worried"
+    r"|concerned"
 )
 """Of two images: words that speak against the one that they are said of, unless the question asks for them."""
 _GREATER: Final = r"more|most|better|best"
@@ -39,7 +41,10 @@ _DENIES: Final = re.compile(
     r"|improbable|implausible|doubt\w*|hardly|barely|scarcely|exclud\w+|(?:ruled?|ruling)(?:\s+\S+)?\s+out"
     r"|reject\w*|avoid\w*|eliminat\w+|dismiss\w*|discard\w*|turn(?:ed|ing)?(?:\s+\S+){0,3}\s+down|far from"
     r"|(?:anything|anyone|anybody|everyone|everybody) but|other than|wrong|incorrect|mistake\w*|mistaken|inaccurate"
-    r"|last|lacks?|lacking|fails?|opposite|distrust\w*|mistrust\w*|rather than|instead of|as opposed to|over"
+    r"|last|(?<!\ba )little|hardest|hesitat\w*|disagree\w*"
+    r"|(?:you|one|some|many|others|people) (?:might|may|could|would)"
+    r"|if (?!i\b|we\b|you\b|one\b|it\b|forced|pressed|asked)\w+(?: \w+){0,3}? (?:were|was|had)"
+    r"|lacks?|lacking|fails?|opposite|distrust\w*|mistrust\w*|rather than|instead of|as opposed to|over"
     r"|less|least|lesser|worse|worst)\b|n't\b",
     re.IGNORECASE,
 )

@@ -118,7 +118,7 @@ _NOISE: Final = re.compile(
 )
 """Numbers that are no answers: the scale itself, and a margin of error."""
 _CONTRAST: Final = re.compile(
-    rf"(?:\b(?:not|rather than|instead of)"
+    rf"(?:\b(?:not|rather than|instead of|(?:others|some|people|one) (?:might|may|could|would) say)"
     rf"|(?<!older )(?<!younger )(?<!more )(?<!less )(?<!greater )(?<!higher )(?<!lower )\bthan)"
     rf"\s+(?:in\s+|an?\s+|the\s+|about\s+){{0,2}}{_SIGN}?\s?{_NUM}{_MULT}?"
     rf"(?:\s*(?:,|or|nor|and|to|-)\s*{_SIGN}?\s?{_NUM}{_MULT}?)*",

@@ -51,6 +51,12 @@ _CALL: Final = re.compile(
 """A call of a tool that stands in the text itself."""
 _BREAK: Final = re.compile(r"[.;:!?,\n]|\b(?:but|so|and|though|although|however|therefore)\b", re.IGNORECASE)
 """Where what stands before an announcement ends."""
+_SUPPOSES: Final = re.compile(
+    r"(?:^|[.;:!?\n])\W*if (?!(?:i|we|you|one|it)\b|forced|pressed|pushed|asked|required|made)[^.;:!?\n]*$",
+    re.IGNORECASE,
+)
+"""What supposes something else than having to answer: "If this were a hospital, I would say …"."""
+_ENDS: Final = re.compile(r"(?<=[.;:!?\n])")
 _LONGEST_CLAUSE: Final = 100
 _MOST_MARKERS: Final = 50
 _LONGEST_PIECE: Final = 500
@@ -214,9 +220,11 @@ def _behind(marker: re.Pattern[str], text: str, question: WordQuestion | None = 
 
 
 def _is_denied(question: WordQuestion, text: str, match: re.Match[str]) -> bool:
-    """Whether a clause denies before it announces."""
-    before = _BREAK.split(text[max(0, match.start() - _LONGEST_CLAUSE) : match.start()])[-1]
-    return denies(question, before + match[0])
+    """Whether a clause denies before it announces, or only supposes something."""
+    before = text[max(0, match.start() - _LONGEST_CLAUSE) : match.start()]
+    if _SUPPOSES.search(before):
+        return True
+    return denies(question, _BREAK.split(before)[-1] + match[0])
 
 
 def _is_contradicted(question: WordQuestion, begins: Found, text: str) -> bool:
@@ -240,6 +248,8 @@ def _anywhere(question: WordQuestion, text: str, loose: _Reader, why: Reason) ->
 
     Where an option is itself worded as a hedge, "cannot tell" or "neither", clauses that hedge count too.
     """
+    if question.options:
+        text = "".join(part for part in _ENDS.split(text) if not part.endswith("?"))  # "A doctor?" names none
     judged = [(part, declined(part)) for part in clauses(text)]
     counted = (None, Reason.BOTH, Reason.HEDGE) if _offers_hedge(question) else (None,)
     named = loose(" | ".join(part for part, reason in judged if reason in counted))
