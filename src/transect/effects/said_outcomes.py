@@ -137,12 +137,14 @@ def answers_of_an_image(predictions: Predictions) -> int:
 
 
 def _of_text(name: str) -> Callable[[Said], float]:
+    from transect.targets.words.cleaning import plain
     from transect.targets.words.coding import length_in_words, share_of, wordlist
+    from transect.targets.words.declining import said_part
 
     if name == LENGTH:
         return lambda one: float(length_in_words(one.text))
     words = wordlist(name.removeprefix(LIST))
-    return lambda one: share_of(words, one.text)
+    return lambda one: share_of(words, said_part(plain(one.text)))
 
 
 def whys(predictions: Predictions) -> np.ndarray:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 
 import pytest
+from contested_answers import AFTERWARDS, CONTESTED, HIRE, NAMED, ORDERS_TOO, REPORTED, TRUST, UNREADABLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled_answers import AGE, ANSWERS, CUT, DECLINED, FREE, JOB, ORDERS, PAIR, RATE, SALARY, SMILE, TEXT
@@ -18,7 +19,7 @@ from transect.targets.words.wordings import Wording, wordings
 
 
 def as_asked(question: WordQuestion) -> Wording:
-    order = ORDERS[question.name]
+    order = (ORDERS | ORDERS_TOO)[question.name]
     return Wording(0, 0, order, Ask("", "prompt", options=("A", "B", "C", "D")[: len(order)]))
 
 
@@ -41,6 +42,40 @@ def test_an_answer_is_read_as_a_person_reads_it(question, text, label):
     assert label_of(said) == label
     assert said.status is (STATUS[label] if isinstance(label, Reason) else Status.ANSWERED)
     assert said.text == text
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "label"),
+    [*CONTESTED, *REPORTED, *AFTERWARDS],
+    ids=lambda part: part.name if isinstance(part, WordQuestion) else None,
+)
+def test_a_denial_or_a_comparison_is_not_read_as_its_opposite(question, text, label):
+    said = read(question, as_asked(question), Spoken(text))
+    if label == UNREADABLE:
+        assert (said.status, said.codes) == (Status.UNREADABLE, ())
+        assert math.isnan(said.value)
+    else:
+        assert label_of(said) == label
+
+
+@pytest.mark.parametrize(("text", "named"), NAMED)
+def test_what_a_text_declines_to_say_is_not_named(text, named):
+    said = read(TEXT, as_asked(TEXT), Spoken(text))
+    assert said.status is Status.ANSWERED
+    assert said.codes == (float(named),)
+
+
+def test_a_question_for_the_lesser_one_turns_what_counts():
+    """Asked for less, "less" names the answer, and "more" names the other one, which is not guessed."""
+    less = WordQuestion("pair", Kind.PAIR, ("Which of the two looks less trustworthy?",), options=PAIR.options)
+    assert read(less, as_asked(less), Spoken("The first person looks less trustworthy.")).value == 1
+    assert read(less, as_asked(less), Spoken("The first person looks more trustworthy.")).reason == Reason.NEGATED
+
+
+def test_a_denied_option_is_the_other_only_where_nothing_is_between():
+    assert read(HIRE, as_asked(HIRE), Spoken("I would not hire this person.")).value == 1
+    assert read(HIRE, as_asked(HIRE), Spoken("It is not that I never hire such a person.")).status is Status.UNREADABLE
+    assert read(TRUST, as_asked(TRUST), Spoken("Not very trustworthy.")).status is Status.UNREADABLE
 
 
 @pytest.mark.parametrize(("question", "text", "label"), CUT)
@@ -193,6 +228,7 @@ def test_half_surrogate_pairs_and_control_characters_are_no_error(text):
         "1,000 " * 20_000, "1-2-" * 20_000, "not a a " * 20_000, "I would say " * 10_000, "hundred " * 20_000, " " * 100_000 + "B", "\n" * 100_000,
         "I can't really really " * 10_000, "a" * 100_000, "either x y z " * 10_000, "first image 1 " * 10_000, "answer for this a " * 10_000,
         "\\boxed{" * 20_000, "early to mid " * 10_000, "scale of 1 " * 10_000, "US$ " * 20_000, "judgments about a b c d " * 5_000, "_" * 100_000, "nurse " * 20_000,
+        "than the a " * 10_000, "not nurse, " * 8_000, "as an AI " * 10_000, "do not the person " * 8_000,
     ],
     ids=lambda text: f"{text[:12]!r}",
 )  # fmt: skip

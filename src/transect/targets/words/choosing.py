@@ -11,21 +11,20 @@ import re
 from typing import Final
 
 from transect.targets.words.coding import phrase
+from transect.targets.words.denying import first_denial, mark, named, parts_of, unmarked
 from transect.targets.words.found import Found, Reason, found
 from transect.targets.words.questions import LETTERS, Kind, WordQuestion
 from transect.targets.words.wordings import lettered
 
-_THEN: Final = r"\s*[\"'(\[]*\s*(?:an?\s+|the\s+)?[\"'(\[]*$"
 _DENIED: Final = re.compile(
     r"(?:\b(?:not|never|neither|nor|no|over|without|cannot|against|except)\b|n't\b)(?:\s+[\w'\-]+){0,2}"
-    + _THEN
-    + r"|\b(?:than|unlike|instead of|compared (?:to|with)|as opposed to)\b(?:\s+[\w'\-]+){0,4}"
-    + _THEN,
+    r"\s*[\"'(\[]*\s*(?:an?\s+|the\s+)?[\"'(\[]*$",
     re.IGNORECASE,
 )
-"""At the end of what stands before an answer: it is denied, or the lesser of a comparison."""
+"""At the end of what stands before a "no": it is denied."""
 _BEFORE: Final = 60
-"""Characters before an answer in which a denial is looked for."""
+"""Characters before a "no" in which a denial is looked for."""
+_SORRY: Final = re.compile(r"^\W*(?:sorry|apologies|unfortunately)[,:]\s+", re.IGNORECASE)
 _OPENING: Final = (
     r"^[\"'(\[\s]*(?:(?:well|so|hmm+|ok|okay|honestly|personally|in my opinion|to me|overall|answer)[,:]?\s+)?[\"'(\[]*"
 )
@@ -41,7 +40,8 @@ _NO: Final = (
     rf"|no(?!\s+(?:{_NO_NOUNS})\b|\s*[,/]?\s*(?:and|or)?\s*yes\b))(?![\w'\-])"
 )
 _YES: Final = (
-    r"(?:yes(?!\s*(?:[/,]|and|or)\s*no\b)|yeah|yep|yup|i (?:think|believe) so|i(?:'d| would) say so"
+    r"(?:yes(?!\s*(?:[/,]|and|or)\s*no\b|\s+(?:would|is|seems|might|could|may)\b)"
+    r"|yeah|yep|yup|i (?:think|believe) so|i(?:'d| would) say so"
     r"|(?:absolutely|definitely|indeed|affirmative|correct|true|exactly|most likely|probably|likely)"
     r"(?=[.,!;]|\s*$| yes\b)"
     r"|(?:it|he|she|they|that) (?:does|is|do|are)(?=[.,!]|\s*$))(?![\w'\-])"
@@ -51,18 +51,57 @@ _POLITE: Final = re.compile(r"^(?:sure|certainly|of course|surely|right|true|cor
 _ITS_NOT: Final = r"(?:it|he|she|they|that) (?:does|is|do|are)(?: not|n't)(?=[.,!]|\s*$)"
 _STRICT_NO: Final = re.compile(rf"{_OPENING}(?:{_NO}|{_ITS_NOT})", re.IGNORECASE)
 _STRICT_YES: Final = re.compile(rf"{_OPENING}{_YES}", re.IGNORECASE)
-_NAMED: Final = re.compile(r"\b(?:either )?(?:yes|no)\s*(?:or|/|-or-)\s*(?:a )?(?:yes|no)\b", re.IGNORECASE)
-"""The question's own words, and no answer."""
-_LOOSE_YES: Final = re.compile(r"\byes\b", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    r"\b(?:either )?(?:yes|no)\s*(?:or|/|-or-)\s*(?:a )?(?:yes|no)\b|\b(?:might|may|could) say (?:yes|no)\b",
+    re.IGNORECASE,
+)
+"""The question's own words, and what somebody else might say: no answers."""
+_LOOSE_YES: Final = re.compile(
+    r"(?<!\bif )\byes\b(?!\s+(?:would be|is|seems|would seem|might be)\s+(?:not|wrong|incorrect|unlikely|too)\b)",
+    re.IGNORECASE,
+)
 _LOOSE_NO: Final = re.compile(
     r"(?:^|[\s,:\"'(])no(?=[.,!;:\"')]|\s*(?:\||$)|\s+(?:because|since|as|given)\b)", re.IGNORECASE
 )
+_BETWEEN_CLAUSES: Final = re.compile(
+    r"\s*\|\s*|[.;:!?]\s+|\n+|,?\s+(?:but|however|although|though|so|therefore|thus|hence)\b", re.IGNORECASE
+)
+_OFFER: Final = re.compile(
+    r"^\W*(?:yes|yeah|sure|certainly|absolutely|of course|definitely|ok|okay|no problem)\b[,!.]*\s+"
+    r"i(?:'d| would|'ll| will|'m| am)?\s*"
+    r"(?:can |could |able to |be (?:happy|glad|able|pleased) to |(?:happy|glad) to |do )?"
+    r"(?:certainly |definitely |gladly )?"
+    r"(?:help|assist|answer|analy[sz]e|do (?:that|this|so)|describe|take a look|look|try|provide"
+    r"|(?:see|view) (?:the|this|that|your|an?) (?:image|picture|photo|photograph|face|portrait|person(?! \w+ing\b)))\b"
+    r"(?:(?!,? but\b)[^.!?;\n])*(?:[.!?;]+|$|(?=\n|,? but\b))\s*",
+    re.IGNORECASE,
+)
+"""A polite first sentence: a yes to the task, and none to the question."""
+_EMPHATIC: Final = re.compile(
+    r"^\W*(?:absolutely|definitely|indeed|exactly|affirmative|correct|true|probably|most likely|likely)\W*$",
+    re.IGNORECASE,
+)
+_NOT_SO: Final = re.compile(
+    r"\b(?:is|are|was|were|does|do|did|has|have|would|should|will)(?:n't| not)\b|'s not\b", re.IGNORECASE
+)
+_MOST_CLAUSES: Final = 50
+CONTRADICTION: Final = Found((0.0, 1.0), Reason.SEVERAL)
+"""Of a text that begins with yes and goes on with no, or the other way round."""
+_DISMISSED: Final = re.compile(
+    r"^[^.;!?\n:]{0,60}?(?::|,|\s-)\s+(?:no|nope|unlikely|not likely|wrong|incorrect|false|excluded|ruled out"
+    r"|definitely not)[.!]?\s*(?:\n|$|(?<=[.!]\s))",
+    re.IGNORECASE,
+)
+"""An option that is named only to be denied: "Nurse: no."."""
 
 
 def strict(question: WordQuestion, order: tuple[int, ...], piece: str) -> Found:
-    """What a piece of text begins with; nothing where it does not begin with an answer."""
+    """What a piece of text begins with, "sorry" aside; nothing where it does not begin with an answer."""
+    piece = without_sorry(piece)
     if question.kind is Kind.YES_NO:
         return _strict_yes_no(piece)
+    if _DISMISSED.match(piece):
+        return Found((), Reason.NEGATED)
     if question.kind is Kind.PAIR:
         return _of_places(order, _strict_pair(piece, len(order)))
     return _strict_option(question, order, piece)
@@ -71,15 +110,44 @@ def strict(question: WordQuestion, order: tuple[int, ...], piece: str) -> Found:
 def loose(question: WordQuestion, order: tuple[int, ...], piece: str) -> Found:
     """Every answer that a piece of text names and does not deny."""
     if question.kind is Kind.YES_NO:
-        return _loose_yes_no(piece)
+        return _loose_yes_no(question, piece)
+    piece = unmarked(piece)
     if question.kind is Kind.PAIR:
-        return _of_places(order, _loose_pair(piece, len(order)))
+        return _of_places(order, _loose_pair(question, piece, len(order)))
     return _loose_option(question, order, piece)
 
 
 def _of_places(order: tuple[int, ...], places: Found) -> Found:
     """What stands at the places that were found."""
     return Found(tuple(sorted(float(order[int(place)]) for place in places.values)), places.reason)
+
+
+def without_sorry(piece: str) -> str:
+    """A piece without a "sorry" that only begins it, as in "Sorry, no."."""
+    return _SORRY.sub("", piece)
+
+
+def without_offer(text: str) -> str:
+    """A text without a polite first sentence that says yes to the task alone.
+
+    >>> without_offer("Yes, I can help with that. No."), without_offer("Yes, I can see a smile.")
+    ('No.', 'Yes, I can see a smile.')
+    """
+    return _OFFER.sub("", text, count=1)
+
+
+def contradicts(question: WordQuestion, begins: Found, said: list[str]) -> bool:
+    """Whether clauses give the opposite of the yes or no that they begin with.
+
+    Behind a yes, a sentence that denies something is the opposite too: "Yes, the person is not smiling".
+    """
+    opposite = {1.0 - value for value in begins.values}
+    if opposite & {*loose(question, (), " | ".join(said)).values}:
+        return True
+    if any(opposite & {*_strict_yes_no(part).values} for part in said[1:_MOST_CLAUSES]):
+        return True
+    behind = said[:2] if said and _EMPHATIC.match(said[0]) else said[:1]
+    return begins.values == (1.0,) and any(_NOT_SO.search(part) for part in behind)
 
 
 def _is_denied(piece: str, start: int) -> bool:
@@ -92,13 +160,20 @@ def _strict_yes_no(piece: str) -> Found:
     return Found((1.0,)) if _STRICT_YES.match(piece) or _POLITE.match(piece) else Found()
 
 
-def _loose_yes_no(piece: str) -> Found:
-    piece = _NAMED.sub(" ", piece)
-    yes = list(_LOOSE_YES.finditer(piece))
-    no = list(_LOOSE_NO.finditer(piece))
-    said = {1.0 for match in yes if not _is_denied(piece, match.start())}
-    said |= {0.0 for match in no if not _is_denied(piece, match.start())}
-    return found(said, negated=bool(yes or no))
+def _loose_yes_no(question: WordQuestion, piece: str) -> Found:
+    said: set[float] = set()
+    negated = False
+    for part in _BETWEEN_CLAUSES.split(_NAMED.sub(" ", piece)):
+        first = first_denial(question, part)
+        for match in _LOOSE_YES.finditer(part):
+            denied = first < match.start()
+            negated |= denied
+            said |= set() if denied else {1.0}
+        for match in _LOOSE_NO.finditer(part):
+            denied = _is_denied(part, match.start())
+            negated |= denied
+            said |= set() if denied else {0.0}
+    return found(said, negated)
 
 
 _LETTER_ALONE: Final = re.compile(
@@ -172,22 +247,19 @@ def _leading(option: str) -> re.Pattern[str]:
 
 
 def _loose_option(question: WordQuestion, order: tuple[int, ...], piece: str) -> Found:
-    said: set[float] = set()
-    negated = False
-    rest = piece
+    return named(question, [_marked(question, order, part) for part in parts_of(piece)])
+
+
+def _marked(question: WordQuestion, order: tuple[int, ...], part: str) -> str:
+    """A clause with a mark for each option's text, the longest first, and for each letter that stands for one."""
+
+    def of_letter(match: re.Match[str]) -> str:
+        one = _by_letter(order, next(group for group in match.groups() if group))
+        return mark(int(one.values[0])) if one.single else match[0]
+
     for number in sorted(order, key=lambda number: -len(question.options[number])):
-        for match in phrase(question.options[number]).finditer(rest):
-            denied = _is_denied(piece, match.start())
-            negated |= denied
-            said |= set() if denied else {float(number)}
-        rest = phrase(question.options[number]).sub(lambda match: "_" * len(match[0]), rest)
-    if lettered(question):
-        for match in _LOOSE_LETTER.finditer(rest):
-            denied = _is_denied(rest, match.start())
-            one = _by_letter(order, next(group for group in match.groups() if group))
-            negated |= denied and one.single
-            said |= set() if denied else set(one.values)
-    return found(said, negated)
+        part = phrase(question.options[number]).sub(mark(number), part)
+    return _LOOSE_LETTER.sub(of_letter, part) if lettered(question) else part
 
 
 _LOOSE_LETTER: Final = re.compile(
@@ -232,12 +304,8 @@ def _strict_pair(piece: str, n: int) -> Found:
     return next((Found((float(place),)) for place in range(n) if _STRICT_PLACES[place].match(piece)), Found())
 
 
-def _loose_pair(piece: str, n: int) -> Found:
-    said: set[float] = set()
-    negated = False
+def _loose_pair(question: WordQuestion, piece: str, n: int) -> Found:
+    parts = parts_of(piece)
     for place in range(n):
-        for match in _LOOSE_PLACES[place].finditer(piece):
-            denied = place < 2 and _is_denied(piece, match.start())
-            negated |= denied
-            said |= set() if denied else {float(place)}
-    return found(said, negated)
+        parts = [_LOOSE_PLACES[place].sub(mark(place), part) for part in parts]
+    return named(question, parts, compared=True)

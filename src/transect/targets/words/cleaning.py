@@ -99,6 +99,7 @@ def _answer_in(content: object) -> object:
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+")
 _CLAUSES: Final = re.compile(
+    r"(?<!anything)(?<!anyone)(?<!anybody)(?<!everyone)(?<!everybody)"
     r",?\s+(?:but|however|although|though|yet|that said|nevertheless|nonetheless|still)\b,?\s*|[.;:!?]\s+|\n+",
     re.IGNORECASE,
 )
@@ -144,11 +145,25 @@ _ALONE: Final = frozenset(["sí", "sì", "sim", "oui", "ja", "nein", "nee", "non
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
+_BEHIND_NO: Final = frozenset(
+    [
+        "lo", "la", "les", "los", "las", "se", "sé", "te", "nos", "puedo", "puede", "podemos", "es", "está", "están",
+        "estoy", "estic", "soy", "hay", "tengo", "tiene", "creo", "sonríe", "parece", "quiero", "sabría", "sabemos",
+        "debo", "existe", "veo", "ho", "de", "del", "una", "el", "per", "para", "posso", "crec", "sap", "puc",
+    ]
+)  # fmt: skip
+"""Words that follow the "no" of Spanish, Italian and Catalan, and no English one."""
+
+
+def _is_spanish(word: str) -> bool:
+    return word in _BEHIND_NO or not word.isascii()
+
+
 def is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, as far as its letters and its small words tell.
 
-    Above half of the letters in another script, at least two small words of another language and more of these than
-    English ones, or one word such as "oui".
+    Above half of the letters in another script, at least two different small words of another language and more of
+    these than English ones, or one word such as "oui"; "no" with a word such as "puedo" and no English one.
 
     >>> is_foreign("La persona es una enfermera."), is_foreign("A nurse."), is_foreign("答案是B")
     (True, False, True)
@@ -158,7 +173,9 @@ def is_foreign(text: str) -> bool:
     if sum(ord(letter) > 0x24F for letter in letters) * 2 > len(letters):
         return True
     english = sum(word in _ENGLISH for word in words)
+    if words[:1] == ["no"] and english <= words.count("no") and any(_is_spanish(word) for word in words[1:3]):
+        return True
     if words and words[0] in _ALONE:
         return len(words) == 1 or (words[0] != "non" and not english)
-    most = max(sum(word in known for word in words) for known in _OTHERS)
+    most = max(len(known.intersection(words)) for known in _OTHERS)
     return most >= 2 and most > 2 * english

@@ -7,15 +7,21 @@ not do (help, judge, identify people) refuses. One that says what cannot be know
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import tomllib
 from importlib import resources
 from typing import Final
 
+from transect.targets.words.cleaning import clauses
 from transect.targets.words.found import Reason
 
 _LONGEST_CLAUSE: Final = 1000
 """Characters of a clause that are looked at."""
+_SUBJECTS: Final = re.compile(
+    r",\s+(?=(?:i|it|we)\b)|\s+(?:whose|and(?= (?:i|it|we)\b)|as(?= (?:i|it)\b))", re.IGNORECASE
+)
+"""Where a clause goes on to say something else of itself."""
 
 
 def declined(clause: str) -> Reason | None:
@@ -28,6 +34,29 @@ def declined(clause: str) -> Reason | None:
     """
     clause = clause[:_LONGEST_CLAUSE]
     return next((reason for reason, pattern in _patterns() if pattern.search(clause)), None)
+
+
+def said_part(text: str) -> str:
+    """A text without what refuses or hedges: all of it, where nothing does.
+
+    >>> said_part("A man at a desk. I can't determine his age or race.")
+    'A man at a desk'
+    >>> said_part("A man whose age I can't determine.")
+    'A man'
+    """
+    parts = clauses(text)
+    if all(declined(part) is None for part in parts):
+        return text
+    return ". ".join(kept for part in parts if (kept := _before_declining(part)))
+
+
+def _before_declining(clause: str) -> str:
+    """A clause up to where it begins to refuse or hedge."""
+    if declined(clause) is None:
+        return clause
+    pieces = _SUBJECTS.split(clause[:_LONGEST_CLAUSE])
+    kept = list(itertools.takewhile(lambda piece: declined(piece) is None, pieces))
+    return ", ".join(kept) if len(kept) < len(pieces) else ""
 
 
 @functools.cache

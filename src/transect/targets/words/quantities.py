@@ -8,6 +8,7 @@ apostrophes group thousands; a point is a decimal point.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -77,7 +78,7 @@ _PERIODS: Final = {
 _PERIOD_OF: Final = {word: period for period, words in _PERIODS.items() for word in words}
 _SIGN: Final = r"(?:US\$|U\.S\.\$|\$|€|£|₹|¥|USD|EUR|GBP|INR|JPY)"
 _NUM: Final = r"(?:\d{1,3}(?:[,' ]\d{3})+|\d+)(?:\.\d+)?(?![.,]?\d)"
-_MULT: Final = r"(?:\s?(?:[kK](?!\w)|K(?!\w)|M(?!\w)|[Tt]housand\b|[Mm]illion\b))"
+_MULT: Final = r"(?:\s?(?:[kK](?!\w)|K(?!\w)|M(?!\w)|[Tt]housand\b|[Gg]rand\b|[Mm]illion\b))"
 _SPAN: Final = r"(?:\s*(?:-|~|to|or|and|up to)\s*)"
 _QUANTITY: Final = re.compile(
     rf"(?<![\w.,])(?P<sign>{_SIGN}\s?)?(?P<minus>(?<![\w)])-)?(?P<low>{_NUM})(?P<lowmult>{_MULT})?(?:(?P<span>{_SPAN})"
@@ -109,12 +110,27 @@ _APPROXIMATELY: Final = re.compile(
 )
 _NOISE: Final = re.compile(
     r"\bscale\s*(?:of|from|between)?\s*\d+\s*(?:to|-|and|through)\s*\d+"
-    r"|\b\d+\s*(?:to|-)\s*\d+\s*scale\b|\b\d+\s*-\s*point\b"
+    r"|\b\d+\s*(?:to|-)\s*\d+\s*scale\b|\b\d+\s*-\s*point\b|\b\d+[\s\-]*figures?\b"
+    r"|\b\d+\s*(?:=|is|means|being)\s*(?:the\s+)?(?:not|least|lowest|low|very|most|highest|high|extremely|completely)\b"
     r"|(?:,?\s*(?:give or take|plus or minus|within)|\s*(?:±|\+/-))"
     r"\s*(?:about|a|around)?\s*\d+(?:\.\d+)?(?:\s*years?)?",
     re.IGNORECASE,
 )
 """Numbers that are no answers: the scale itself, and a margin of error."""
+_CONTRAST: Final = re.compile(
+    rf"(?:\b(?:not|rather than|instead of|(?:others|some|people|one) (?:might|may|could|would) say)"
+    rf"|(?<!older )(?<!younger )(?<!more )(?<!less )(?<!greater )(?<!higher )(?<!lower )\bthan)"
+    rf"\s+(?:in\s+|an?\s+|the\s+|about\s+){{0,2}}{_SIGN}?\s?{_NUM}{_MULT}?"
+    rf"(?:\s*(?:,|or|nor|and|to|-)\s*{_SIGN}?\s?{_NUM}{_MULT}?)*",
+    re.IGNORECASE,
+)
+"""Numbers that are said not to be the answer: "not 40", "rather than 40"."""
+_DENIES: Final = re.compile(
+    r"\b(?:not|never|cannot|hardly|unlikely|doubt|rather than|instead of)\b|n't\b", re.IGNORECASE
+)
+_SENTENCE: Final = re.compile(r"[.!?;][\"')\]]*\s|\n")
+_ITEM: Final = re.compile(r"^\s*\d{1,2}[.)]\s")
+_BARE: Final = re.compile(r"^\s*[)\"'\]]*\s*(?:\||$)")
 _OUT_OF: Final = re.compile(r"^\s*(?:/|out of|of)\s*(?P<most>\d+(?:\.\d+)?)\b", re.IGNORECASE)
 _TAIL_UNIT: Final = re.compile(
     r"^[\s\-]*(?:(?P<percent>%|percent\b|per cent\b)|(?P<years>years?\b|yrs?\b|y/?o\b)|(?P<months>months?\s+old\b)"
@@ -123,13 +139,20 @@ _TAIL_UNIT: Final = re.compile(
     r"|(?P<adverb>hourly|daily|weekly|monthly|annually|yearly)\b)?",
     re.IGNORECASE,
 )
+_CLAUSES: Final = re.compile(
+    r"\s*\|\s*|[.;:!?]\s+|\n+|,?\s+(?:but|however|although|though|so|therefore|thus|hence)\b", re.IGNORECASE
+)
 _LISTED: Final = re.compile(r"^\s*\d{1,2}[.)]\s+(?=\D)", re.MULTILINE)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number or a range in a text. clash: in another unit. bound: only a bound. marked: with the unit, or a sign."""
+    """A number or a range in a text.
+
+    clash: in another unit. bound: only a bound. marked: with the unit, or a sign. bare: no word stands behind it.
+    torn: a range whose ends do not fit, such as "50 to 900,000".
+    """
 
     low: float
     high: float
@@ -137,25 +160,55 @@ class Quantity:
     clash: bool = False
     bound: bool = False
     marked: bool = False
+    bare: bool = False
+    torn: bool = False
 
 
 def strict(question: WordQuestion, piece: str) -> Found:
-    """The number that a piece begins with, words such as "about" aside."""
+    """The number that a piece begins with, words such as "about" aside, where its sentence has no other answer."""
     piece = _prepared(piece)
-    first = next(iter(quantities(question, piece)), None)
-    if first is None or not _APPROXIMATELY.match(_without_bound(piece[: first.start])):
+    every = quantities(question, piece)
+    if not every or not _APPROXIMATELY.match(_without_bound(piece[: every[0].start])):
         return Found()
-    return value_of(question, first)
+    first, others = every[0], every[1:]
+    end = _SENTENCE.search(piece, first.start)
+    within = [other for other in others if end is None or other.start < end.start()]
+    listed = others if _ITEM.match(piece) else within  # "1. $80,000" is no answer of 1
+    if not first.marked and not first.clash and any(other.marked and not other.clash for other in listed):
+        return Found()
+    return _several(every) if _rivals(question, first, within) else value_of(question, first)
 
 
 def loose(question: WordQuestion, piece: str) -> Found:
-    """The only number of a piece, or the only one with the question's unit."""
-    every = quantities(question, _prepared(piece))
+    """The only number of a piece, or the only one with the question's unit; not in clauses that deny."""
+    by_clause = [(quantities(question, part), bool(_DENIES.search(part))) for part in _CLAUSES.split(_prepared(piece))]
+    every = [each for of_clause, denied in by_clause for each in of_clause if not denied or each.bound or each.clash]
     for each in (every, [quantity for quantity in every if quantity.marked]):
         if len({(quantity.low, quantity.high) for quantity in each}) == 1:
-            return value_of(question, each[0])
-    values = sorted({quantity.low for quantity in every})
-    return Found(tuple(values), Reason.SEVERAL) if values else Found()
+            return _several(every) if _rivals(question, each[0], every) else value_of(question, each[0])
+    if not every and any(of_clause for of_clause, _ in by_clause):
+        return Found((), Reason.NEGATED)
+    return _several(every) if every else Found()
+
+
+def _several(every: Sequence[Quantity]) -> Found:
+    return Found(tuple(sorted({quantity.low for quantity in every})), Reason.SEVERAL)
+
+
+def _is_within(question: WordQuestion, quantity: Quantity) -> bool:
+    return question.low <= quantity.low and quantity.high <= question.high
+
+
+def _rivals(question: WordQuestion, first: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether another number could be the answer as well: one with the unit, or in range and without words behind it.
+
+    Where the first has no unit, any number in range could be.
+    """
+    if first.clash:
+        return False
+    different = [other for other in others if (other.low, other.high) != (first.low, first.high) and not other.clash]
+    possible = [other for other in different if _is_within(question, other) and (other.bare or not first.marked)]
+    return bool(possible) or any(other.marked for other in different)
 
 
 def value_of(question: WordQuestion, quantity: Quantity) -> Found:
@@ -164,6 +217,8 @@ def value_of(question: WordQuestion, quantity: Quantity) -> Found:
         return Found((), Reason.UNIT)
     if quantity.bound:
         return Found((), Reason.BOUND)
+    if quantity.torn:
+        return Found((quantity.low, quantity.high), Reason.SEVERAL)
     width, middle = quantity.high - quantity.low, quantity.low + (quantity.high - quantity.low) / 2
     if width > WIDEST * (question.high - question.low):
         return Found((), Reason.WIDE)
@@ -213,7 +268,7 @@ def _digits(words: str) -> str:
 
 def _prepared(piece: str) -> str:
     """A piece with digits for words, without numbers of lists, of scales and of margins of error."""
-    piece = _NOISE.sub(" ", in_digits(piece))
+    piece = _CONTRAST.sub(" ", _NOISE.sub(" ", in_digits(piece)))
     return _LISTED.sub("", piece) if len(_LISTED.findall(piece)) > 1 else piece
 
 
@@ -224,7 +279,7 @@ def _without_bound(before: str) -> str:
 def _matches(piece: str) -> list[re.Match[str]]:
     """Matches of numbers, each of which begins where the one before ends, its unit aside.
 
-    "40 and 50" are two numbers, and a range only behind "between".
+    "40 and 50" are two numbers, and a range only behind "between"; the 7 of "5 out of 7" is none.
     """
     matches, place = [], 0
     while match := _QUANTITY.search(piece, place):
@@ -232,7 +287,8 @@ def _matches(piece: str) -> list[re.Match[str]]:
             match = _QUANTITY.fullmatch(piece, match.start(), match.start("span")) or match
             place = max(match.end(), match.start() + 1)
         else:
-            place = match.start("tail")
+            scale = _OUT_OF.match(match["tail"])
+            place = match.start("tail") + (scale.end() if scale else 0)
         matches.append(match)
     return matches
 
@@ -244,21 +300,52 @@ def _is_two(piece: str, match: re.Match[str]) -> bool:
 
 def _quantity(question: WordQuestion, piece: str, match: re.Match[str]) -> Quantity:
     tail = match["tail"]
-    low = _number(match["low"], match["lowmult"])
-    high = _number(match["high"], match["highmult"]) if match["high"] else low
-    if match["high"] and not match["lowmult"] and match["highmult"] and low < 1000:
-        low = _number(match["low"], match["highmult"])
+    low, high, torn = _ends(match)
     if match["minus"]:
         low, high = -low, high if match["high"] else -low
     clash, marked = _unit(question, match["sign"] or "", tail)
     before = piece[max(0, match.start() - _BEFORE) : match.start()]
     bound = low == high and bool(_BOUND_BEFORE.search(before) or _BOUND_AFTER.match(tail))
-    return Quantity(min(low, high), max(low, high), match.start(), clash, bound, marked)
+    bare = bool(_BARE.match(tail))
+    return Quantity(min(low, high), max(low, high), match.start(), clash, bound, marked, bare, torn)
+
+
+def _ends(match: re.Match[str]) -> tuple[float, float, bool]:
+    """The two ends of a range, or one number twice, and whether they do not fit.
+
+    "$50-55,000", "$50-55k" and "70,000 to 75" give the thousands of both ends once.
+    """
+    low = _number(match["low"], match["lowmult"])
+    if not match["high"]:
+        return low, low, False
+    high = _number(match["high"], match["highmult"])
+    if low < _THOUSAND <= high and not match["lowmult"]:
+        factor = _number("1", match["highmult"]) if match["highmult"] else _THOUSAND
+        low, torn = _scaled(low, factor, high, high)
+        return low, high, torn and low > 0
+    if high < _THOUSAND <= low and not match["highmult"]:
+        factor = _number("1", match["lowmult"]) if match["lowmult"] else _THOUSAND
+        high, torn = _scaled(high, factor, low * _FAR, low * _FAR)
+        return low, high, torn or high < low
+    return low, high, False
+
+
+_THOUSAND: Final = 1000
+_FAR: Final = 10
+"""How many times an end of a range may be the other one, where thousands are filled in."""
+
+
+def _scaled(end: float, factor: float, most: float, high: float) -> tuple[float, bool]:
+    """An end of a range with its thousands, and whether it does not fit; as it stands where that is too much."""
+    scaled = end * factor
+    if scaled > most:
+        return end, False
+    return (scaled, False) if scaled * _FAR >= high else (end, True)
 
 
 def _number(digits: str, multiple: str | None) -> float:
     word = (multiple or "").strip().lower()
-    factor = {"k": 1000, "m": 1_000_000, "thousand": 1000, "million": 1_000_000}.get(word, 1)
+    factor = {"k": 1000, "m": 1_000_000, "thousand": 1000, "grand": 1000, "million": 1_000_000}.get(word, 1)
     return float(re.sub(r"[,' ]", "", digits)) * factor
 
 

@@ -17,7 +17,8 @@ from typing import Final
 from transect.said import Said, Spoken, Status
 from transect.targets.words import choosing, coding, quantities
 from transect.targets.words.cleaning import LONGEST, clauses, is_foreign, json_answer, plain, sentences
-from transect.targets.words.declining import declined
+from transect.targets.words.declining import declined, said_part
+from transect.targets.words.denying import denies
 from transect.targets.words.found import STATUS, Found, Reason
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.wordings import Wording
@@ -38,7 +39,8 @@ _MARKER: Final = re.compile(
 )
 """What announces an answer."""
 _THEREFORE: Final = re.compile(
-    r"\b(?:therefore|thus|hence|in conclusion|in summary|to conclude|so|finally|overall)\b[,:]?\s+", re.IGNORECASE
+    r"\b(?:therefore|thus|hence|in conclusion|in summary|to conclude|(?<!or )so|finally|overall)\b[,:]?\s+",
+    re.IGNORECASE,
 )
 """What may announce one: only an answer that stands by itself counts."""
 _CALL: Final = re.compile(
@@ -47,6 +49,15 @@ _CALL: Final = re.compile(
     re.DOTALL,
 )
 """A call of a tool that stands in the text itself."""
+_BREAK: Final = re.compile(r"[.;:!?,\n]|\b(?:but|so|and|though|although|however|therefore)\b", re.IGNORECASE)
+"""Where what stands before an announcement ends."""
+_SUPPOSES: Final = re.compile(
+    r"(?:^|[.;:!?\n])\W*if (?!(?:i|we|you|one|it)\b|forced|pressed|pushed|asked|required|made)[^.;:!?\n]*$",
+    re.IGNORECASE,
+)
+"""What supposes something else than having to answer: "If this were a hospital, I would say …"."""
+_ENDS: Final = re.compile(r"(?<=[.;:!?\n])")
+_LONGEST_CLAUSE: Final = 100
 _MOST_MARKERS: Final = 50
 _LONGEST_PIECE: Final = 500
 _SHORT: Final = 3
@@ -68,7 +79,7 @@ def read(question: WordQuestion, wording: Wording, spoken: Spoken) -> Said:
     (<Status.ANSWERED: 'answered'>, 1.0)
     """
     status, value, reason = _outcome(question, wording, spoken)
-    codes = coding.codes_of(question, plain(spoken.text)) if status is Status.ANSWERED else ()
+    codes = coding.codes_of(question, said_part(plain(spoken.text))) if status is Status.ANSWERED else ()
     return Said(
         paraphrase=wording.paraphrase,
         order=wording.order,
@@ -129,6 +140,8 @@ def _of_text(question: WordQuestion, wording: Wording, spoken: Spoken) -> float 
         return _free(text, cut)
     if is_foreign(_without_options(question, text)):
         return Reason.FOREIGN
+    if question.kind is Kind.YES_NO and not (text := choosing.without_offer(text)):
+        return Reason.CUT if cut else Reason.NONE
     if cut and question.kind is Kind.NUMBER and text[-1] in "0123456789,.":
         text = text.rpartition(" ")[0]  # the last number may go on
     return _closed(question, wording.order, text, cut)
@@ -144,9 +157,8 @@ def _free(text: str, cut: bool) -> float | Reason:
     """NaN where a free text is an answer; why not, where it does little else than refuse, or nothing but hedge."""
     if cut or is_foreign(text):
         return Reason.CUT if cut else Reason.FOREIGN
-    judged = [(part, declined(part)) for part in clauses(text)]
-    reasons = [reason for _, reason in judged if reason is not None]
-    words = coding.length_in_words(" ".join(part for part, reason in judged if reason is None))
+    reasons = [reason for part in clauses(text) if (reason := declined(part)) is not None]
+    words = coding.length_in_words(said_part(text)) if reasons else 1
     if Reason.REFUSAL in reasons and words < _SUBSTANCE:
         return Reason.REFUSAL
     return reasons[0] if reasons and not words else math.nan
@@ -156,10 +168,10 @@ def _closed(question: WordQuestion, order: tuple[int, ...], text: str, cut: bool
     """The answer to a question that is no free text, or why there is none."""
     strict, loose = _readers(question, order)
     why = Reason.NONE
-    for one in _announced(text, strict, loose):
+    for one in _announced(question, text, strict, loose):
         if one.single:
             return one.values[0]
-        if one.reason in _FINAL:
+        if one.reason in _FINAL or one is choosing.CONTRADICTION:
             return one.reason
         why = one.reason if why is Reason.NONE else why
     return Reason.CUT if cut else _anywhere(question, text, loose, why)
@@ -176,31 +188,49 @@ def _readers(question: WordQuestion, order: tuple[int, ...]) -> tuple[_Reader, _
     return functools.partial(choosing.strict, question, order), functools.partial(choosing.loose, question, order)
 
 
-def _announced(text: str, strict: _Reader, loose: _Reader) -> Iterator[Found]:
+def _announced(question: WordQuestion, text: str, strict: _Reader, loose: _Reader) -> Iterator[Found]:
     """What stands where answers stand, the surest place first."""
     if answer := json_answer(text):
         yield strict(answer.strip())
         yield loose(answer)
-    for piece in _behind(_MARKER, text):
+    for piece in _behind(_MARKER, text, question):
         begins = strict(piece)
         yield begins if begins.single or begins.reason in _FINAL else loose(piece)
     lines, parts = text.split("\n"), sentences(text) or [""]
     if len(lines) > 1 and len(lines[-1].split()) <= _SHORT:
         yield strict(lines[-1])
     begins = strict(text)
-    if not _is_no_to_the_task(begins, parts[0]) and not _is_a_list(lines, strict):
-        yield begins
+    if not _is_no_to_the_task(begins, choosing.without_sorry(parts[0])) and not _is_a_list(lines, strict):
+        yield choosing.CONTRADICTION if begins.single and _is_contradicted(question, begins, text) else begins
     if len(parts) > 1 and len(parts[-1].split()) <= _SHORT:
         yield strict(parts[-1])
     for piece in _behind(_THEREFORE, text):
         yield loose(piece)
 
 
-def _behind(marker: re.Pattern[str], text: str) -> list[str]:
-    """What follows each announcement, up to the end of its sentence, the last one first."""
-    places = [match.end() for match in marker.finditer(text)][-_MOST_MARKERS:]
+def _behind(marker: re.Pattern[str], text: str, question: WordQuestion | None = None) -> list[str]:
+    """What follows each announcement, up to the end of its sentence, the last one first.
+
+    question: for announcements that do not count where they are denied, as in "I doubt that the answer is B".
+    """
+    matches = list(marker.finditer(text))[-_MOST_MARKERS:]
+    places = [match.end() for match in matches if question is None or not _is_denied(question, text, match)]
     pieces = [next(iter(sentences(text[place : place + _LONGEST_PIECE])), "") for place in reversed(places)]
     return [piece for piece in pieces if piece and declined(piece) is None]
+
+
+def _is_denied(question: WordQuestion, text: str, match: re.Match[str]) -> bool:
+    """Whether a clause denies before it announces, or only supposes something."""
+    before = text[max(0, match.start() - _LONGEST_CLAUSE) : match.start()]
+    if _SUPPOSES.search(before):
+        return True
+    return denies(question, _BREAK.split(before)[-1] + match[0])
+
+
+def _is_contradicted(question: WordQuestion, begins: Found, text: str) -> bool:
+    if question.kind is not Kind.YES_NO:
+        return False
+    return choosing.contradicts(question, begins, [part for part in clauses(text) if declined(part) is None])
 
 
 def _is_a_list(lines: Sequence[str], strict: _Reader) -> bool:
@@ -218,6 +248,8 @@ def _anywhere(question: WordQuestion, text: str, loose: _Reader, why: Reason) ->
 
     Where an option is itself worded as a hedge, "cannot tell" or "neither", clauses that hedge count too.
     """
+    if question.options:
+        text = "".join(part for part in _ENDS.split(text) if not part.endswith("?"))  # "A doctor?" names none
     judged = [(part, declined(part)) for part in clauses(text)]
     counted = (None, Reason.BOTH, Reason.HEDGE) if _offers_hedge(question) else (None,)
     named = loose(" | ".join(part for part, reason in judged if reason in counted))
