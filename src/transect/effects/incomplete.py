@@ -34,9 +34,9 @@ def incomplete_bounds(
     sent: which pairs count, answered or not (default: all). An image's value is the mean of its answers, all equally.
 
     For the smallest effect a missing answer is the largest at the first level and the smallest at the second; for the
-    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. The ends of
-    yes or no have the interval of a paired difference, from 10 subjects on; those of numbers a band that covers both at
-    once (`bands.mean_band`), from 20 subjects on and where they vary.
+    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. Of
+    yes or no, each bound has the interval of a paired difference, from 10 subjects on; of numbers, a band covers both
+    at once (`bands.mean_band`), from 20 subjects on and where they vary.
 
     Returns bounds in the units of the scale, at most its width in size.
 

@@ -104,14 +104,18 @@ def audit_cost(
 ) -> CostResult:
     """What an audit would cost at most: images, calls and money by target. No target is called and nothing is written.
 
-    Raises BadInput or UnknownName for what `audit` refuses of the design.
+    Raises BadInput or UnknownName for what `audit` refuses of the design, the truths and the outcomes.
     """
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
-    cost = costs.total(costs.quotes(targets, _images(whole, targets, *planned.designs(whole, targets))))
-    _close(whole.targets, targets)
-    return CostResult(cost)
+    try:
+        studies, lines = planned.designs(whole, targets)
+        for part in planned.complete(studies, whole, targets, check_of()):
+            part.spec()  # which refuses outcomes that a target does not have
+        return CostResult(costs.total(costs.quotes(targets, _images(whole, targets, studies, lines))))
+    finally:
+        _close(whole.targets, targets)
 
 
 def _images(
