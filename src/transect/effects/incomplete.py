@@ -36,9 +36,9 @@ def incomplete_bounds(
     people: who is on each subject, where several show one person, who then is the unit.
 
     For the smallest effect a missing answer is the largest at the first level and the smallest at the second; for the
-    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. The ends of
-    yes or no have the interval of a paired difference, from 10 subjects on; those of numbers a band that covers both at
-    once (`bands.mean_band`), from 20 subjects on and where they vary.
+    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. Of
+    yes or no, each bound has the interval of a paired difference, from 10 subjects on; of numbers, a band covers both
+    at once (`bands.mean_band`), from 20 subjects on and where they vary.
 
     Returns bounds in the units of the scale, at most its width in size.
 

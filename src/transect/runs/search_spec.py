@@ -37,7 +37,7 @@ class SearchMethod:
 @final
 @dataclass(frozen=True, slots=True)
 class SearchSpec:
-    """What recreates a search."""
+    """What recreates a search. truth: None where what is counted in words has no right answer."""
 
     versions: Mapping[str, str]
     name: str
@@ -49,7 +49,7 @@ class SearchSpec:
     batch: int
     method: SearchMethod
     space: tuple[SearchedAttribute, ...]
-    truth: StatedTruth
+    truth: StatedTruth | None
     outcome: str
     target: TargetDescription
     limits: LimitsEntry

@@ -128,3 +128,20 @@ def test_every_setting_of_a_preset_is_one_and_every_task_has_a_preset():
     found = [presets.preset(name) for name in presets.NAMES]
     assert {setting for each in found for setting in each.settings} <= set(places())
     assert {task for each in found for task in each.tasks} == set(Task)
+
+
+def test_an_outcome_that_a_target_lacks_is_refused_by_the_dry_run_too(tmp_path):
+    words = (
+        "audit",
+        "opencv:haarcascade_frontalface_default",
+        "--vary",
+        "glasses",
+        "--subjects",
+        "2",
+        "--outcome",
+        "foo",
+    )
+    told = refused_here(*words, "--dry-run")
+    assert told.startswith("outcome 'foo' is not offered for a detection target: choose from answer, score")
+    assert told == refused_here(*words, "--out", str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()

@@ -213,7 +213,8 @@ def test_a_spec_with_questions_is_a_target_for_each_of_them(questions):
 def test_questions_about_two_images_alone_are_refused(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text('[[question]]\nname = "who"\nkind = "pair"\nprompt = "Which?"\n')
-    with pytest.raises(BadInput, match="expected a question about one image"):
+    told = r"got only questions about two images \(who\); add a question of another kind"
+    with pytest.raises(BadInput, match=f"expected a question about one image, {told}"):
         asked_specs("stub_speaker:speaker", path)
 
 
@@ -224,7 +225,8 @@ def test_a_model_in_words_without_questions_and_the_reverse_are_one_line_each(qu
         resolve("stub_speaker:speaker")
     with pytest.raises(BadInput, match="expected models that answer in words"):
         resolve("audited:brightness", questions=str(questions), question="smile")
-    with pytest.raises(BadInput, match="expected models that answer in words"):
+    told = "got opencv:haarcascade_smile, which does not; leave --questions out, or name a vlm:FOLDER"
+    with pytest.raises(BadInput, match=told):
         resolve("opencv:haarcascade_smile", questions=str(questions), question="smile")
     with pytest.raises(UnknownName):
         resolve("stub_speaker:speaker", questions=str(questions), question="frown")

@@ -29,7 +29,7 @@ class Comparison:
 
 
 def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
-    """Compare the models of finished runs, each with the first, on the images that both answered.
+    """Compare the models of finished runs, each with its reference, on the images that both answered.
 
     targets: names, all by default. stated: margins as `runs.margins.parse` reads them; by default those of the first
     run. Raises as `models_of` and `paired_outcomes`, and BadInput or UnknownName for a margin that cannot be read.

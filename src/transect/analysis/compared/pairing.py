@@ -1,4 +1,7 @@
-"""Which models are compared, on which images and outcomes: each against the first, on the same images."""
+"""Which models are compared, on which images and outcomes: each against the first, on the same images.
+
+A model in words is compared with the first that was asked the same question, and never on another question.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ OWN_SPACES: Final = (
     "transect recognition"
 )
 
+_ASKED_ONE: Final = "of {} and {} one alone was asked a question in words, and no truth says that both mean the same"
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,11 @@ class Model:
     name: str
     folder: Path
     studies: tuple[tuple[Run, TargetEntry], ...]
+
+    @property
+    def question(self) -> str:
+        """The digest of the question that it was asked in words; "" where it was asked none."""
+        return "" if not self.studies else str(self.studies[0][1].description.facts.get("question_sha256", ""))
 
 
 @final
@@ -63,7 +73,7 @@ class PairedOutcome:
 
 
 def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
-    """The targets of all folders, in order, or those that are named; the first is the reference.
+    """The targets of all folders, in order, or those that are named.
 
     Raises BadInput where there are fewer than two, or the images of two folders differ; UnknownName for a target that
     no folder has.
@@ -109,38 +119,87 @@ def _names(chosen: Sequence[tuple[Path, str]]) -> list[str]:
 
     >>> _names([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
     ['a', 'b']
+    >>> _names([(Path("runs/a"), "gpt/hire"), (Path("runs/a"), "gpt/trust")] * 2)[1:3]  # one run given twice
+    ['a: gpt/trust (1)', 'a: gpt/hire (2)']
     """
+    both = [f"{folder.resolve().name}: {short_name(target)}" for folder, target in chosen]
     candidates = (
         [short_name(target) for _, target in chosen],
         [target for _, target in chosen],
         [folder.resolve().name for folder, _ in chosen],
-        [f"{folder.resolve().name}: {short_name(target)}" for folder, target in chosen],
+        both,
         [f"{folder}: {target}" for folder, target in chosen],
     )
     for names in candidates:
         if len(set(names)) == len(names):
             return names
-    return [f"{name} ({number})" for number, name in enumerate(candidates[2], start=1)]
+    of_one = len({target for _, target in chosen}) == 1
+    return _numbered(candidates[2] if of_one else both)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The names, those that stand there more than once with a number each.
+
+    >>> _numbered(["a", "a", "b"])
+    ['a (1)', 'a (2)', 'b']
+    """
+    return [
+        f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
 
 
 def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[str]]:
-    """Every outcome that a model and the reference both have, and in words those that are not compared.
+    """Every outcome that a model and its reference both have, and in words those that are not compared.
 
     Raises BadInput where there is none.
     """
     pairs: list[PairedOutcome] = []
     notes: list[str] = []
-    for model in models[1:]:
-        for place, (run, target) in _common_studies(models[0], model):
-            made, why = _of_study(models[0], model, place, run, target)
+    for reference, model in _with_references(models):
+        for place, (run, target) in _common_studies(reference, model):
+            made, why = _of_study(reference, model, place, run, target)
             pairs += made
             notes += why
+    alone = _alone(models)
+    notes += alone
+    if not pairs and len(alone) == len(models):
+        raise BadInput(
+            f"expected a question that two models were asked, got {len(models)} that one was asked each "
+            f"({', '.join(model.name for model in models)}); give a run of another model with the same --questions"
+        )
     if not pairs:
         why_not = "; ".join(dict.fromkeys(notes)) or "no study has both"
         raise BadInput(
             f"expected an outcome that two models share, got none ({why_not}); audit them with the same truth"
         )
     return pairs, list(dict.fromkeys(notes))
+
+
+def _with_references(models: Sequence[Model]) -> Iterator[tuple[Model, Model]]:
+    """Each model with what it is compared with; those that are the first, or alone with their question, have none."""
+    for place, model in enumerate(models):
+        reference = _reference(models[:place], model)
+        if reference is not None:
+            yield reference, model
+
+
+def _reference(before: Sequence[Model], model: Model) -> Model | None:
+    """The first model that was asked the same question; else the first of all, where one of the two was asked none."""
+    same = next((each for each in before if each.question == model.question), None)
+    if same is not None or not before:
+        return same
+    return before[0] if not (before[0].question and model.question) else None
+
+
+def _alone(models: Sequence[Model]) -> list[str]:
+    """Of each model that has no partner, that it has none."""
+    paired = {each.name for pair in _with_references(models) for each in pair}
+    return [
+        f"{model.name} is not compared: no other model was asked its question"
+        for model in models
+        if model.name not in paired
+    ]
 
 
 def _common_studies(first: Model, model: Model) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
@@ -164,6 +223,9 @@ def _of_study(
         if any(name not in names for names in offered):
             owner = reference.name if name in offered[0] else model.name
             notes.append(f"{name} is counted on {owner} alone")
+            continue
+        if name not in OF_TRUTH and None in texts and reference.question != model.question:
+            notes.append(f"{name} is not compared: {_ASKED_ONE.format(reference.name, model.name)}")
             continue
         if texts[0] != texts[1] and (name in OF_TRUTH or None not in texts):
             notes.append(

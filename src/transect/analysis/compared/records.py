@@ -135,7 +135,8 @@ class Left:
 @final
 @dataclass(frozen=True, slots=True)
 class CompareNumbers:
-    """A comparison. models: the first is the reference of all others. folders: of the runs. margins: by outcome, ""
+    """A comparison. models: in order; each is compared with the first, or, where questions are asked in words, with the
+    first that was asked the same, which its rows name as the reference. folders: of the runs. margins: by outcome, ""
     for all rates. answer: the conclusions in words, a few sentences for each model. notes: what was not compared, and
     why. left: where each model but the reference errs most.
     """

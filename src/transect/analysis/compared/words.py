@@ -33,7 +33,8 @@ CALLED: Final = {
 }  # fmt: skip
 _STILL: Final = {
     "miss": "still misses {}", "false_alarm": "still has false alarms on {}", "error": "is still wrong on {}",
-    "non_match": "still does not match {}",
+    "non_match": "still does not match {}", "refusal": "still refuses {}", "hedge": "still hedges on {}",
+    "unreadable": "still gives answers that cannot be read on {}",
 }  # fmt: skip
 _SHIFTED: Final = {
     "miss": (

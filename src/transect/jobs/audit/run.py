@@ -106,18 +106,23 @@ def audit_cost(
 ) -> CostResult:
     """What an audit would cost at most: images, calls and money by target. No target is called and nothing is written.
 
-    Raises BadInput or UnknownName for what `audit` refuses of the design.
+    Raises BadInput or UnknownName for what `audit` refuses of the design, the truths and the outcomes.
     """
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     targets = _resolved(whole)
-    designed, lines = planned.designs(whole, targets)
-    side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
     pairs = of_two(whole, targets)
-    paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
-    cost = costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
-    _close(whole.targets, targets, pairs)
-    return CostResult(cost)
+    try:
+        designed, lines = planned.designs(whole, targets)
+        for part in planned.complete(designed, whole, targets, check_of()):
+            part.spec()  # which refuses outcomes that a target does not have
+        side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
+        paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
+        return CostResult(
+            costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
+        )
+    finally:
+        _close(whole.targets, targets, pairs)
 
 
 def _images(

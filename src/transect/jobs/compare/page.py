@@ -59,7 +59,6 @@ def write(numbers: CompareNumbers, pictures: Sequence[bytes], folder: Path) -> P
 
 def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
     """What the page shows. pictures: of `numbers.images`, in their order."""
-    reference, *others = numbers.models
     answer = Answer(
         [*numbers.answer, *map(left, _told_left(numbers)), *_shifted(numbers)],
         [_against(numbers), *associations(numbers.rows), *(f"Not compared: {note}." for note in numbers.notes)],
@@ -74,9 +73,28 @@ def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
         Part("numbers", "All numbers", (_table(numbers),), folded=True),
         Part("methods", "Methods", (Paragraph(_METHOD), Heading("Works cited"), blocks.Bullets(numbers.works))),
     )
-    title = f"{', '.join(others)} against {reference}"
     question = "Which model is better on the same images, and on what?"
-    return Page(title, tuple(part for part in parts if part.blocks), question=question)
+    return Page(_title(numbers), tuple(part for part in parts if part.blocks), question=question)
+
+
+def _against_each(numbers: CompareNumbers) -> dict[str, list[str]]:
+    """The references, each with the models that are compared with it."""
+    found: dict[str, list[str]] = {}
+    for model, reference in dict.fromkeys((row.model, row.reference) for row in numbers.rows):
+        found.setdefault(reference, []).append(model)
+    return found
+
+
+def _title(numbers: CompareNumbers) -> str:
+    groups = _against_each(numbers)
+    if len(groups) > MOST:
+        return f"{len(groups)} questions, each asked of several models"
+    return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items())
+
+
+def _named(numbers: CompareNumbers, row: Row | Disagreement) -> str:
+    """The model of a row, with its reference where there are several."""
+    return f"{row.model} against {row.reference}" if len(_against_each(numbers)) > 1 else row.model
 
 
 def _told_left(numbers: CompareNumbers) -> list[Left]:
@@ -95,10 +113,13 @@ def _shifted(numbers: CompareNumbers) -> Iterator[str]:
 
 
 def _against(numbers: CompareNumbers) -> str:
-    reference, *others = numbers.models
+    groups = _against_each(numbers)
+    reference, others = next(iter(groups.items()))
     images = max((row.images for row in numbers.disagreements), default=0)
     subjects = max((row.n_subjects for row in numbers.rows), default=0)
     same = f"On the same {counted(images, 'image')} of {counted(subjects, 'subject')}."
+    if len(groups) > 1:
+        return f"{same} Each model is compared with the first that was asked the same question."
     if len(others) > 1:
         return (
             f"{same} Each model is compared with the first, {reference}; the others are not compared with each other."
@@ -213,11 +234,12 @@ def _label(numbers: CompareNumbers, conclusion: Conclusion, row: Row) -> str:
 
 def _counts(numbers: CompareNumbers) -> TextTable:
     rows = [
-        [row.model, outcome_words(row.outcome), row.study, f"{row.images:,}", f"{row.only_reference:,}",
+        [_named(numbers, row), outcome_words(row.outcome), row.study, f"{row.images:,}", f"{row.only_reference:,}",
          f"{row.only_model:,}"]
         for row in numbers.disagreements
     ]  # fmt: skip
-    reference = numbers.models[0]
+    groups = _against_each(numbers)
+    reference = "the baseline" if len(groups) > 1 else next(iter(groups))
     headings = ["model", "outcome", "study", "images of both", f"larger for {reference}", "larger for the model"]
     return TextTable("Images on which the models differ", headings, rows, numbers=(3, 4, 5))
 
@@ -229,8 +251,8 @@ def _table(numbers: CompareNumbers) -> TextTable:
     ]  # fmt: skip
     rows = [
         [
-            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, _kind(row), row.model, row.outcome,
-            row.study, number(row.first, row.unit), number(row.second, row.unit),
+            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, _kind(row), _named(numbers, row),
+            row.outcome, row.study, number(row.first, row.unit), number(row.second, row.unit),
             amount(row.estimate, row.unit, signed=True),
             interval(row.low, row.high, row.unit), probability(row.p_adjusted), f"{row.n_subjects:,}",
         ]

@@ -77,7 +77,7 @@ def compare(
     targets: Sequence[str] = (),
     margin: float | str | Sequence[str] = (),
 ) -> CompareResult:
-    """Compare the models of finished audits on the same images, each with the first.
+    """Compare the models of finished audits on the same images, each with the first (in words: of the same question).
 
     runs: folders or addresses of audits whose generator, design and images are the same, the baseline first; or one
     with several targets. targets: names of those that are compared, all by default. margin: the smallest difference

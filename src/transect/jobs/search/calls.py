@@ -17,12 +17,14 @@ from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import compute
 from transect.effects.truth import FACE
 from transect.experiment import costs
+from transect.jobs.search.asking import answers_table_of, failed, with_texts
 from transect.jobs.search.request import Search
 from transect.jobs.search.results import best_rule
 from transect.jobs.search.shared import SharedAnswers
 from transect.protocols import Target
 from transect.records import Latents, Predictions, Task
 from transect.runs import tables as columns
+from transect.runs.answer_tables import answers_table
 from transect.runs.capabilities import truths
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
@@ -172,7 +174,7 @@ def _images(search: Search, folder: RunFolder, part: int, start: int, points: Fl
 
 def _known(search: Search, latents: Latents) -> pa.Table:
     """What the world reads, and the truth where it knows that of its images without setting it, as a label."""
-    read, name = search.world.read(latents), search.truth.attribute
+    read, name = search.world.read(latents), FACE if search.truth is None else search.truth.attribute
     if name == FACE or name in read.column_names:
         return read
     return read.append_column(name, truths(search.world, latents)[name])
@@ -195,14 +197,18 @@ def _predictions(
     def ask(pictures: pa.Table) -> pa.Table:
         pixels = columns.images_of(pictures)
         answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        return columns.predictions_table(pictures["id"].to_pylist(), answers)
+        ids = pictures["id"].to_pylist()
+        if answers.said is not None:
+            folder.write_part(answers_table_of(search.target), part, answers_table(ids, answers.said))
+        return columns.predictions_table(ids, answers)
 
     if not folder.has_part(table, part):
         folder.write_part(table, part, ask(images) if shared is None else shared.answered(images, ask))
     answers = folder.read_part(table, part)
     if shared is not None:
         shared.keep(images, answers)
-    return columns.predictions_of(answers, Task(search.target.task))
+    predictions = columns.predictions_of(answers, Task(search.target.task))
+    return with_texts(search.target, predictions, folder, part, images["id"].to_pylist())
 
 
 def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
@@ -214,9 +220,10 @@ def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Fl
     outcomes = compute(
         search.outcome,
         answers,
-        truth=search.truth.of({**true, "": np.zeros(len(answers))}),
+        truth=None if search.truth is None else search.truth.of({**true, "": np.zeros(len(answers))}),
         threshold=0.5 if threshold is None else float(threshold),
         positive=positive_of(search.target),
         expected_boxes=None if convention is None or faces is None else convention.expected_box(faces),
     )
-    return outcomes.values, [str(reason) for reason in outcomes.reasons]
+    values = outcomes.values if answers.said is None else failed(outcomes.values)
+    return values, [str(reason) for reason in outcomes.reasons]

@@ -32,13 +32,27 @@ if TYPE_CHECKING:
     from transect.jobs.search.comparison import SearchComparison
 
 _WEIGHTS = "0,0.2,0.6,1"
-_FILES = ("target", "generator", "population")
+_FILES = ("target", "questions", "generator", "population")
 """Options that may name files."""
 
 
 def search(
     context: typer.Context,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The model to search; see: transect targets.")],
+    questions: Annotated[
+        str | None,
+        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a set that ships."),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(help="The one question of --questions that is asked, where there are several.")
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            help="Of words: what counts as a failure: refusal (default without --truth), hedge, unreadable, answer, "
+            "error, option:NAME or code:NAME, in half of an image's wordings or more."
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Your own name of the target, for tables and headings.")] = None,
     budget: Annotated[int, typer.Option(help="Calls in all, confirmation included; 20 or more.")] = 400,
     goal: Annotated[
@@ -158,6 +172,9 @@ def search(
         require_validation=require_validation,
         target=settings,
         name=name,
+        questions=questions,
+        question=question or "",
+        outcome=outcome or "",
     )
     arguments: dict[str, Any] = {
         "truth": truth,

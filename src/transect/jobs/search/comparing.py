@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from transect.analysis.sections import calling, steady
 from transect.designs.search import APART, History, apart
+from transect.errors import BadInput
 from transect.experiment import calls, costs
 from transect.experiment.canaries import keep_canaries, watch
 from transect.jobs.search import comparison_page
@@ -123,6 +124,8 @@ def compare_searches(
     Source: McDuff et al. 2019, Fig. 4.
     """
     comparison, options = comparison or SearchComparison(), options or SearchOptions()
+    if options.questions is not None:
+        raise BadInput("--compare: expected a target that is asked no --questions; search it once with each --method")
     request = prepare(
         target, truth=truth, budget=budget, goal="failures", vary=vary, population=population, generator=generator,
         seed=seed, options=replace(options, method="ours"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from transect.effects.interrogation import Condition, ErrorRate, crossed, crossi
 from transect.effects.outcomes import FAILED
 from transect.jobs.search.numbers import AnswerFaces, ErrorTables, SamplerErrors
 from transect.jobs.search.results import SearchSetup, surely_explored
+from transect.jobs.search.wording import ERRORS
 from transect.records import Attribute, declared
 
 EXPLORATION: Final = "Sobol points"
@@ -51,7 +53,8 @@ def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], 
         rates = interrogation.error_rates(
             None if missed is None else missed[rows], None if wrong is None else wrong[rows], groups
         )
-        samples.append(SamplerErrors(sampler, len(rows), tuple(rates)))
+        named = rates if search.outcome in ERRORS else [replace(rate, measure=search.outcome) for rate in rates]
+        samples.append(SamplerErrors(sampler, len(rows), tuple(named)))
     shown = [crossing(by)] if by else _most_uneven(samples[0].rows)
     return ErrorTables(tuple(samples), tuple(shown), interrogation.SOURCE)
 

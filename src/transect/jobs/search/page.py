@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from transect.jobs.search.gallery import STRIP, gallery, strip
 from transect.jobs.search.numbers import AnswerFaces, FailurePicture, Region, SearchNumbers
-from transect.jobs.search.results import verb_of
+from transect.jobs.search.wording import ERRORS, asked_of, verb_of
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -38,10 +38,15 @@ STEPS: Final = 60
 """Points of the curve of failures by calls."""
 FEW: Final = 25
 """Fresh images from which on the interval of a region holds in 94 % of searches."""
-_TASK: Final = {
-    "miss": "In which images does it miss the face?",
-    "error": "In which images is its answer wrong?",
+_FACES: Final = {
+    True: (
+        "of right and wrong answers",
+        "wrong answers have in common, not why they are wrong",
+        ("right", "wrong"),
+    ),
+    False: ("without and with a failure", "failures have in common, not why they fail", ("without", "with")),
 }
+"""Of errors, and of other outcomes: the heading of the mean faces, what they show, and the names of both kinds."""
 _FACTS: Final = {
     "failures": "failures",
     "failures far apart": "distinct_failures",
@@ -74,7 +79,7 @@ def page_of(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = (), pictures:
         f"Where does {numbers.target} fail?",
         tuple(part for part in parts if part.blocks),
         Markup("Where does {} fail?").format(doc.text("/target")),
-        Markup("{} A search with {} over {}.").format(_TASK[numbers.outcome], doc.counted("/calls", "image"), names),
+        Markup("{} A search with {} over {}.").format(asked_of(numbers.outcome), doc.counted("/calls", "image"), names),
     )
 
 
@@ -241,12 +246,13 @@ def _errors(doc: WrittenDocument, faces: Sequence[AnswerFaces]) -> Iterator[Bloc
     )
     yield _error_table(doc, errors)
     if faces:
-        yield Heading("Mean faces of right and wrong answers")
+        heading, shown, named = _FACES[doc.value("/outcome") in ERRORS]
+        yield Heading(f"Mean faces {heading}")
         yield Paragraph(
             "Of all calls, by the attributes whose groups' rates differ most. A mean of few answers looks like one "
-            "person's face. The faces show what wrong answers have in common, not why they are wrong."
+            f"person's face. The faces show what {shown}."
         )
-        yield tag("div", svg.joined(_mean_face(face) for face in faces), class_="faces")
+        yield tag("div", svg.joined(_mean_face(face, named) for face in faces), class_="faces")
 
 
 def _error_table(doc: WrittenDocument, errors: Mapping[str, Any]) -> TextTable:
@@ -283,10 +289,10 @@ def _error(doc: WrittenDocument, place: str) -> Markup:
     return Markup('{}<br><span class="fine">{} of {}{}</span>').format(_rate(doc, place), *counts[:2], left_out)
 
 
-def _mean_face(face: AnswerFaces) -> Markup:
+def _mean_face(face: AnswerFaces, named: tuple[str, str]) -> Markup:
     name = f"{spaced(face.by)}: {face.group}" if face.by else "all calls"
     name = face.group if "×" in face.by else name  # the group names its attributes
-    both = ((face.right_picture, face.right, "right"), (face.wrong_picture, face.wrong, "wrong"))
+    both = ((face.right_picture, face.right, named[0]), (face.wrong_picture, face.wrong, named[1]))
     shown = [_mean(picture, f"{count} {word}", name) for picture, count, word in both]
     return tag("figure", tag("figcaption", name) + tag("div", svg.joined(shown), class_="two"))
 
@@ -326,12 +332,17 @@ def _curve(counts: list[int]) -> str:
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in ends)
 
 
+def _failure(doc: WrittenDocument) -> Markup:
+    often = "" if doc.value("/outcome") in ERRORS else ", in half of an image's wordings or more"
+    return Markup("{}{}").format(doc.text("/outcome"), often)
+
+
 def _methods(doc: WrittenDocument) -> Facts:
     method = Markup("{}, from {} drawn for it").format(doc.text("/estimate/method"), doc.counted("/estimate/n", "call"))
     facts: list[tuple[str, str]] = [
         ("Goal", doc.text("/goal")),
         ("Strategy", doc.text("/strategy")),
-        ("A failure", doc.text("/outcome")),
+        ("A failure", _failure(doc)),
         ("Overall rate", method),
     ]
     facts += [

@@ -27,6 +27,7 @@ from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, UnknownName
 from transect.experiment import study, worlds
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.jobs.search.asking import outcome_of, question_of
 from transect.protocols import Generator, Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Task
@@ -35,7 +36,9 @@ from transect.runs.capabilities import check_subjects, generator_entry, world_en
 from transect.runs.provenance import versions
 from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
+from transect.targets.capabilities import answers_in_words
 from transect.targets.limits import Limits
+from transect.targets.words.speakers import AskedSpec
 
 GOALS: Final = ("regions", "failures", "rate")
 METHODS: Final = ("ours", "mcduff2019", "random", "sobol")
@@ -58,7 +61,10 @@ class SearchOptions:
     counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to the
     target. require_validation: the validation.json that the generator and every searched level must have passed.
     target: the target's own options
-    (task, preprocess, labels, positive, threshold, output). name: your own name of the target.
+    (task, preprocess, labels, positive, threshold, output). name: your own name of the target. Of a model that answers
+    in words: questions, a file or a set that ships; question, the name of the one that is asked, where there are
+    several; outcome, what counts as a failure where half of an image's wordings or more have it, as "refusal" (default
+    without a truth), "hedge", "option:NAME" or "code:NAME".
     """
 
     space: str = "attributes"
@@ -74,6 +80,9 @@ class SearchOptions:
     require_validation: str | Path | None = None
     target: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
+    questions: str | Path | None = None
+    question: str = ""
+    outcome: str = ""
 
 
 @final
@@ -81,14 +90,15 @@ class SearchOptions:
 class Search:
     """A search, checked: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
 
-    alpha: the weight of diversity; by: attributes by whose combinations errors are counted; gates: raters' validation
-    that the search requires. The last two are not part of the spec, since they change no call.
+    truth: None where what is counted in words has no right answer. alpha: the weight of diversity; by: attributes by
+    whose combinations errors are counted; gates: raters' validation that the search requires. The last two are not part
+    of the spec, since they change no call.
     """
 
     world: World
     target: Target
     space: Space
-    truth: Truth
+    truth: Truth | None
     outcome: str
     budget: int
     goal: str = "regions"
@@ -159,7 +169,9 @@ class Search:
                 )
                 for attribute, row in zip(self.space.attributes, self.space.ranked, strict=True)
             ),
-            truth=StatedTruth(self.truth.text, self.truth.attribute, self.truth.comparison, self.truth.value),
+            truth=None
+            if (right := self.truth) is None
+            else StatedTruth(right.text, right.attribute, right.comparison, right.value),
             outcome=self.outcome,
             target=TargetDescription(describe(self.target)),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
@@ -180,7 +192,9 @@ def prepare(
 ) -> Search:
     """The search that `search` runs, opened and checked before anything is rendered; see there."""
     options = options or SearchOptions()
-    (resolved,) = study.resolve_targets([target], options.target, [] if options.name is None else [options.name])
+    asked = question_of(target, options.questions, options.question)
+    name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
+    (resolved,) = study.resolve_targets([asked], options.target, [] if name is None else [name])
     world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
@@ -212,7 +226,7 @@ def search_for(
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
     check_subjects(world, budget)
-    stated, outcome = _truth_and_outcome(world, target, truth)
+    stated, outcome = _truth_and_outcome(world, target, truth, options.outcome)
     return Search(
         world,
         target,
@@ -231,7 +245,11 @@ def search_for(
     )
 
 
-def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple[Truth, str]:
+def _truth_and_outcome(world: World, target: Target, truth: str | None, wanted: str = "") -> tuple[Truth | None, str]:
+    if answers_in_words(target):
+        return _of_words(world, target, truth, wanted)
+    if wanted:
+        raise BadInput(f"--outcome {wanted}: expected a model that answers in words, got another; leave --outcome out")
     task = Task(target.task)
     if task in (Task.REGRESSION, Task.EMBEDDING):
         raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
@@ -242,6 +260,14 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple
     stated = Truth.parse(text, attributes)
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, attributes)
+    return stated, outcome
+
+
+def _of_words(world: World, target: Target, truth: str | None, wanted: str) -> tuple[Truth | None, str]:
+    outcome = outcome_of(target, truth, wanted)
+    attributes = {**worlds.truth_attributes(world), **{each.name: each for each in world.attributes}}
+    stated = None if truth is None else Truth.parse(truth, attributes)
+    rehearse(target, (outcome,), stated, attributes)
     return stated, outcome
 
 

@@ -36,6 +36,7 @@ from transect.jobs.search.numbers import (
     SearchedAttribute,
     SearchNumbers,
 )
+from transect.jobs.search.wording import verb_of
 from transect.protocols import Target
 from transect.reports.records import Section
 from transect.runs.wording import counted
@@ -77,7 +78,7 @@ class SearchSetup(Protocol):
 
     @property
     def outcome(self) -> str:
-        """What counts as a failure: miss or error."""
+        """What counts as a failure: miss, error, or of words another outcome."""
         ...
 
     @property
@@ -279,15 +280,6 @@ def lines(numbers: SearchNumbers) -> list[str]:
     basis = f"from the {estimate.n:,} of {counted(numbers.calls, 'call')} that were drawn for the rate"
     none = [f"no region: {numbers.regions_reason}"] if numbers.goal == "regions" and not regions else []
     return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, {basis}", *none]
-
-
-def verb_of(outcome: str) -> str:
-    """What the target does in a failure.
-
-    >>> verb_of("miss"), verb_of("error")
-    ('misses the face in', 'gives a wrong answer on')
-    """
-    return {"miss": "misses the face in"}.get(outcome, "gives a wrong answer on")
 
 
 def percent(estimate: Region | Estimate) -> str:

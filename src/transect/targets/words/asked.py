@@ -35,9 +35,7 @@ class MeteredSpeaker(Protocol):
 
     metered: bool
 
-    def quote(
-        self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None
-    ) -> Quote:
+    def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
         """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
 
         size: their width and height in pixels; None where they are not known.

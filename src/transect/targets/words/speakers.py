@@ -82,7 +82,11 @@ def question_set(questions: str | Path) -> QuestionSet:
     chosen = load(questions)
     about_one = tuple(question for question in chosen if question.images == 1)
     if not about_one:
-        raise BadInput(f"--questions {questions}: expected a question about one image, got those about two; add one")
+        names = ", ".join(question.name for question in chosen)
+        raise BadInput(
+            f"--questions {questions}: expected a question about one image, got only questions about two images "
+            f"({names}); add a question of another kind"
+        )
     return dataclasses.replace(chosen, questions=about_one)
 
 
@@ -142,7 +146,10 @@ def gives_words(spec: str) -> bool:
 
 def no_words(name: object) -> BadInput:
     """The error of a model without words that is asked a question."""
-    return BadInput(f"--questions: expected models that answer in words, got {name}; leave --questions or it out")
+    return BadInput(
+        f"--questions: expected models that answer in words, got {name}, which does not; leave --questions out, or "
+        "name a vlm:FOLDER or the file of a chat interface"
+    )
 
 
 def no_questions(name: object) -> BadInput:
@@ -150,8 +157,8 @@ def no_questions(name: object) -> BadInput:
     from transect.targets.words.question_file import SHIPPED
 
     return BadInput(
-        f"{name} answers in words: expected questions to ask it, got none: add --questions FILE, or one of "
-        f"{', '.join(SHIPPED)}"
+        f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "
+        f"the name of a set that ships ({', '.join(SHIPPED)})"
     )
 
 

@@ -20,7 +20,7 @@ _TEXT: Final = (
     "analysed alone. Their mean is of these paraphrases; from five on, a second interval counts them as a sample of "
     "the wordings that could have been used.",
     "The spread is the standard deviation of the true effects between paraphrases, without what chance adds; 0 where "
-    "they differ no more than chance makes them. p is of no difference between the paraphrases.",
+    "they differ no more than chance makes them. p tests whether the effect is the same in all paraphrases.",
 )
 
 

@@ -1,4 +1,4 @@
-"""What the model was asked and what it said, quoted: of each level the first answers of each kind."""
+"""What the model was asked and what it said, quoted: of each level an answer of each kind, of the first images."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from transect.targets.words.questions import Kind
 from transect.texts import one_line
 
 EACH: Final = 2
-"""Answers of each kind that are quoted of a level."""
+"""Images of a level of which an answer of each kind is quoted."""
 LONGEST: Final = 240
 """Characters of a quoted answer."""
 _RULE: Final = (
-    f"Quoted are the first {EACH} answers of each kind at each level, in the order of the run, so that nobody picks "
-    "them. Every text that was sent and received stands in the tables answers/ of the run folder."
+    f"Quoted are, at each level, the first {EACH} images with an answer of a kind: of each its first such answer, in "
+    "the order of paraphrases and repeats, so that nobody picks them. Every text that was sent and received stands in "
+    "the tables answers/ of the run folder."
 )
 
 
@@ -68,15 +69,24 @@ def _quotes(answers: Answers, asked: Asked, name: str) -> Table:
     for code, group in enumerate(groups.groups):
         images = (groups.codes == code).nonzero()[0].tolist()
         for status in Status:
-            found = [(row, one) for row in images for one in asked.said[row][:1] if one.status is status][:EACH]
+            first = ((row, next((one for one in asked.said[row] if one.status is status), None)) for row in images)
+            found = [(row, one) for row, one in first if one is not None][:EACH]
             rows += [_quoted(answers, group, row, one, asked) for row, one in found]
-    heads = [("level", "text"), ("subject", "text"), ("what became of it", "text"), ("the model said", "text")]
+    where = [("paraphrase", "text")] if _has_several(asked) else []
+    heads = [("level", "text"), ("subject", "text"), *where, ("what became of it", "text"), ("the model said", "text")]
     return table(f"Answers by {words(name)}", [*heads, ("read as", "text")], rows)
+
+
+def _has_several(asked: Asked) -> bool:
+    """Whether an image is asked about more than once."""
+    return len(asked.question.paraphrases) * asked.question.repeats > 1
 
 
 def _quoted(answers: Answers, group: str, row: int, one: Said, asked: Asked) -> list[object]:
     text = f"“{one_line(one.text, LONGEST)}”" if one.text else one_line(one.reason, LONGEST)
-    return [group, str(answers.subjects[row]), str(one.status), text, read_as(one, asked)]
+    repeat = f", repeat {one.repeat + 1}" if asked.question.repeats > 1 else ""
+    where = [f"{one.paraphrase + 1}{repeat}"] if _has_several(asked) else []
+    return [group, str(answers.subjects[row]), *where, str(one.status), text, read_as(one, asked)]
 
 
 def read_as(one: Said, asked: Asked) -> str:
