@@ -72,11 +72,11 @@ def match(readings: Sequence[Reading]) -> Matched:
         found += made
         notes += why
     if not found:
-        said = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
-        raise BadInput(f"expected an effect that two worlds share, got none ({said}); audit one model with the same "
-                       "attributes and outcomes in both")  # fmt: skip
-    said = tuple(dict.fromkeys(notes))
-    return Matched(tuple(replace(each, independent=_independent(each, sharing)) for each in found), said)
+        why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
+        raise BadInput(f"expected an effect that two worlds share, got none ({why_none}); audit one model with the "
+                       "same attributes and outcomes in both")  # fmt: skip
+    told = tuple(dict.fromkeys(notes))
+    return Matched(tuple(replace(each, independent=_independent(each, sharing)) for each in found), told)
 
 
 def _independent(same: SameEffect, sharing: Iterable[frozenset[int]]) -> bool:
