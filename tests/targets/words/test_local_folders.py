@@ -43,8 +43,8 @@ def test_a_name_and_a_batch(folder):
 
 
 def test_a_folder_without_a_model(tmp_path):
-    assert "expected config.json, *.safetensors, found no config.json and no *.safetensors" in refusal(tmp_path)
-    assert "found no config.json" in refusal(tmp_path / "nowhere")
+    assert "found no config.json and no *.safetensors" in refusal(tmp_path)
+    assert "expected a folder with config.json, found none" in refusal(tmp_path / "nowhere")
 
 
 def test_an_unknown_model_type(folder):
@@ -67,7 +67,7 @@ def test_a_config_that_is_none(folder):
 def test_code_of_a_model_never_runs(folder):
     edit(folder / "config.json", auto_map={"AutoConfig": "own.Config"})
     (folder / "own.py").write_text("raise SystemExit('it ran')")
-    assert "brings its own code, which is never run" in refusal(folder)
+    assert "names code of the model's own, which is never run" in refusal(folder)
 
 
 @pytest.mark.parametrize("file", ["processor_config.json", "tokenizer_config.json"])
