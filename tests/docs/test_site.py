@@ -193,6 +193,20 @@ def check_pages(site):
     assert "Hand a finished run to another tool" in api
 
 
+def searched(tab, site):
+    """Whether a search finds the page within 30 s; on a busy machine keys may be pressed before the page listens."""
+    from playwright.sync_api import TimeoutError as NotFound
+
+    tab.goto((site / "index.html").as_uri(), wait_until="networkidle", timeout=120_000)
+    tab.keyboard.press("/")
+    tab.keyboard.type("leakage", delay=20)
+    try:
+        tab.wait_for_selector("text=Mitigate leakage, and measure the cost", timeout=30_000)
+    except NotFound:
+        return False
+    return True
+
+
 def check_search(site):
     """It works from the disk, and asks no server."""
     from playwright.sync_api import sync_playwright
@@ -202,10 +216,8 @@ def check_search(site):
         browser = started.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         tab = browser.new_page(color_scheme="dark")
         tab.on("request", lambda request: asked.append(request.url))
-        tab.goto((site / "index.html").as_uri(), wait_until="networkidle", timeout=120_000)
-        tab.keyboard.press("/")
-        tab.keyboard.type("leakage", delay=20)
-        tab.wait_for_selector("text=Mitigate leakage, and measure the cost", timeout=120_000)
+        found = any(searched(tab, site) for _ in range(5))
         browser.close()
+    assert found
     assert asked
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
