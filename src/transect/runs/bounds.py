@@ -312,7 +312,7 @@ def _worst(file: Any, groups: Sequence[int], columns: Sequence[str] | None) -> t
     for group in groups:
         texts = 0
         for place, leaf in wanted:
-            chunk = _chunk(file, group, place, leaf.path)
+            chunk = _chunk(file, group, place)
             if leaf.physical_type == "BYTE_ARRAY":
                 texts += chunk.total_uncompressed_size
                 varying += chunk.num_values * chunk.total_uncompressed_size
@@ -326,13 +326,13 @@ def _is_of(path: str, columns: Sequence[str]) -> bool:
     return any(path == name or path.startswith(f"{name}.") for name in columns)
 
 
-def _chunk(file: Any, group: int, place: int, path: str) -> Any:
+def _chunk(file: Any, group: int, place: int) -> Any:
     """What the metadata say of a column of a row group.
 
     pyarrow ends the process where such an entry contradicts itself, but its reader raises: so a row is read first,
-    which needs one page of at most 2 GiB.
+    which needs one page of at most 2 GiB. By its place, since several columns may have one name.
     """
-    next(file.iter_batches(1, row_groups=[group], columns=[path], use_threads=False), None)
+    next(file.reader.iter_batches(1, [group], column_indices=[place], use_threads=False), None)
     return file.metadata.row_group(group).column(place)
 
 
