@@ -14,6 +14,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.records import Annotations, Attribute, CallCounts, Images, Latents, Predictions, Question, Quote, Task
+from transect.said import AskedSpec, Speaker
 
 Canaries: TypeAlias = "Mapping[str, Any]"
 """rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""
@@ -102,8 +103,9 @@ class Predictor(Protocol):
         ...
 
 
-TargetLike: TypeAlias = str | Predictor | Callable[..., object]
-"""A spec string (see `transect targets`), an object with `predict`, or a function of uint8 pixels [n, h, w, 3]."""
+TargetLike: TypeAlias = str | Predictor | Speaker | AskedSpec | Callable[..., object]
+"""A spec string (see `transect targets`), an object with `predict`, a model that answers in words (to be asked a file
+of questions, or one of them), or a function of uint8 pixels [n, h, w, 3]."""
 
 
 @runtime_checkable

@@ -121,3 +121,16 @@ class Said:
         """At which place the option stood that was chosen; None without a choice."""
         chosen = self.order and self.status is Status.ANSWERED and math.isfinite(self.value)
         return self.order.index(int(self.value)) if chosen else None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AskedSpec:
+    """One question asked of one model, as a target.
+
+    source: what names the model, or the speaker itself. questions: the set's name or file. question: its name there.
+    """
+
+    source: object
+    questions: str
+    question: str

@@ -14,8 +14,8 @@ from transect.experiment.edits import EditCheck, check_of, named
 from transect.experiment.target_names import give_name
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Target, World
+from transect.said import AskedSpec
 from transect.targets.capabilities import is_metered
-from transect.targets.words.speakers import AskedSpec
 
 
 @final

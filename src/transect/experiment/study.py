@@ -38,11 +38,12 @@ from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
+from transect.said import AskedSpec
 from transect.targets.capabilities import answers_in_words, is_metered, wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
 from transect.targets.words.paired import AskedOfTwo
-from transect.targets.words.speakers import AskedSpec, question_set, shared_object
+from transect.targets.words.speakers import question_set, shared_object
 from transect.texts import say
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 from transect.experiment.target_names import check_names
 from transect.jobs.audit.request import AuditRequest
-from transect.protocols import Target, TargetLike
+from transect.protocols import Target
+from transect.said import AskedSpec
 from transect.targets.words.paired import AskedOfTwo
-from transect.targets.words.speakers import AskedSpec, about_two, asked_specs, shared, shared_object
+from transect.targets.words.speakers import about_two, asked_specs, shared, shared_object
 
 
 def expanded(request: AuditRequest) -> AuditRequest:
@@ -25,7 +25,7 @@ def expanded(request: AuditRequest) -> AuditRequest:
     asked = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
     each = len(asked) // len(given)
     own = [f"{called[place // each]}/{one.question}" for place, one in enumerate(asked)] if called else []
-    return replace(request, targets=tuple(cast("TargetLike", one) for one in asked), names=tuple(own))
+    return replace(request, targets=tuple(asked), names=tuple(own))
 
 
 def model_name(request: AuditRequest, targets: Sequence[Target]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -17,9 +17,10 @@ from transect.protocols import Target, TargetLike
 from transect.records import Predictions, Task
 from transect.runs.answer_tables import said_of
 from transect.runs.folder import RunFolder, slug
+from transect.said import AskedSpec
 from transect.targets.capabilities import answers_in_words
 from transect.targets.description import describe
-from transect.targets.words.speakers import AskedSpec, question_set
+from transect.targets.words.speakers import question_set
 
 HALF: Final = 0.5
 """An image fails where this share of its wordings, or more, has the outcome."""
@@ -45,7 +46,7 @@ def question_of(target: TargetLike, questions: str | Path | None, question: str 
             "choose one with --question NAME"
         )
     chosen = question_set(questions).named(question or names[0]).name
-    return cast("TargetLike", AskedSpec(target, str(questions), chosen))
+    return AskedSpec(target, str(questions), chosen)
 
 
 def outcome_of(target: Target, truth: str | None, wanted: str = "") -> str:

@@ -36,9 +36,9 @@ from transect.runs.capabilities import check_subjects, generator_entry, world_en
 from transect.runs.provenance import versions
 from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
+from transect.said import AskedSpec
 from transect.targets.capabilities import answers_in_words
 from transect.targets.limits import Limits
-from transect.targets.words.speakers import AskedSpec
 
 GOALS: Final = ("regions", "failures", "rate")
 METHODS: Final = ("ours", "mcduff2019", "random", "sobol")

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from transect.errors import BadInput
 from transect.protocols import Closable
-from transect.said import Speaker
+from transect.said import AskedSpec, Speaker
 from transect.targets.objects import NoSuchModule, import_object
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ LOCAL: Final = "vlm"
 """The prefix of a model in a folder of this machine."""
 OPTIONS: Final = ("device",)
 """Settings of a local model; a chat interface has its own in its file."""
-
-
-@final
-@dataclasses.dataclass(frozen=True, slots=True)
-class AskedSpec:
-    """One question asked of one model: what names the model, or the speaker itself; the set; the question's name."""
-
-    source: object
-    questions: str
-    question: str
 
 
 @final

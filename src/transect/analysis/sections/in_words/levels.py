@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int, Shaped
 
 from transect.analysis.sections.answers import Answers, words
 
 
 def by_level(
-    answers: Answers, values: Float[np.ndarray, "n ..."], name: str
-) -> Float[np.ndarray, "s levels cells ..."]:
-    """Values of images as [subject, level of the attribute, cells of the other attributes, ...]."""
+    answers: Answers, values: Shaped[np.ndarray, "n ..."], name: str
+) -> Shaped[np.ndarray, "s levels cells ..."]:
+    """Numbers or booleans of images as [subject, level of the attribute, cells of the other attributes, ...]."""
     design, rest = answers.design, values.shape[1:]
     axis = list(design.levels).index(name) + 1
     grid = np.moveaxis(values.reshape(design.subjects, *design.shape, *rest), axis, 1)
