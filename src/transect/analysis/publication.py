@@ -185,8 +185,16 @@ def _targets(studies: Sequence[Findings]) -> list[str]:
 
 
 def _title(studies: Sequence[Findings]) -> str:
-    names = [short_name(name) for name in _targets(studies)]
+    names = list(_models(studies))
     return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _models(studies: Sequence[Findings]) -> dict[str, None]:
+    """The names of the models, each once; one that answers in words is several targets, `model/question`."""
+    entries = {target.name: target for study in studies for target in study.spec.targets}.values()
+    of_words = (entry.description.question is not None for entry in entries)
+    names = (short_name(entry.name) for entry in entries)
+    return {name.rpartition("/")[0] if words else name: None for name, words in zip(names, of_words, strict=True)}
 
 
 def _question(studies: Sequence[Findings]) -> str:

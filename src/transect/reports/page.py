@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, final
 
@@ -162,18 +163,32 @@ def _strongest(document: Document, shown: Gallery) -> album.Row | None:
 
 
 def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[str, object]) -> tuple[Part, ...]:
-    """A part per section. content: the pictures of the run that belong to sections, as flips and faces."""
-    return tuple(
-        Part(
-            f"section-{view.index}",
-            doc.text(f"{view.place}/title"),
-            (fragment("section", **{**content, "doc": doc, "section": view}),),
-            view.entry.title,
-            study=True,
-            folded=True,
-        )
-        for view in views
-    )
+    """A part per section, or per group of sections that stand together under one heading.
+
+    content: the pictures of the run that belong to sections, as flips and faces.
+    """
+    groups = [list(found) for _, found in groupby(views, key=lambda view: view.entry.group or view.place)]
+    return tuple((_grouped if group[0].entry.group else _alone)(doc, group, content) for group in groups)
+
+
+def _alone(doc: Printer, group: Sequence[SectionView], content: Mapping[str, object]) -> Part:
+    (view,) = group
+    title, text = doc.text(f"{view.place}/title"), _section(doc, view, content)
+    return Part(f"section-{view.index}", title, (text,), view.entry.title, study=True, folded=True)
+
+
+def _grouped(doc: Printer, group: Sequence[SectionView], content: Mapping[str, object]) -> Part:
+    """Sections under the heading that they share, each under its own."""
+    first, blocks = group[0], []
+    for view in group:
+        heading = svg.tag("h3", doc.text(f"{view.place}/title"))
+        blocks.append(svg.tag("section", heading + _section(doc, view, content), id=f"section-{view.index}"))
+    title = doc.text(f"{first.place}/group")
+    return Part(f"group-{first.index}", title, blocks, first.entry.group, study=True, folded=True)
+
+
+def _section(doc: Printer, view: SectionView, content: Mapping[str, object]) -> Markup:
+    return fragment("section", **{**content, "doc": doc, "section": view})
 
 
 def _study_part(document: Document, view: StudyView, content: Mapping[str, object]) -> Part:

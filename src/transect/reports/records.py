@@ -125,13 +125,15 @@ def column_unit(name: str) -> ColumnUnit:
 class Section(Record):
     """One analysis. key: its kind; study, target: "" where it is about several.
 
-    text: paragraphs that say what was done and what it rests on. sources: works that the methods are taken from.
+    group: the heading that sections share which stand together, such as those on one question; "" of one that stands
+    alone. text: paragraphs that say what was done and what it rests on. sources: works that the methods are taken from.
     """
 
     key: str
     study: str = ""
     target: str = ""
     title: str
+    group: str = ""
     text: Sequence[str] = ()
     warnings: Sequence[str] = ()
     figures: Sequence[Figure] = ()

@@ -55,7 +55,9 @@ def section(answers: Answers) -> Section | None:
         key="unanswered",
         study=answers.study,
         target=answers.target,
-        title=f"Images without an answer: {short_name(answers.target)}",
+        title="Images without an answer"
+        if answers.asked
+        else f"Images without an answer: {short_name(answers.target)}",
         text=[*_TEXT, *conditions],
         warnings=[],
         figures=[_figure(groups, rates)],

@@ -11,7 +11,6 @@ from transect.analysis.sections.answers import Answers, point, table, words
 from transect.analysis.sections.in_words.levels import by_level, called, people
 from transect.effects.option_shares import SOURCES, OptionShares, chosen_shares, shares_by_option
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "Shares are of the answers to all wordings, paraphrases weighted equally. An interval of a difference holds "
@@ -45,7 +44,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
         key="options",
         study=answers.study,
         target=answers.target,
-        title=f"Options chosen: {short_name(answers.target)}",
+        title="Options chosen",
         text=[*_TEXT, *([_LIKELY] if np.isfinite(likely).any() else [])],
         figures=[Figure(kind="rows", title=title, caption="(share of answers, %, with 95 % intervals)", panels=panels)],
         tables=tables,

@@ -9,7 +9,6 @@ from transect.analysis.sections.answers import Answers, point, table, words
 from transect.analysis.sections.in_words.levels import by_level, called, people
 from transect.effects.places import SOURCES, PlaceBias, PlaceShares, place_bias
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.reports.wording import short_name
 
 _TEXT: Final = (
     "The order of the options is drawn for each image, so that a model which looks at the options alone chooses every "
@@ -34,7 +33,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
         key="places",
         study=answers.study,
         target=answers.target,
-        title=f"Does the place of an option matter? {short_name(answers.target)}",
+        title="Does the place of an option matter?",
         text=list(_TEXT),
         figures=[_figure(first, options)],
         tables=[_all(first), *(_by_level(answers, name, bias) for name, bias in found.items())],

@@ -11,7 +11,6 @@ from transect.analysis.sections.in_words.measures import Compared, compared
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import SOURCES, WordingEffects, wording_effects
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
-from transect.reports.wording import short_name
 
 MEAN: Final = "mean of the paraphrases"
 SAMPLED: Final = "mean over a sample of wordings"
@@ -41,7 +40,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
         key="prompts",
         study=answers.study,
         target=answers.target,
-        title=f"Does the wording matter? {short_name(answers.target)}",
+        title="Does the wording matter?",
         text=list(_TEXT),
         figures=[_figure(found)],
         tables=[*(_each(name, found) for name in answers.design.levels), _spread(found)],

@@ -14,7 +14,6 @@ from transect.analysis.sections.in_words.bounds import TEXT, bounds_table
 from transect.effects.incomplete import SOURCES as BOUNDS
 from transect.effects.intervals import SOURCES, WILSON_CLUSTERED, wilson_clustered
 from transect.reports.records import Figure, Panel, Section, Series, Table
-from transect.reports.wording import short_name
 from transect.said import UNANSWERED, Status
 
 _TEXT: Final = (
@@ -40,7 +39,7 @@ def section(answers: Answers, asked: Asked) -> Section | None:
         key="not_answered",
         study=answers.study,
         target=answers.target,
-        title=f"Refused, hedged or unreadable: {short_name(answers.target)}",
+        title="Refused, hedged or unreadable",
         text=[*_TEXT, *([TEXT] if bounds else [])],
         figures=[_figure(answers, groups, rates)],
         tables=[_table(answers, groups, rates, failed), _reasons(asked), *([bounds] if bounds else [])],

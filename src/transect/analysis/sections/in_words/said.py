@@ -8,7 +8,6 @@ from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, table, words
 from transect.analysis.sections.conditions import condition
 from transect.reports.records import Section, Table
-from transect.reports.wording import short_name
 from transect.said import Said, Status
 from transect.targets.words.questions import Kind
 from transect.texts import one_line
@@ -39,7 +38,7 @@ def section(answers: Answers, asked: Asked) -> Section:
         key="said",
         study=answers.study,
         target=answers.target,
-        title=f"What was asked and said: {short_name(answers.target)}",
+        title="What was asked and said",
         text=[f"What the value means: {question.meaning}"] * bool(question.meaning) + [*limits, _RULE],
         tables=[_asked(asked), *(_quotes(answers, asked, name) for name in answers.values)],
         sources=list(question.sources),

@@ -8,7 +8,6 @@ from typing import Final
 from transect.analysis.asked_answers import Asked
 from transect.analysis.sections.answers import Answers, table
 from transect.reports.records import Section
-from transect.reports.wording import short_name
 from transect.said import Status
 
 _TEXT: Final = (
@@ -35,7 +34,7 @@ def section(answers: Answers, asked: Asked) -> Section:
         key="tokens",
         study=answers.study,
         target=answers.target,
-        title=f"What the answers took: {short_name(answers.target)}",
+        title="What the answers took",
         text=[_TEXT],
         tables=[table("Texts and tokens", [("what", "text"), ("in all", "count"), ("per image", "number")], rows)],
     )
