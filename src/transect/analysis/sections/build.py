@@ -78,8 +78,7 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
         sections.append(sensitivity.section(stepped))
     plain = [answers for answers in answer_sets if not answers.steps]
     sections += [section for answers in plain for section in in_words.sections(answers)]
-    in_numbers = (answers for answers in plain if answers.asked is None)
-    sections += [section for answers in in_numbers if (section := unanswered.section(answers))]
+    sections += [section for answers in plain if (section := unanswered.section(answers))]
     sections += [section for answers in plain if (section := interrogation.section(answers))]
     sections += [section for answers in plain if (section := verification.section(answers))]
     experiments = [answers for answers in plain if answers.design.levels]

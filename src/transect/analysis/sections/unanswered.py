@@ -42,14 +42,16 @@ def kind_of(reason: str) -> str:
 
 
 def section(answers: Answers) -> Section | None:
-    """The section of one target in one study; None where every image has an answer."""
+    """The section of one target in one study; None where every image has an answer, or is answered in words."""
+    if answers.asked is not None:
+        return None
     kinds = np.array([kind_of(reason) for reason in answers.failures], dtype=object)
     named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
     if not named:
         return None
     groups = _groups(answers)
     rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
-    bounds = None if answers.asked else bounds_table(answers)  # of words, those of each wording are in their section
+    bounds = bounds_table(answers)
     conditions = [WORST, WITHIN if answers.design.levels else BETWEEN] if bounds else []
     return Section(
         key="unanswered",

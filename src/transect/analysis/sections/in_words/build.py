@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from transect.analysis.sections import unanswered
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.in_words import options, places, prompts, refusals, said, tokens
 from transect.reports.records import Section
@@ -12,7 +11,7 @@ from transect.reports.wording import short_name
 
 
 def sections(answers: Answers) -> list[Section]:
-    """What was said, what was not answered, which options, whether wordings and places matter, tokens, missing images.
+    """What was said, what was not answered, which options, whether wordings and places matter, and tokens.
 
     They share the heading of their question. None of a target that answers in numbers.
     """
@@ -20,5 +19,5 @@ def sections(answers: Answers) -> list[Section]:
         return []
     built = [part.section(answers, answers.asked) for part in (said, refusals, options, prompts, places, tokens)]
     heading = f"Answers to {short_name(answers.target)}"
-    found = (section for section in (*built, unanswered.section(answers)) if section is not None)
+    found = (section for section in built if section is not None)
     return [replace(section, group=heading) for section in found]
