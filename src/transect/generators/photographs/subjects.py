@@ -19,6 +19,7 @@ from jaxtyping import Float, Int, UInt8
 
 from transect.datasets import LabelledImages, open_dataset
 from transect.datasets.labelled import BROKEN
+from transect.datasets.pictures import size_of
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import light
@@ -178,7 +179,7 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     try:
         encoded = labelled.pictures.encoded(row)
         file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
-        if reason := _size_fault(file):
+        if reason := _size_fault(file, name):
             return Look(reason=reason)
         whole = np.asarray(picture_files.open_rgb(file, name))
     except (BadInput, OSError):
@@ -191,15 +192,10 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness)
 
 
-def _size_fault(file: bytes) -> str:
+def _size_fault(file: bytes, name: str) -> str:
     """Why a photograph of that size is left out, by its header alone; "" where it is not, or has none."""
-    import io
-
-    from PIL import Image
-
     try:
-        with Image.open(io.BytesIO(file), formats=picture_files.FORMATS) as opened:
-            width, height = opened.size
-    except picture_files.faults():
+        width, height = size_of(file, name)
+    except BadInput:
         return ""
     return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""
