@@ -87,7 +87,7 @@ def test_a_secret_that_is_not_set(tmp_path, monkeypatch):
 def test_a_model_that_answers_in_words_needs_questions(tmp_path, preset):
     file = write_chat(tmp_path, LOCAL, preset)
     assert is_chat_file(file)
-    with pytest.raises(BadInput, match=f"{preset} is the interface of a model that answers in words: add --questions"):
+    with pytest.raises(BadInput, match="answers in words: expected questions to ask it, got none; add --questions FILE"):
         resolve(str(file))
 
 
@@ -110,4 +110,4 @@ def test_every_file_of_the_guide_is_read(tmp_path):
 
 def test_an_audit_says_so_too(tmp_path):
     said = refused("audit", str(write_chat(tmp_path, LOCAL)), "--vary", "glasses=0,1", "--truth", "face", "--dry-run")
-    assert "is the interface of a model that answers in words: add --questions FILE.toml" in said
+    assert "answers in words: expected questions to ask it, got none; add --questions FILE" in said
