@@ -32,7 +32,7 @@ model = "model-1"
 [limits]
 first_wait = 0.01
 longest_wait = 2.0
-timeout = 1.0
+timeout = {timeout}
 {limits}
 {more}
 """
@@ -65,13 +65,16 @@ def answer_of(preset, text="Yes.", sent=50, received=2):
     }[preset]
 
 
-def write_chat(folder, server_url, preset="openai-chat", *, request="", limits="", more="", name="vlm.toml"):
+def write_chat(
+    folder, server_url, preset="openai-chat", *, request="", limits="", more="", timeout=1.0, name="vlm.toml"
+):
     """The file of a model behind a server; its secret is in the headers, where the interface has headers."""
     root = server_url.removesuffix("/detect")
     headers = HEADERS.get(preset, '{ Authorization = "Bearer ${ACME_KEY}" }')
     own = 'region = "eu-west-1"' if preset == "bedrock-converse" else f"headers = {headers}"
     path = folder / name
-    text = TOML.format(preset=preset, url=root + PLACES[preset], request=f"{own}\n{request}", limits=limits, more=more)
+    whole = {"preset": preset, "url": root + PLACES[preset], "request": f"{own}\n{request}", "timeout": timeout}
+    text = TOML.format(**whole, limits=limits, more=more)
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -87,7 +87,9 @@ def test_a_secret_that_is_not_set(tmp_path, monkeypatch):
 def test_a_model_that_answers_in_words_needs_questions(tmp_path, preset):
     file = write_chat(tmp_path, LOCAL, preset)
     assert is_chat_file(file)
-    with pytest.raises(BadInput, match="answers in words: expected questions to ask it, got none; add --questions FILE"):
+    with pytest.raises(
+        BadInput, match="answers in words: expected questions to ask it, got none; add --questions FILE"
+    ):
         resolve(str(file))
 
 

@@ -236,9 +236,8 @@ def test_64_questions_are_in_flight_at_once(tmp_path):
 
     with (
         serving(answer) as server,
-        speaking(tmp_path, server.url, limits="concurrency = 64") as speaker,
+        speaking(tmp_path, server.url, limits="concurrency = 64", timeout=30) as speaker,
     ):
-        speaker._transport._seconds = 30
         assert texts(speaker.speak(shown(64), [[YES]] * 64)) == [["Yes."]] * 64
     assert server.most_at_once == 64
 
