@@ -57,7 +57,8 @@ def similarity(points: Float[np.ndarray, "n k 2"], template: Float[np.ndarray, "
     Umeyama 1991, doi:10.1109/34.88573, without a reflection.
 
     >>> corners = np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]])
-    >>> similarity(corners, np.array([[1.0, 1.0], [1.0, 2.0], [0.0, 1.0]])).round(3).tolist()  # a quarter, halved
+    >>> turned = np.array([[1.0, 1.0], [1.0, 2.0], [0.0, 1.0]])  # a quarter of a turn, half the size
+    >>> (similarity(corners, turned).round(3) + 0.0).tolist()
     [[[0.0, -0.5, 1.0], [0.5, 0.0, 1.0]]]
     """
     z, w = points[..., 0] + 1j * points[..., 1], template[:, 0] + 1j * template[:, 1]

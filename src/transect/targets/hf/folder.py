@@ -90,7 +90,7 @@ def opened(argument: str, *, allow_download: bool = False) -> ModelFolder:
 def shown(argument: str) -> str:
     """The model as tables show it: an id whole, a folder by its name alone.
 
-    >>> shown("models/smiles"), shown("openai/clip-vit-base-patch32")
+    >>> shown("./models/smiles"), shown("openai/clip-vit-base-patch32")
     ('smiles', 'openai/clip-vit-base-patch32')
     """
     return Path(argument).name if Path(argument).is_dir() or not _is_id(argument) else argument
