@@ -15,7 +15,8 @@ from typing import Literal, Protocol, final, runtime_checkable
 from jaxtyping import UInt8
 from numpy import ndarray
 
-Pixels = UInt8[ndarray, "h w 3"]
+Pixels = UInt8[ndarray, "_ _ 3"]
+"""One picture; those of one call may have different sizes."""
 End = Literal["end", "length", "filter", "tool", "other"]
 """Why a text ended: the model was done, the limit of tokens, a content filter, a tool call instead of an answer."""
 

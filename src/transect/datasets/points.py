@@ -17,7 +17,7 @@ COUNTS: Final = (5, 68)
 """Eyes, tip of the nose and corners of the mouth, left in the picture first; the 68 of 300-W in dlib's order."""
 
 
-def of_lists(cells: Sequence[Sequence[float] | None], source: str) -> Points:
+def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
     """From x and y one after another; NaN where there are none.
 
     Raises BadInput for other numbers of points than 5 or 68, for rows of different numbers, and for no numbers.

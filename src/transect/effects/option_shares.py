@@ -64,7 +64,8 @@ class OptionContrast:
 @final
 @dataclass(frozen=True, slots=True)
 class OptionShares:
-    """shares: [level][option], each with its own interval. contrasts: of every later level with the first.
+    """shares: a row per level of one share per option, each with its own interval. contrasts: of every later level with
+    the first.
 
     p: of no change of any option at any level, with the test's method; "" and NaN where no subject tells. subjects:
     that the test uses, with an answer at every level in some cell.

@@ -165,7 +165,7 @@ CREATE TABLE spent (calls INTEGER NOT NULL, money INTEGER NOT NULL);
 CREATE TABLE canaries (
     request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, png BLOB NOT NULL,
     PRIMARY KEY (request, number));
-INSERT INTO calls VALUES (1, 'r', 'a', 'answered', 1, 200000000, 'h:1', 0, 9, 1, 200, 'application/json', '', '{}');
+INSERT INTO calls VALUES (1, 'r', 'a', 'answered', 1, 200000000, 'h:1', 0, 9, 1, 200, 'application/json', '', X'7B7D');
 INSERT INTO calls VALUES (2, 'r', 'b', 'sent', 0, 200000000, 'h:1', 0, 9, NULL, NULL, NULL, '', NULL);
 INSERT INTO spent VALUES (2, 400000000);
 INSERT INTO canaries VALUES ('r', 0, 'a', 'PNG');
@@ -190,12 +190,12 @@ def test_a_file_of_an_earlier_version_keeps_its_answers_and_what_was_spent(tmp_p
     for more in (1, 0):
         ledger = Ledger(tmp_path / "x.sqlite", Allowance(calls=3, per_call=Decimal("0.2")))
         assert ledger.spent() == Spent(3 - more, (3 - more) * Decimal("0.2"), tokens + 7 * (1 - more))
-        assert (ledger.claim("r", "a", seconds=60).body, ledger.answered("r")) == ("{}", 2 - more)
+        assert (ledger.claim("r", "a", seconds=60).body, ledger.answered("r")) == (b"{}", 2 - more)
         assert [item for _, item in ledger.canaries("r")] == ["PNG"]
         if more:
             call = ledger.claim("r", "c", seconds=60, tokens=Tokens(5, 5))
             assert call.tokens == Tokens(5, 5)
-            ledger.settle(call, Reply(200, "", "{}"), final=True, used=Tokens(5, 2))
+            ledger.settle(call, Reply(200, "", b"{}"), final=True, used=Tokens(5, 2))
         with pytest.raises(BudgetSpent, match="3 of 3 calls are made"):
             ledger.claim("r", "d", seconds=60)
         ledger.close()
