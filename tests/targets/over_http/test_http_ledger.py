@@ -168,7 +168,7 @@ CREATE TABLE canaries (
 INSERT INTO calls VALUES (1, 'r', 'a', 'answered', 1, 200000000, 'h:1', 0, 9, 1, 200, 'application/json', '', X'7B7D');
 INSERT INTO calls VALUES (2, 'r', 'b', 'sent', 0, 200000000, 'h:1', 0, 9, NULL, NULL, NULL, '', NULL);
 INSERT INTO spent VALUES (2, 400000000);
-INSERT INTO canaries VALUES ('r', 0, 'a', 'PNG');
+INSERT INTO canaries VALUES ('r', 0, 'a', X'504E47');
 """
 """A file as it was before tokens were counted: two calls at 0.2, of which one was answered."""
 VERSION_2 = f"""{VERSION_1}
@@ -191,7 +191,7 @@ def test_a_file_of_an_earlier_version_keeps_its_answers_and_what_was_spent(tmp_p
         ledger = Ledger(tmp_path / "x.sqlite", Allowance(calls=3, per_call=Decimal("0.2")))
         assert ledger.spent() == Spent(3 - more, (3 - more) * Decimal("0.2"), tokens + 7 * (1 - more))
         assert (ledger.claim("r", "a", seconds=60).body, ledger.answered("r")) == (b"{}", 2 - more)
-        assert [item for _, item in ledger.canaries("r")] == ["PNG"]
+        assert [item for _, item in ledger.canaries("r")] == [b"PNG"]
         if more:
             call = ledger.claim("r", "c", seconds=60, tokens=Tokens(5, 5))
             assert call.tokens == Tokens(5, 5)
