@@ -72,7 +72,7 @@ class Spoken:
 
 @runtime_checkable
 class Speaker(Protocol):
-    """A model that is shown one image, or two, and answers texts about them in words."""
+    """A model that is shown one image, or two, and answers texts about them in words; a judge is shown none."""
 
     @property
     def name(self) -> str:
@@ -89,14 +89,44 @@ class Speaker(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge model made of one text: one code of it, as asked and as answered.
+
+    value: 1 yes, 0 no, NaN where the judge gave neither; then `status` and `reason` say why.
+    """
+
+    code: str
+    system: str
+    prompt: str
+    text: str
+    status: Status
+    value: float = math.nan
+    tokens_sent: int | None = None
+    tokens_received: int | None = None
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The number that a user's function gave to one text; NaN with the reason where it gave none."""
+
+    scorer: str
+    value: float
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Said:
     """One question about one image, in one wording, as asked and as answered: a row of the tables of answers.
 
     paraphrase, repeat: numbers from 0. order: the file's number of the option shown at each place, () without options.
     value: yes or no 1 or 0, a choice the option's number in the file, a number itself, NaN where there is none or the
-    question is answered freely. codes: of a free text, 1 or 0 for each code of the question. likelihood: probability of
-    each option in the file's order, of all options together 1; () where not scored. reason: why there is no value, ""
-    where there is one or a free text.
+    question is answered freely. codes: of a free text, 1 or 0 for each code of the question, NaN where a judge gave
+    none. likelihood: probability of each option in the file's order, of all options together 1; () where not scored.
+    reason: why there is no value, "" where there is one or a free text. judged, scored: what a judge model and a user's
+    functions made of a free text, one for each code and function; () elsewhere.
 
     >>> Said(0, (1, 0), 0, "", "A or B?", "B", Status.ANSWERED, 0.0).place
     1
@@ -115,6 +145,8 @@ class Said:
     tokens_sent: int | None = None
     tokens_received: int | None = None
     reason: str = ""
+    judged: tuple[Judged, ...] = ()
+    scored: tuple[Scored, ...] = ()
 
     @property
     def place(self) -> int | None:
