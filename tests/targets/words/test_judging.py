@@ -265,3 +265,20 @@ def test_a_judge_s_calls_are_counted_once_and_quoted():
     guarded(first, images(200, 20), timeout=5, batch=2)
     assert (first.calls_made(), second.calls_made()) == ((2, 0.0), (0, 0.0))
     assert isinstance(Ask("", ""), Ask)
+
+
+def test_a_stored_description_opens_the_same_judge_and_functions_again():
+    from transect.runs.json_records import json_of
+    from transect.targets.words.reopening import reopen
+
+    target = asked(JudgeSpeaker(), scorers={"length": lengths})
+    stored = {"name": target.name, **json_of(target.describe())}
+    given = {"judge": JudgeSpeaker(), "length": "judge_speaker:lengths"}
+    again = reopen(stored, StubSpeaker(), given | {"length": lengths})
+    assert json_of(again.describe()) == {key: value for key, value in stored.items() if key != "name"}
+    with pytest.raises(BadInput, match="scorer length: its code would run with your rights"):
+        reopen(stored, StubSpeaker(), {"judge": JudgeSpeaker()})
+    with pytest.raises(BadInput, match="judge judge: expected the model judge, got none"):
+        reopen(stored, StubSpeaker(), {"length": lengths})
+    with pytest.raises(BadInput, match="expected the model of the run, got one with another judge"):
+        reopen(stored, StubSpeaker(), given | {"judge": JudgeSpeaker(word="hat"), "length": lengths})
