@@ -10,6 +10,7 @@ from transect.records import Images
 from transect.runs.answer_tables import answers_table, said_of
 from transect.runs.coded_tables import coded_table, with_coded
 from transect.said import Ask, Said, Spoken, Status
+from transect.targets.description import describe
 from transect.targets.guard import guarded
 from transect.targets.words.asked import MeteredAskedTarget, ask
 from transect.targets.words.coders import check, coders_of
@@ -272,10 +273,10 @@ def test_a_stored_description_opens_the_same_judge_and_functions_again():
     from transect.targets.words.reopening import reopen
 
     target = asked(JudgeSpeaker(), scorers={"length": lengths})
-    stored = {"name": target.name, **json_of(target.describe())}
+    stored = json_of(describe(target))
     given = {"judge": JudgeSpeaker(), "length": "judge_speaker:lengths"}
     again = reopen(stored, StubSpeaker(), given | {"length": lengths})
-    assert json_of(again.describe()) == {key: value for key, value in stored.items() if key != "name"}
+    assert json_of(describe(again)) == stored
     with pytest.raises(BadInput, match="scorer length: its code would run with your rights"):
         reopen(stored, StubSpeaker(), {"judge": JudgeSpeaker()})
     with pytest.raises(BadInput, match="judge judge: expected the model judge, got none"):
