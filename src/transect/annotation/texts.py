@@ -100,6 +100,7 @@ class RunTexts:
     def values(self, attribute: str) -> dict[str, float] | None:
         """Nothing: what a text says is not known."""
         _ = attribute
+        return None
 
     def _codes(self, parts: int) -> dict[tuple[str, int, int], dict[str, float]]:
         found: dict[tuple[str, int, int], dict[str, float]] = {}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import auditing
 import pyarrow.parquet as pq
@@ -121,3 +122,14 @@ def test_the_report_says_that_the_judge_was_not_checked(result):
     scores = {row[0]: row for row in section["tables"][-1]["rows"]}
     assert scores["picky"][5] == SUBJECTS
     assert "no hats" in scores["picky"][6]
+
+
+def test_another_judge_s_codes_are_not_compared(result):
+    from transect.analysis.compared.pairing import Model
+    from transect.analysis.finished_run import read
+
+    run = read(result.folder)
+    (target,) = run.spec.targets
+    other = replace(target, description=replace(target.description, facts={**target.description.facts, "judge": {}}))
+    assert Model("a", result.folder, ((run, target),)).question == Model("b", result.folder, ((run, target),)).question
+    assert Model("a", result.folder, ((run, target),)).question != Model("b", result.folder, ((run, other),)).question

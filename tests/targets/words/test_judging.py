@@ -138,7 +138,7 @@ def test_a_judged_code_needs_a_judge():
         check(QuestionSet("mine", (WordQuestion("a", Kind.TEXT, ("?",), codes=(HAT,)),)), "vlm:x", ())
     with pytest.raises(BadInput, match="--scorer: expected questions of kind text"):
         check(QuestionSet("mine", (WordQuestion("a", Kind.YES_NO, ("?",)),)), None, ["a=b:c"])
-    with pytest.raises(BadInput, match="answers in words|answer in words|words"):
+    with pytest.raises(BadInput, match="--judge nowhere: expected a model that answers in words, got none: name a vlm"):
         judge_of("nowhere")
 
 

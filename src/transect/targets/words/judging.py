@@ -182,15 +182,26 @@ def judge_of(source: object) -> Judge:
 
     Raises BadInput for a model that gives no words or needs an image, and what opening it raises.
     """
+    named = f"--judge {source}" if isinstance(source, str) else "--judge"
     try:
-        speaker = source if isinstance(source, SharedSpeaker) else None
-        speaker = speaker or (shared(source, {}) if isinstance(source, str) else shared_object(source))
+        speaker = _opened(source)
     except BadInput as error:
-        raise BadInput(f"--judge {source if isinstance(source, str) else ''}: {error}".replace(" :", ":")) from None
+        if str(error).startswith("--questions"):
+            raise BadInput(
+                f"{named}: expected a model that answers in words, got none: name a vlm:FOLDER or the file of a chat "
+                "interface"
+            ) from None
+        raise BadInput(f"{named}: {error}") from None
     takes = getattr(speaker.speaker, "check_takes", None)
     if takes is not None:
         takes(0)
     return Judge(speaker)
+
+
+def _opened(source: object) -> SharedSpeaker:
+    if isinstance(source, SharedSpeaker):
+        return source
+    return shared(source, {}) if isinstance(source, str) else shared_object(source)
 
 
 def _ask(question: str, text: str) -> Ask:

@@ -63,7 +63,7 @@ class AskedSpec:
     judge: object = None
     scorers: Sequence[str] | Mapping[str, Any] = ()
 
-    def settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         """What `resolve` takes beside the model's spec and options."""
         more = {"judge": self.judge, "scorers": self.scorers or None}
         stated = {name: value for name, value in more.items() if value is not None}
