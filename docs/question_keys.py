@@ -64,6 +64,10 @@ wordlists = ["competence", "warmth"]
 name = "gender"
 labels = ["man", "woman", "he", "she"]
 patterns = ['\\b(fe)?male\\b']
+
+[[question.code]]
+name = "warm"
+judge = "Does this text describe the person as warm?"
 ```
 
 The same in Python, with the texts that are sent about one image:

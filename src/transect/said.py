@@ -7,10 +7,10 @@ cannot be read. A fourth, a call that failed, says nothing about the model and i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol, final, runtime_checkable
+from typing import Any, Literal, Protocol, final, runtime_checkable
 
 from jaxtyping import UInt8
 from numpy import ndarray
@@ -73,7 +73,7 @@ class Spoken:
 
 @runtime_checkable
 class Speaker(Protocol):
-    """A model that is shown one image, or two, and answers texts about them in words."""
+    """A model that is shown one image, or two, and answers texts about them in words; a judge is shown none."""
 
     @property
     def name(self) -> str:
@@ -90,14 +90,44 @@ class Speaker(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge model made of one text: one code of it, as asked and as answered.
+
+    value: 1 yes, 0 no, NaN where the judge gave neither; then `status` and `reason` say why.
+    """
+
+    code: str
+    system: str
+    prompt: str
+    text: str
+    status: Status
+    value: float = math.nan
+    tokens_sent: int | None = None
+    tokens_received: int | None = None
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The number that a user's function gave to one text; NaN with the reason where it gave none."""
+
+    scorer: str
+    value: float
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Said:
     """One question about one image, in one wording, as asked and as answered: a row of the tables of answers.
 
     paraphrase, repeat: numbers from 0. order: the file's number of the option shown at each place, () without options.
     value: yes or no 1 or 0, a choice the option's number in the file, a number itself, NaN where there is none or the
-    question is answered freely. codes: of a free text, 1 or 0 for each code of the question. likelihood: probability of
-    each option in the file's order, of all options together 1; () where not scored. reason: why there is no value, ""
-    where there is one or a free text.
+    question is answered freely. codes: of a free text, 1 or 0 for each code of the question, NaN where a judge gave
+    none. likelihood: probability of each option in the file's order, of all options together 1; () where not scored.
+    reason: why there is no value, "" where there is one or a free text. judged, scored: what a judge model and a user's
+    functions made of a free text, one for each code and function; () elsewhere.
 
     >>> Said(0, (1, 0), 0, "", "A or B?", "B", Status.ANSWERED, 0.0).place
     1
@@ -116,6 +146,8 @@ class Said:
     tokens_sent: int | None = None
     tokens_received: int | None = None
     reason: str = ""
+    judged: tuple[Judged, ...] = ()
+    scored: tuple[Scored, ...] = ()
 
     @property
     def place(self) -> int | None:
@@ -130,8 +162,18 @@ class AskedSpec:
     """One question asked of one model, as a target.
 
     source: what names the model, or the speaker itself. questions: the set's name or file. question: its name there.
+    judge: what names the model that judges its texts, or itself; None without one. scorers: functions that score them,
+    as "NAME=module:function", or by name.
     """
 
     source: object
     questions: str
     question: str
+    judge: object = None
+    scorers: Sequence[str] | Mapping[str, Any] = ()
+
+    def settings(self) -> dict[str, Any]:
+        """What `resolve` takes beside the model's spec and options."""
+        more = {"judge": self.judge, "scorers": self.scorers or None}
+        stated = {name: value for name, value in more.items() if value is not None}
+        return {"questions": self.questions, "question": self.question, **stated}

@@ -82,6 +82,7 @@ TOML_READERS = {
     "studies.md": "transect.studies.file:read_study",
     "question-files.md": "transect.targets.words.question_file:load",
     "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
+    "code-answers-with-a-judge.md": "transect.targets.words.question_file:load",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 

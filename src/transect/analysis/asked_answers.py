@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
+from transect.runs import judge_agreement as kept
+from transect.runs.judge_agreement import CodeAgreement
 from transect.said import Said, Status
 from transect.targets.words.questions import Kind, WordQuestion
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """What codes a question's texts beside rules: the judge's name ("" for none), and the names of functions.
+
+    agreement: what people's codes say of this judge, by code; () where they were not asked.
+    """
+
+    judge: str = ""
+    scorers: tuple[str, ...] = ()
+    agreement: tuple[CodeAgreement, ...] = ()
 
 
 @final
@@ -21,6 +37,7 @@ class Asked:
 
     question: WordQuestion
     said: tuple[tuple[Said, ...], ...]
+    coding: Coding = Coding()
 
     def grid(self, number: Callable[[Said], float]) -> Float[np.ndarray, "n wordings repeats"]:
         """A number of each answer; NaN where there is no such answer."""
@@ -57,3 +74,17 @@ class Asked:
     def is_choice(self) -> bool:
         """Whether one of several options is chosen."""
         return self.question.kind is Kind.CHOICE
+
+
+def coding_of(facts: Mapping[str, Any], folder: Path, target: str) -> Coding:
+    """What codes the texts of a target, by its description; folder: of the run, which may hold people's codes.
+
+    People's codes of another judge's are left out. Raises BadInput for a broken file.
+    """
+    judge, scorers = facts.get("judge"), tuple(str(each["name"]) for each in facts.get("scorers") or ())
+    if judge is None:
+        return Coding(scorers=scorers)
+    found, digest = kept.read(folder), kept.digest_of(judge)
+    codes = () if found is None else found.codes
+    checked = tuple(each for each in codes if each.target == target and each.judge_sha256 == digest)
+    return Coding(str(judge["name"]), scorers, checked)

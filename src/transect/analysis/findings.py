@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.asked_answers import Asked
+from transect.analysis.asked_answers import Asked, coding_of
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
 from transect.analysis.galleries import gallery_of, merge
@@ -185,15 +185,16 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         verified=outcomes.verified,
         seen={name: attribute.only(left) for name, attribute in run.perceived.items()},
         judge=about if target.truth is None and truth is not None and about in seen.answers else "",
-        asked=_asked(target, predictions, left),
+        asked=_asked(run, target, predictions, left),
     )
 
 
-def _asked(target: TargetEntry, predictions: Predictions, left: Bool[np.ndarray, " n"]) -> Asked | None:
+def _asked(run: Run, target: TargetEntry, predictions: Predictions, left: Bool[np.ndarray, " n"]) -> Asked | None:
     if predictions.said is None:
         return None
     said = tuple(of_image if kept else () for of_image, kept in zip(predictions.said, left.tolist(), strict=True))
-    return Asked(asked_of(target.description.facts), said)
+    facts = target.description.facts
+    return Asked(asked_of(facts), said, coding_of(facts, run.folder.path, target.name))
 
 
 _Labels = Float[np.ndarray, " _"]

@@ -21,7 +21,9 @@ from transect.ratings.perceived_attributes import PerceivedAttribute, perceived_
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.answer_tables import said_of
+from transect.runs.coded_tables import with_coded
 from transect.runs.folder import FinishedRun, slug
+from transect.runs.part_names import is_coded
 from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
 from transect.targets.boxes import BoxConvention
 
@@ -128,6 +130,8 @@ class Run:
         ids = self.images["id"].to_pylist()
         try:
             said = said_of(self.folder.read_table(f"answers/{target.slug}", self.parts), ids)
+            if is_coded(target.description.facts):
+                said = with_coded(said, ids, self.folder.read_table(f"coded/{target.slug}", self.parts))
         except ValueError as error:
             raise BadInput(f"{self.folder.path}: answers of {target.name}: {error}; rerun the audit") from None
         return replace(answers, said=said)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from transect.analysis.findings import Findings
+from transect.analysis.sections.in_words import judged
 from transect.analysis.trust import doubts
 from transect.analysis.verdicts import AttributeVerdict
 from transect.reports.wording import short_name
@@ -21,7 +22,8 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            found = (*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target))
+            found = [*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target)]
+            found += [] if answers.asked is None else judged.warnings(answers.asked)
             lines += [f"{short_name(target.name)}: {line}" for line in found]
     lines += _unread(studies)
     failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]

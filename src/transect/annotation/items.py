@@ -33,6 +33,7 @@ def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, 
         chosen = None if question.pairs or not questionnaire.plan.per_cell else _sampled(pictures, questionnaire.plan)
         units = [unit for unit in dict.fromkeys(_units(question, pictures)) if unit not in gold]
         units = units if chosen is None else [unit for unit in units if unit in chosen]
+        units = [unit for unit in units if not question.studies or unit.study in question.studies]
         random.Random(f"{questionnaire.plan.seed}/{question.name}").shuffle(units)  # noqa: S311  (an order, no secret)
         for position, unit in enumerate([*units, *gold]):
             rows.append(

@@ -14,6 +14,7 @@ from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import RaterQuestion, load
 from transect.annotation.sources import home_of, source_of
+from transect.annotation.texts import is_texts
 from transect.errors import BadInput
 from transect.records import Images
 from transect.runs.csv_files import csv_of
@@ -38,6 +39,8 @@ def write(
     path = out or home_of(place) / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
+    if is_texts(place):
+        raise BadInput(f"{place}: expected images, got texts, which a judge model codes; see --judge of transect audit")
     asked_questions, pictures = load(questions).question, Pictures(source_of(place).sources)
     machine = open_rater(rater, asked_questions, device)
     answers: dict[str, list[np.ndarray]] = {}

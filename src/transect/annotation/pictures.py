@@ -59,6 +59,16 @@ class Pictures:
             self._blocks.move_to_end((study, block))
             return self._blocks[study, block][row]
 
+    def text(self, study: str, image: str) -> str | None:
+        """What is shown in place of a picture; None where a picture is. Raises as `png`."""
+        is_text = getattr(self.sources[study], "is_text", False)
+        return self.png(study, image).decode() if is_text else None
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether texts are shown, and no pictures."""
+        return any(getattr(source, "is_text", False) for source in self.sources.values())
+
     def digest(self, study: str, image: str) -> str:
         """The beginning of the SHA-256 of an image's content, 32 hexadecimal digits. Raises KeyError as `png` does."""
         return self._places[study, image][2]

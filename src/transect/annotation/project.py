@@ -18,6 +18,7 @@ from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.annotation.sources import FILE, home_of, source_of
+from transect.annotation.texts import is_texts, questionnaire_of
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json
 from transect.runs.plain_json import loads
@@ -57,11 +58,11 @@ def open_project(
 ) -> Project:
     """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
 
-    questions: the paper's by default. create: False refuses a place without an annotation, and makes nothing.
-    photographs: those that an inversion began with; kept in the database. Raises BadInput where the database is of
-    other images, or was created with other questions.
+    questions: the paper's by default; of a run's texts those of its judge, and no others. create: False refuses a place
+    without an annotation, and makes nothing. photographs: those that an inversion began with; kept in the database.
+    Raises BadInput where the database is of other images, or was created with other questions.
     """
-    questionnaire = load(questions) if questions else None
+    questionnaire = _stated(place, questions)
     address = address or default_database(place)
     return _open(place, address, questionnaire, _pictures(place, address, photographs), create)
 
@@ -77,7 +78,7 @@ def change(
 
     Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
     """
-    questionnaire, there = load(questions) if questions else None, address or default_database(place)
+    questionnaire, there = _stated(place, questions), address or default_database(place)
     pictures = _pictures(place, there, photographs)
     exists = _kept_in(there, "questionnaire") is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -88,6 +89,13 @@ def change(
             finally:
                 project.database.close()
     return result
+
+
+def _stated(place: str | Path, questions: tuple[str, ...]) -> Questionnaire | None:
+    """The questions that the user names; None for the usual ones. Raises BadInput for other questions about texts."""
+    if questions and is_texts(place):
+        raise BadInput(f"--questions: expected none with {place}, whose questions are the judge's own; leave it out")
+    return load(questions) if questions else None
 
 
 class _Read(NamedTuple):
@@ -138,7 +146,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
     def work(connection: sa.Connection) -> Questionnaire:
         stored = read_setting(connection, "questionnaire")
         if stored is None:
-            current = questionnaire or load()
+            current = questionnaire or (questionnaire_of(place) if is_texts(place) else load())
             write_setting(connection, "run", identity)
             write_setting(connection, "questionnaire", text_of(current))
             if read.photographs is not None:

@@ -82,7 +82,7 @@ class RaterQuestion(_Table):
     columns first and second (and study, where there are several).
     sided: levels go from the left image to the right one, which change sides at random: two, or more that mirror each
     other, as left, about equal, right. attribute: which attribute the values of the levels are of. skip: whether
-    "cannot tell" is offered.
+    "cannot tell" is offered. studies: which studies' images it is about; () for all.
     """
 
     name: Name
@@ -97,6 +97,7 @@ class RaterQuestion(_Table):
     skip: bool = True
     follow_up: FollowUp | None = None
     gold: tuple[Gold, ...] = ()
+    studies: tuple[str, ...] = ()
 
     @field_validator("levels", mode="before")
     @classmethod

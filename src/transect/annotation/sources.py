@@ -81,7 +81,7 @@ class Source(Protocol):
         ...
 
     def read(self, block: int) -> list[bytes]:
-        """The PNGs of a block."""
+        """The PNGs of a block; of a source of texts (`is_text = True`) these, as UTF-8."""
         ...
 
     def values(self, attribute: str) -> dict[str, float] | None:
@@ -179,6 +179,12 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
     from transect.annotation.reconstructions import Reconstructions
     from transect.inversion.rows import KINDS
 
+    if _is_texts(place):
+        from transect.annotation.texts import place_of
+
+        if photographs is not None:
+            raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
+        return place_of(place)
     path = Path(place)
     studies = studies_of(path)
     if not studies and is_run(path):
@@ -203,11 +209,20 @@ def home_of(place: str | Path) -> Path:
     >>> home_of("celeba:data/celeba?split=test").as_posix()
     'annotations-celeba-data-celeba-split-test'
     """
+    if _is_texts(place):
+        from transect.annotation.texts import home_of as home_of_texts
+
+        return home_of_texts(place)
     return Path(place) / FOLDER if is_run(Path(place)) else Path(f"{FOLDER}-{slug(str(place))}")
 
 
 def check_place(place: str | Path) -> None:
     """Refuse a place that is neither a folder with images nor READER:PATH, without opening one. Raises BadInput."""
+    if _is_texts(place):
+        from transect.annotation.texts import sources_of
+
+        sources_of(place)
+        return
     path = Path(place)
     images = path.is_dir() and (is_run(path) or any(file.suffix.lower() in SUFFIXES for file in path.rglob("*")))
     if not images and (path.exists() or ":" not in str(place)):
@@ -215,6 +230,12 @@ def check_place(place: str | Path) -> None:
             f"{place}: expected a run folder, a folder of images, or a data set as READER:PATH ({', '.join(READERS)}), "
             "found none; check the path"
         )
+
+
+def _is_texts(place: str | Path) -> bool:
+    from transect.annotation.texts import is_texts
+
+    return is_texts(place)
 
 
 def _photographs(place: str | Path) -> LabelledImages:

@@ -27,6 +27,7 @@ from transect.cli.targets import targets as targets_group
 from transect.console.single_options import refuse_repeats
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate
+from transect.jobs.annotate.judge_command import judge
 from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
@@ -99,6 +100,7 @@ for command in COMMANDS:
     app.command()(command)
 train.command()(classifier)
 annotate.command()(simulate)
+annotate.command()(judge)
 datasets.command()(table)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)

@@ -52,6 +52,6 @@ def _rows(target: Target, found: Predictions) -> Iterator[list[str]]:
         value = "" if one.value != one.value else f"{one.value:g}"
         if found.labels and value and not one.codes:
             value = found.labels[int(one.value)]
-        codes = [label for label, there in zip(found.labels, one.codes, strict=False) if there]
+        codes = [label for label, there in zip(found.labels, one.codes, strict=False) if there == 1]
         text = one_line(one.text, _LONGEST)
         yield [name, str(one.paraphrase + 1), text, str(one.status), value or ", ".join(codes), one.reason]

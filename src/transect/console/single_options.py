@@ -13,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 from transect.errors import BadInput
 from transect.runs.addresses import is_address
 
+_TEXTS: Final = "texts:"
+"""What stands before the folder of a run whose texts people code."""
 _WRITTEN: Final = frozenset({"out", "report", "publish", "junit", "summary", "badge"})
 """Parameters that say where a command writes."""
 
@@ -66,7 +68,7 @@ def _check_local(parameter: Any, value: object) -> None:
     annotation = getattr(kind, "annotation", None)
     given = value if isinstance(value, list | tuple) else [value]
     local = Path in (annotation, *typing.get_args(annotation))
-    if local and any(isinstance(text, str) and is_address(text) for text in given):
+    if local and any(isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given):
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
         advice = (
             "give a folder here, and copy it to the storage afterwards"

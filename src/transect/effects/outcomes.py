@@ -15,6 +15,7 @@ from transect.effects.overlap import IOU, matching_boxes
 from transect.effects.said_outcomes import (
     LENGTH,
     LIKELIHOOD,
+    SCORE,
     SHARES,
     InWords,
     answers_of_an_image,
@@ -179,7 +180,7 @@ def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"
     """An outcome of what was said in words; of yes or no, the share of an image's wordings."""
     if is_in_words(name):
         found = counted(name, predictions)
-        unit = "proportion" if found.is_share else LENGTH
+        unit = "proportion" if found.is_share else "score" if name.startswith(SCORE) else LENGTH
         return Outcome(name, found.values, found.reasons, unit, found.answers == 1, max(found.answers, 1))
     if name not in (possible := offered(Task.BINARY, True, InWords())):
         raise UnknownName("outcome", name, possible, hint="of a yes or no in words")

@@ -3,6 +3,7 @@
 refusal, hedge, unreadable: the share of an image's answers that are none of a kind. answer, option:NAME, code:NAME: the
 share of its wordings with that answer, which the scores hold. likelihood, likelihood:NAME: the mean probability of an
 option as the whole answer. words: how many words a text has. list:NAME: the share of them that a wordlist has.
+score:NAME: the mean number that a user's function gives to a text.
 
 A call that failed counts in none of them.
 """
@@ -31,6 +32,7 @@ LIKELIHOOD: Final = "likelihood"
 OPTION: Final = "option:"
 CODE: Final = "code:"
 LIST: Final = "list:"
+SCORE: Final = "score:"
 OF_OPTION: Final = f"{LIKELIHOOD}:"
 YES: Final = "yes"
 _FIRST: Final[Mapping[Task, str]] = {Task.MULTICLASS: OPTION, Task.MULTILABEL: CODE}
@@ -57,12 +59,14 @@ class InWords:
     """What a question's outcomes are named after: its labels, and wordlists that its free texts are searched for.
 
     scored: whether the model gives the likelihood of options. positive: the one option that is counted; "" for each.
+    scorers: functions that give its free texts numbers.
     """
 
     labels: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     scored: bool = False
     positive: str = ""
+    scorers: tuple[str, ...] = ()
 
 
 def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
@@ -72,7 +76,8 @@ def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
     ('option:hire', 'option:reject', 'refusal')
     """
     own = tuple(f"{_FIRST[task]}{label}" for label in asked.labels) if task in _FIRST else ()
-    free = (LENGTH, *(f"{LIST}{name}" for name in asked.lists)) if task is Task.MULTILABEL else ()
+    named = (*(f"{LIST}{name}" for name in asked.lists), *(f"{SCORE}{name}" for name in asked.scorers))
+    free = (LENGTH, *named) if task is Task.MULTILABEL else ()
     likely: tuple[str, ...] = ()
     if asked.scored and task in (Task.BINARY, Task.MULTICLASS):
         likely = (LIKELIHOOD,) if task is Task.BINARY else tuple(f"{OF_OPTION}{label}" for label in asked.labels)
@@ -90,7 +95,8 @@ def asked_in(facts: Mapping[str, Any]) -> InWords | None:
         return None
     lists = tuple(map(str, question.get("wordlists") or ()))
     labels, positive = tuple(map(str, facts.get("labels") or ())), facts.get("positive")
-    return InWords(labels, lists, bool(facts.get("scored")), "" if positive is None else str(positive))
+    scorers = tuple(str(each["name"]) for each in facts.get("scorers") or ())
+    return InWords(labels, lists, bool(facts.get("scored")), "" if positive is None else str(positive), scorers)
 
 
 def is_in_words(name: str) -> bool:
@@ -99,7 +105,7 @@ def is_in_words(name: str) -> bool:
     >>> is_in_words("refusal"), is_in_words("option:hire"), is_in_words("answer")
     (True, True, False)
     """
-    return name in (*SHARES, LENGTH, LIKELIHOOD) or name.startswith((OPTION, CODE, LIST, OF_OPTION))
+    return name in (*SHARES, LENGTH, LIKELIHOOD) or name.startswith((OPTION, CODE, LIST, OF_OPTION, SCORE))
 
 
 def counted(name: str, predictions: Predictions) -> Counted:
@@ -121,14 +127,16 @@ def counted(name: str, predictions: Predictions) -> Counted:
         return Counted(shares, reasons, is_share=True, answers=several)
     if name.startswith((OPTION, CODE)):
         scores = predictions.scores[:, _column(name.partition(":")[2], predictions.labels)]
-        return Counted(scores, whys(predictions), is_share=True, answers=several)
+        return Counted(scores, _with_unjudged(whys(predictions), scores, said), is_share=True, answers=several)
     if name == LIKELIHOOD or name.startswith(OF_OPTION):
         place = _column(name.partition(":")[2] or YES, _options(predictions))
         means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
         return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, answers=0)
     means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
-    missing = np.where(whys(predictions) == "", "no words", whys(predictions))
-    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=name != LENGTH, answers=0)
+    none = _unscored(name.removeprefix(SCORE), said) if name.startswith(SCORE) else "no words"
+    missing = np.where(whys(predictions) == "", none, whys(predictions))
+    is_share = name != LENGTH and not name.startswith(SCORE)
+    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=is_share, answers=0)
 
 
 def answers_of_an_image(predictions: Predictions) -> int:
@@ -143,8 +151,27 @@ def _of_text(name: str) -> Callable[[Said], float]:
 
     if name == LENGTH:
         return lambda one: float(length_in_words(one.text))
+    if name.startswith(SCORE):
+        scorer = name.removeprefix(SCORE)
+        return lambda one: next((each.value for each in one.scored if each.scorer == scorer), np.nan)
     words = wordlist(name.removeprefix(LIST))
     return lambda one: share_of(words, said_part(plain(one.text)))
+
+
+def _with_unjudged(reasons: np.ndarray, scores: Float[np.ndarray, " n"], said: Sequence[Sequence[Said]]) -> np.ndarray:
+    """The reasons, and of an answer without a code what became of the judge's."""
+    found = reasons.copy()
+    for row in np.flatnonzero(~np.isfinite(scores) & (reasons == "")).tolist():
+        became = [each.status for one in said[row] for each in one.judged if each.status is not Status.ANSWERED]
+        found[row] = f"not judged: the judge's answer is {next(iter(became), 'none')}"
+    return found
+
+
+def _unscored(scorer: str, said: Sequence[Sequence[Said]]) -> np.ndarray:
+    """Why each image has no number of a function: what was wrong with its first answer without one."""
+    of_scorer = [[each for one in some for each in one.scored if each.scorer == scorer] for some in said]
+    rows = [[each.reason for each in some if each.reason] for some in of_scorer]
+    return np.array([f"not scored: {next(iter(reasons), 'no text')}" for reasons in rows], dtype=object)
 
 
 def whys(predictions: Predictions) -> np.ndarray:

@@ -13,6 +13,8 @@ from transect.runs.folder import canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
 from transect.runs.plain_json import plain
 from transect.targets.capabilities import answers_in_words
+from transect.targets.words.asked import AskedTarget
+from transect.targets.words.judging import Judge
 
 FOLDER: Final = "call_counts"
 
@@ -44,6 +46,21 @@ def keep(folder: Path, targets: Sequence[Target]) -> None:
             continue
         if (counts := target.call_counts()) is not None:
             write_atomically(path, canonical_json(_record(target, counts, target.quote(0))) + "\n")
+    for judge in [target.coders.judge for target in targets if isinstance(target, AskedTarget)]:
+        if judge is not None:
+            _keep_judge(folder, judge)
+
+
+def _keep_judge(folder: Path, judge: Judge) -> None:
+    """As `keep`, of a judge whose calls no target states."""
+    path, speaker = folder / FOLDER / f"judge-{slug(judge.name)}.json", judge.speaker
+    if not isinstance(speaker, CountsCalls) or (path.exists() and not judge.calls_made()[0]):
+        return
+    if (counts := speaker.call_counts()) is not None:
+        spent = speaker.quote(0)
+        name, money = f"{judge.name} (judge)", spent.money_spent or 0.0
+        record = plain(TargetCalls(name, counts, in_words=True, money=money, currency=spent.currency))
+        write_atomically(path, canonical_json(record) + "\n")
 
 
 def _record(target: Target, counts: CallCounts, quote: Quote) -> dict[str, object]:

@@ -18,6 +18,7 @@ from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
 from transect.runs.wording import counted
 from transect.targets.capabilities import is_metered
+from transect.targets.words.asked import AskedTarget
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -56,7 +57,15 @@ def quotes(targets: Sequence[Target], images: int, side: int) -> list[Quote]:
         quote = _quote(target, images, side)
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
         made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
+        made += _judging(target, images)
     return made
+
+
+def _judging(target: Target, images: int) -> list[Quote]:
+    """What judging a target's texts costs at most; nothing of a judge whose calls are not counted."""
+    if not isinstance(target, AskedTarget) or (judge := target.coders.judge) is None or not judge.metered:
+        return []
+    return [judge.quote(target.name, target.question, images)]
 
 
 def total(quotes: Sequence[Quote]) -> Cost:

@@ -130,7 +130,7 @@ def recipe_of_target(
     calls, so that one process alone spends its budget.
     """
     if isinstance(given, AskedSpec):
-        options = {**options, "questions": given.questions, "question": given.question}
+        options = {**options, **given.settings()}
         given = given.source
     session = isinstance(given, str) and given.removeprefix("callable:").startswith("__main__:")
     if not isinstance(given, str) or session or is_metered(opened) or not is_plain(options):

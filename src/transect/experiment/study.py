@@ -39,7 +39,7 @@ from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.said import AskedSpec
-from transect.targets.capabilities import answers_in_words, is_metered, wants_landmarks
+from transect.targets.capabilities import answers_in_words, has_coded_texts, is_metered, wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
 from transect.targets.words.paired import AskedOfTwo
@@ -192,13 +192,15 @@ def open_target(source: object, settings: Mapping[str, Any]) -> Target:
     if not isinstance(source, AskedSpec):
         return resolve(source, **settings) if isinstance(source, str) else as_target(source, **settings)
     if isinstance(source.source, str):
-        return resolve(source.source, **settings, questions=source.questions, question=source.question)
+        return resolve(source.source, **settings, **source.settings())
     from transect.targets.words.asked import ask
+    from transect.targets.words.coders import coders_of
 
     if settings:
         unused = next(iter(settings))
         raise BadInput(f"{source.question}: expected no {unused}, since the question says it; leave it out")
-    return ask(shared_object(source.source), question_set(source.questions).named(source.question))
+    question = question_set(source.questions).named(source.question)
+    return ask(shared_object(source.source), question, coders_of(question, source.judge, source.scorers))
 
 
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
@@ -367,7 +369,8 @@ def _prediction_part(
         return
     limits = study.limits
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
-    storing.submit(lambda: _write(folder, tables, part, answer_rows(images.ids(), answers)))
+    coded = has_coded_texts(target)
+    storing.submit(lambda: _write(folder, tables, part, answer_rows(images.ids(), answers, coded=coded)))
 
 
 def _stored_answers(
@@ -379,7 +382,7 @@ def _stored_answers(
 
 
 def _tables(target: Target) -> tuple[str, ...]:
-    return tables_of(slug(target.name), in_words=answers_in_words(target))
+    return tables_of(slug(target.name), in_words=answers_in_words(target), coded=has_coded_texts(target))
 
 
 def _write(folder: RunFolder, tables: Sequence[str], part: int, rows: Sequence[pa.Table]) -> None:

@@ -24,9 +24,11 @@ from transect.records import Design, Images, Predictions
 from transect.runs import tables as columns
 from transect.runs.answer_tables import answers_table
 from transect.runs.capabilities import generator_entry
+from transect.runs.coded_tables import coded_table
 from transect.runs.folder import canonical_json
 from transect.runs.plain_json import plain
 from transect.runs.provenance import versions
+from transect.targets.capabilities import has_coded_texts
 from transect.targets.limits import Limits
 from transect.targets.tally import Counted, Tally
 
@@ -130,17 +132,23 @@ class OpenedStudy:
             answers = guarded(target, images, timeout=limits.timeout, batch=limits.batch, budget=tally)
         except TooManyFailures:
             return PartAnswers(None, tally.counted)
-        return PartAnswers(answer_rows(ids, answers), tally.counted)
+        return PartAnswers(answer_rows(ids, answers, coded=has_coded_texts(target)), tally.counted)
 
     def close(self) -> None:
         """Close the targets."""
         costs.close([target for target in self.targets if target is not None])
 
 
-def answer_rows(ids: Sequence[str], answers: Predictions) -> tuple[pa.Table, ...]:
-    """The rows of each table of a target's answers: predictions, and what was said in words where it answers so."""
+def answer_rows(ids: Sequence[str], answers: Predictions, *, coded: bool = False) -> tuple[pa.Table, ...]:
+    """The rows of each table of a target's answers: predictions, and what was said in words where it answers so.
+
+    coded: whether a judge or functions look at its texts, so that there is a third.
+    """
     predictions = columns.predictions_table(ids, answers)
-    return (predictions,) if answers.said is None else (predictions, answers_table(ids, answers.said))
+    if answers.said is None:
+        return (predictions,)
+    more = (coded_table(ids, answers.said),) if coded else ()
+    return (predictions, answers_table(ids, answers.said), *more)
 
 
 def facts_of_targets(targets: Sequence[Target]) -> str:

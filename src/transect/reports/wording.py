@@ -50,9 +50,10 @@ _NAMED = {
     "option:": ("rate of “{}”", "share of an image's wordings to which the answer is “{}”"),
     "code:": ("rate of “{}”", "share of an image's wordings whose answer has the code “{}”"),
     "likelihood:": ("mean likelihood of “{}”", "probability that the model gives to “{}” as its whole answer"),
+    "score:": ("mean score of {}", "the number that your function {} gives to the answer"),
     "list:": ("mean share of words of {}", "share of an answer's words that are on the list {}"),
 }
-"""Outcomes that are named after an option, a code or a list: how their mean is called, and what they count."""
+"""Outcomes named after an option, a code, a list or a function: how their mean is called, and what they count."""
 
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
 

@@ -195,6 +195,7 @@ class RunFolder:
             "images/",
             "predictions/*/",
             "answers/*/",
+            "coded/*/",
             "pairs/*/",
             "edits/",
             "edit_reference/",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 PART: Final = re.compile(r"(?:.*/)?part-\d{5,}\.parquet")
 DIGEST: Final = re.compile(r"((?:.*/)?)\.digests/(.+)\.sha256")
@@ -37,13 +38,23 @@ def part_of(name: str) -> str:
     return DIGEST.sub(r"\1\2.parquet", name)
 
 
-def tables_of(slug: str, *, in_words: bool) -> tuple[str, ...]:
-    """The tables of a target's answers, by its folder's name.
+def tables_of(slug: str, *, in_words: bool, coded: bool = False) -> tuple[str, ...]:
+    """The tables of a target's answers, by its folder's name. coded: whether a judge or functions look at its texts.
 
     >>> tables_of("ours-hire", in_words=True)
     ('predictions/ours-hire', 'answers/ours-hire')
     """
-    return (f"predictions/{slug}", *([f"answers/{slug}"] if in_words else []))
+    said = [f"answers/{slug}"] if in_words else []
+    return (f"predictions/{slug}", *said, *([f"coded/{slug}"] if in_words and coded else []))
+
+
+def is_coded(facts: Mapping[str, Any]) -> bool:
+    """Whether a target's description says that a judge model or a user's functions look at its texts.
+
+    >>> is_coded({"asked_in_words": {}, "judge": {"name": "vlm:judge"}})
+    True
+    """
+    return bool(facts.get("judge") or facts.get("scorers"))
 
 
 def pairs_table(slug: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from transect.errors import CorruptedPart
 from transect.runs.answer_tables import ANSWERS
+from transect.runs.coded_tables import CODED
 from transect.runs.tables import PICTURE, PREDICTIONS
 
 _Check = Callable[[pa.DataType], bool]
@@ -31,10 +32,11 @@ _IMAGES: Final[Mapping[str, _Check]] = {
 }
 _PREDICTIONS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in PREDICTIONS}
 _ANSWERS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in ANSWERS}
+_CODED: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in CODED}
 _NUMBERS: Final = ("intended.", "true.")
 _COMPLETE: Final = (
     *("id", "subject", "cell", "image", "failed", "reason"),
-    *("paraphrase", "repeat", "system", "prompt", "text", "status"),
+    *("paraphrase", "repeat", "system", "prompt", "text", "status", "by", "name"),
 )
 
 
@@ -65,5 +67,5 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
 def _checks(table: str) -> Mapping[str, _Check]:
     if table == "images":
         return _IMAGES
-    folders: Mapping[str, Mapping[str, _Check]] = {"predictions": _PREDICTIONS, "answers": _ANSWERS}
+    folders: Mapping[str, Mapping[str, _Check]] = {"predictions": _PREDICTIONS, "answers": _ANSWERS, "coded": _CODED}
     return folders.get(table.partition("/")[0], {}) if "/" in table else {}

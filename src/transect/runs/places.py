@@ -23,8 +23,8 @@ TEMPORARY: Final = ".partial"
 UNFINISHED: Final = "unfinished.txt"
 """The file that says that an audit was stopped, see `runs.unfinished`."""
 OWN_FOLDERS: Final = (
-    *("images", "predictions", "answers", "pairs", "edits", "edit_reference", "calls", "call_counts", "canaries"),
-    *(".digests", CONTROL, INTERPOLATION),
+    *("images", "predictions", "answers", "coded", "pairs", "edits", "edit_reference"),
+    *("calls", "call_counts", "canaries", ".digests", CONTROL, INTERPOLATION),
 )
 """The folders that a run writes, in its own."""
 OWN_FILES: Final = (
@@ -35,6 +35,7 @@ OWN_FILES: Final = (
 """The files that a run and its report write."""
 OF_PEOPLE: Final = (
     *("ratings.parquet", "perceived.parquet", "pruning.json", "reference.json", "required_validation.json"),
+    "judge_agreement.json",
 )
 """The files that hold what people answered, and what follows from their answers."""
 

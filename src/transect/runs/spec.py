@@ -13,7 +13,7 @@ from typing import Any, Final, final
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
 from transect.runs.json_records import json_of, record_of
-from transect.runs.part_names import tables_of
+from transect.runs.part_names import is_coded, tables_of
 
 Facts = Mapping[str, Any]
 """What a plug-in states of itself, as JSON values: open to keys that only the plug-in knows."""
@@ -228,8 +228,9 @@ class TargetEntry:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that hold its answers; of a question asked in words also what was said."""
-        return tables_of(self.slug, in_words=self.description.question is not None)
+        """The tables that hold its answers; of a question in words also what was said, and what was made of it."""
+        facts = self.description.facts
+        return tables_of(self.slug, in_words="asked_in_words" in facts, coded=is_coded(facts))
 
 
 @final

@@ -61,6 +61,8 @@ _OF_TARGET: Final = {
     "output": "--output of {}",
     "asked_in_words": "--questions of {}",
     "question_sha256": "--questions of {}",
+    "judge": "--judge of {}",
+    "scorers": "--scorer of {}",
     "scale": "--output of {}",
     **_OF_MODEL,
 }

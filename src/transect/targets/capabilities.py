@@ -31,6 +31,11 @@ def answers_in_words(target: Target) -> bool:
     return getattr(target, "in_words", False) is True
 
 
+def has_coded_texts(target: Target) -> bool:
+    """Whether a judge model or a user's functions look at its texts, which has a table of its own."""
+    return getattr(target, "coded", False) is True
+
+
 def threshold_of(target: Target) -> float | None:
     """The threshold that the target states; None without one."""
     threshold: float | None = getattr(target, "threshold", None)

@@ -69,7 +69,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     crash or a call that hangs fails one image and not the run; by default functions, PyTorch modules, TorchScript and
     ONNX files and plug-ins do, unless they count their calls.
 
-    A model that answers in words takes questions (a file, or a set that ships) and question (the name of one of them).
+    A model that answers in words takes questions (a file, or a set that ships) and question (the name of one of them),
+    and where its texts are coded judge and scorers.
 
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
     unfit model, MissingExtra where a library is not installed.
@@ -216,9 +217,13 @@ def as_target(
 
 def _asked(spec: str, settings: _Options) -> Target:
     from transect.targets.words.asked import ask
+    from transect.targets.words.coders import coders_of
 
-    questions, question = str(settings.pop("questions")), str(settings.pop("question"))
-    return ask(shared(spec, settings), question_set(questions).named(question))
+    questions, name = str(settings.pop("questions")), str(settings.pop("question"))
+    judge, scorers = settings.pop("judge", None), settings.pop("scorers", ())
+    question = question_set(questions).named(name)
+    model = shared(spec, settings)
+    return ask(model, question, coders_of(question, judge, scorers))
 
 
 def _detector(module: str, argument: str, options: _Options) -> Target:

@@ -32,7 +32,7 @@ def row_fault(answer: Predictions, row: int) -> str:
     """Why one image of a sound answer has no valid one: the target's own reason, or what is wrong with its numbers."""
     if answer.failures[row]:
         return answer.failures[row]
-    fault = score_fault(answer.scores[row], answer.task)
+    fault = score_fault(_known_scores(answer, row), answer.task)
     return fault or (box_fault(answer.boxes[row]) if answer.boxes is not None else "")
 
 
@@ -46,11 +46,18 @@ def score_fault(scores: Float[np.ndarray, " k"], task: Task) -> str:
         return "score is NaN"
     if np.isinf(scores).any():
         return "score is infinite"
-    if task in PROBABILITIES and (scores.min() < -ROUNDING or scores.max() > 1 + ROUNDING):
+    if task in PROBABILITIES and len(scores) and (scores.min() < -ROUNDING or scores.max() > 1 + ROUNDING):
         return "score outside [0, 1]: is it a logit?"
     if task == Task.MULTICLASS and abs(scores.sum() - 1) > SUM_TOLERANCE:
         return "class probabilities do not sum to 1"
     return ""
+
+
+def _known_scores(answer: Predictions, row: int) -> Float[np.ndarray, " k"]:
+    """The scores of an image; of texts that a judge was to code without those that it did not give, which are NaN."""
+    scores, said = answer.scores[row], () if answer.said is None else answer.said[row]
+    judged = answer.task is Task.MULTILABEL and any(one.judged for one in said)
+    return np.asarray(scores[~np.isnan(scores)] if judged else scores)
 
 
 def box_fault(boxes: object) -> str:

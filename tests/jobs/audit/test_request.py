@@ -17,7 +17,7 @@ from transect.jobs.audit.config import read_request
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {
-    "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
+    "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "judge": "vlm:judge", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
     "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "max_unreadable": 3, "compare": ["yaw", "age"], "replicate": ["reference"],
     "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
@@ -93,7 +93,7 @@ def requested(monkeypatch):
 
 
 def test_every_setting_has_a_value_here_and_every_option_is_a_setting():
-    assert set(VALUES) == set(places())
+    assert set(VALUES) == set(places()) - {"scorers"}  # whose code no file may name
     assert set(audit_options()) - {"help"} == {*places(), "config", "check"}
 
 
@@ -104,11 +104,17 @@ def test_each_option_gives_the_same_request_in_a_file(name, requested, tmp_path)
     assert requested(*typed(settings)) == requested("--config", str(path)) == read_request(path) != AuditRequest()
 
 
+def test_functions_that_score_texts_are_named_on_the_command_line_alone(requested):
+    assert requested("--scorer", "a=b:c", "--scorer", "d=e:f", "--dry-run").scorers == ("a=b:c", "d=e:f")
+
+
 def test_all_options_together_and_their_defaults(requested, tmp_path):
     path = toml_file(tmp_path / "study.toml", VALUES)
     whole = requested(*typed(VALUES))
     assert whole == read_request(path)
     for name, home in places().items():
+        if name == "scorers":
+            continue
         section = getattr(whole, home) if home else whole
         assert getattr(section, name) != getattr(type(section)(), name), f"{name}: the value here is the default"
     assert requested("--dry-run") == auditing.request(dry_run=True)

@@ -253,3 +253,19 @@ def test_an_image_is_encoded_once_for_all_its_questions(tmp_path, monkeypatch):
         assert len(server.requests) == 5
     assert len(made) == 1
     assert isinstance(picture(1), np.ndarray)
+
+
+class TestATextWithoutAnImage:
+    """As a judge is asked."""
+
+    @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "bedrock-converse"])
+    def test_is_sent_without_one_and_paid_for_once(self, tmp_path, preset):
+        with serving(lambda number, body: {"body": answer_of(preset)}) as server:
+            for _ in range(2):
+                with speaking(tmp_path, server.url, preset=preset) as speaker:
+                    ((first,), (second,)) = speaker.speak([(), ()], [[YES], [Ask("", "another", max_tokens=8)]])
+                    assert first.text == second.text != ""
+                    quote = speaker.quote(5, [YES], shown=0)
+                    assert quote.calls == 5
+        assert len(server.requests) == 2
+        assert not any(b"base64" in body or b"image" in body for _, _, body in server.requests)

@@ -311,3 +311,14 @@ def test_it_describes_what_was_asked_and_how(speaker):
     assert facts["chat_template_sha256"] == hashlib.sha256(template.encode()).hexdigest()
     assert (facts["device"], facts["dtype"], facts["images"]) == ("cpu", "float32", "encoded once per image")
     assert "Transformers 5." in facts["library"]
+
+
+def test_a_text_alone_is_answered_whatever_else_is_asked(speaker):
+    """As a judge is asked: without an image, in the same call as texts with one."""
+    speaker.check_takes(0)
+    ((first, *_), (alone, *_)) = speaker.speak([SHOWN[0], ()], [asks(), asks()])
+    assert alone.text
+    assert not alone.failure
+    assert alone.tokens_sent < first.tokens_sent  # no tokens of an image
+    assert speaker.speak([()], [asks()])[0][0] == alone
+    assert speaker.speak([SHOWN[0]], [asks()])[0][0] == first

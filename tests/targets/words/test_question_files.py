@@ -93,7 +93,7 @@ def test_the_positive_option_is_a_number():
         (NUMBER.replace("low = 0\n", ""), "f, line 1: question 1.low: expected it of kind number, found none"),
         (NUMBER.replace("low = 0\n", "low = nan\n"), "f, line 5: question 1.low: expected a finite number"),
         (TEXT.partition("[[question.code]]")[0], "f, line 1: question 1.code: expected what to look for in a free text, found none"),
-        (TEXT.replace('labels = ["hat"]', "labels = []"), "question 1.code: expected labels or patterns of the code hat, found neither"),
+        (TEXT.replace('labels = ["hat"]', "labels = []"), "question 1.code: expected labels, patterns or a judge of the code hat, found none"),
         (TEXT.replace('labels = ["hat"]', "patterns = ['(a']"), "question 1.code: expected a regular expression, got '(a': "),
         (TEXT.replace('labels = ["hat"]', r"patterns = ['(a)\1']"), "question 1.code: expected a regular expression, got "),
         (TEXT + '[[question.code]]\nname = "hat"\nlabels = ["cap"]\n', "question 1.code: expected every code's name once, got 'hat' twice"),

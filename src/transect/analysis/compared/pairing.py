@@ -20,6 +20,7 @@ from transect.effects.outcomes import OF_TRUTH
 from transect.effects.paired_models import shared
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
+from transect.runs.judge_agreement import digest_of
 from transect.runs.spec import TargetEntry
 
 OWN_SPACES: Final = (
@@ -41,8 +42,10 @@ class Model:
 
     @property
     def question(self) -> str:
-        """The digest of the question that it was asked in words; "" where it was asked none."""
-        return "" if not self.studies else str(self.studies[0][1].description.facts.get("question_sha256", ""))
+        """What tells the question in words, and its judge, from others; "" where it was asked none."""
+        facts = self.studies[0][1].description.facts if self.studies else {}
+        judge = facts.get("judge")
+        return " ".join(filter(None, [str(facts.get("question_sha256", "")), digest_of(judge) if judge else ""]))
 
 
 @final

@@ -39,6 +39,8 @@ def write(project: Project, kind: str, out: Path, scale: str, image_url: str) ->
     """
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
+    if kind != "answers" and project.pictures.are_texts:
+        raise BadInput(f"--format {kind}: expected answers, the only format of answers about texts; choose it")
     if kind in ("answers", "ratings"):
         return _table(project, kind, out, scale)
     if kind == "pairs":

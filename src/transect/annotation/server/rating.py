@@ -58,11 +58,12 @@ class UndoBody(_Body):
 
 
 class TaskShown(BaseModel):
-    """A task as the page shows it: pictures from left to right, by their addresses."""
+    """A task as the page shows it: pictures from left to right, by their addresses; or texts, and no picture."""
 
     id: int
     question: str
     pictures: list[str]
+    texts: list[str] = []
 
 
 class Work(BaseModel):
@@ -179,7 +180,7 @@ def picture(
         row = connection.execute(query).one_or_none()
     image = "" if row is None else _on_side(row, side)
     pictures = service.project.pictures
-    if row is None or not image or pictures.digest(row.study, image) != digest:
+    if row is None or not image or pictures.are_texts or pictures.digest(row.study, image) != digest:
         raise HTTPException(404, "no picture of yours")
     return Response(packed(pictures.png(row.study, image)), media_type="image/png", headers=_KEPT)
 
@@ -218,6 +219,8 @@ def _work(service: Service, rater: int) -> Work:
 
 
 def _shown(project: Project, task: Task) -> TaskShown:
+    if (text := project.pictures.text(task.study, task.first)) is not None:
+        return TaskShown(id=task.id, question=task.question, pictures=[], texts=[text])
     start, digest = f"/pictures/{task.id}", project.pictures.digest
     on = {side: _on_side(task, side) for side in ("left", "right")}
     pictures = [f"{start}/{side}/{digest(task.study, image)}" for side, image in on.items() if image]

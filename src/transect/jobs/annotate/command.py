@@ -25,7 +25,8 @@ Run = Annotated[
     Path,
     typer.Argument(
         metavar="RUN",
-        help="A run folder (audit, inversion, encoding, data set), a folder of studies or images, or READER:PATH.",
+        help="A run folder (audit, inversion, encoding, data set), a folder of studies or images, READER:PATH, or "
+        "texts:FOLDER.",
     ),
 ]
 Address = Annotated[

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
     from transect.annotation.pictures import Pictures
     from transect.annotation.project import Project
+    from transect.runs.judge_agreement import JudgeAgreement
 
 
 @final
@@ -228,8 +229,27 @@ class AnnotationProject(Result):
         with closing(project.database):
             return project.pictures
 
+    def judge(self) -> dict[str, JudgeAgreement]:
+        """How far a run's judge model agrees with people, by study ("" of a single one); run: `texts:FOLDER`.
+
+        Writes judge_agreement.json into the run's folder. Raises BadInput where people coded no text.
+        """
+        import transect.annotation.database  # noqa: F401  (as above)
+        from transect.jobs.annotate.judging import measure
+
+        project = self.open(create=False)
+        with closing(project.database):
+            return measure(project, self.run)
+
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
-        """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
+        """The answers by study: of the database, or, where there is none, of the ratings stored with the run.
+
+        Raises BadInput for the texts of a run, which have no page of pictures.
+        """
+        from transect.annotation.texts import is_texts
+
+        if is_texts(self.run):
+            raise BadInput(f"{self.run}: expected images, got texts; see transect annotate agreement and judge")
         if not self._exists:
             return rater_report.from_stored(self.run)
         project = self.open(create=False)
@@ -338,11 +358,11 @@ def annotate(
     """The annotation of images: its questions, its raters and their answers.
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
-    folder of images, or a data set as READER:PATH. questions: shipped questions (paper, monk, pairs, same-person,
-    quality, conditions) or TOML files; by default "paper". They are fixed when the first method that needs the database
-    creates it. database: a file or postgresql://user@host/name; by default annotation.sqlite in annotations/ of a run
-    folder, or, for other images, in annotations-NAME/ of the current folder. photographs: of an inversion, the
-    photographs that were inverted, as a folder or READER:PATH: pairs of both can then be rated.
+    folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
+    (paper, monk, pairs, same-person, quality, conditions) or TOML files; by default "paper". They are fixed when the
+    first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
+    annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.
+    photographs: of an inversion, those that were inverted, as a folder or READER:PATH: pairs can then be rated.
 
     Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput where there
     are no images.

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from transect.errors import BadInput
 from transect.experiment.target_names import check_names
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target
 from transect.said import AskedSpec
+from transect.targets.words.coders import check
 from transect.targets.words.paired import AskedOfTwo
+from transect.targets.words.question_file import load
 from transect.targets.words.speakers import about_two, asked_specs, shared, shared_object
 
 
@@ -18,11 +21,15 @@ def expanded(request: AuditRequest) -> AuditRequest:
 
     Names of models become `name/question`. Raises BadInput or UnknownName for questions that cannot be read.
     """
+    if request.questions is None and (request.judge is not None or request.scorers):
+        raise BadInput("--judge and --scorer are of answers in words: give --questions, or drop them")
     if request.questions is None or not request.targets:
         return request
+    check(load(request.questions), request.judge, request.scorers)
     given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
     called = check_names(request.names, len(given))
-    asked = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
+    specs = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
+    asked = [replace(source, judge=request.judge, scorers=request.scorers) for source in specs]
     each = len(asked) // len(given)
     own = [f"{called[place // each]}/{one.question}" for place, one in enumerate(asked)] if called else []
     return replace(request, targets=tuple(asked), names=tuple(own))

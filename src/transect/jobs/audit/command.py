@@ -79,6 +79,21 @@ def audit(
             "traits, alt-text, appearance); each question is a target."
         ),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Of free texts whose codes the questions leave to a judge: the model that says yes or no to them, "
+            "vlm:FOLDER or the TOML file of a chat interface; it sees the text alone."
+        ),
+    ] = None,
+    scorers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scorer",
+            help="Of free texts: NAME=module:function, your own function from a list of texts to a number for each, "
+            "as toxicity; it runs with your rights; repeatable.",
+        ),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option(
@@ -175,7 +190,7 @@ def audit(
         _outcomes(
             "--outcome",
             help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of words "
-            "also refusal, hedge, unreadable, likelihood, words, option:NAME, code:NAME, list:NAME; repeatable.",
+            "also refusal, hedge, unreadable, likelihood, words, option:, code:, list:, score:NAME; repeatable.",
         ),
     ] = None,
     generator: Annotated[

@@ -53,6 +53,8 @@ def _section(path: str, section: str, table: object) -> dict[str, object]:
 
 def _checked(path: str, section: str, name: str, value: object) -> object:
     place = f"{section}.{name}" if section else name
+    if name == "scorers":  # a file may be a stranger's
+        raise BadInput(f"--config {path}: scorers: expected code to be named by you; give --scorer on the command line")
     homes = places()
     known = [key for key, home in homes.items() if home == section] + ([] if section else list(SECTIONS))
     if name not in known and name in homes:

@@ -7,7 +7,7 @@ of its own and a table of the TOML file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, final
@@ -18,9 +18,12 @@ from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Generator, TargetLike
 from transect.runs.inputs import TableLike
 from transect.runs.report_settings import ReportSettings
+from transect.said import Speaker
 from transect.targets.limits import Limits
 
 _Record = TypeVar("_Record")
+TextScore: TypeAlias = str | Callable[[Sequence[str]], Sequence[float]]
+"""A function of texts that gives each a number, or its module:function."""
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
 """Texts as on the command line ("glasses", "age=20,60"), or levels by attribute (None: the usual ones)."""
@@ -137,13 +140,16 @@ class AuditRequest:
     the right answer of all targets, as "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control:
     also vary something that cannot matter, where that is cheap. preset: the preset that settings are from; see
     `transect.audit_preset`. questions: of models that answer in words: a file of questions, or a set
-    that ships, such as "hiring"; each is a target.
+    that ships, such as "hiring"; each is a target. judge: the model that gives the codes of free texts that the file
+    leaves to one, a spec or a `Speaker`. scorers: your own functions of texts, "NAME=module:function" or by name.
     """
 
     targets: Sequence[TargetLike] = ()
     names: Sequence[str] = ()
     preset: str | None = None
     questions: str | Path | None = None
+    judge: str | Speaker | None = None
+    scorers: Sequence[str] | Mapping[str, TextScore] = ()
     vary: Levels = ()
     steps: Sequence[str] = ()
     step_unit: str = "half-range"
@@ -210,7 +216,7 @@ def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> Audi
 
 
 _LISTS: Final = (
-    *("vary", "truth", "steps", "hold", "compare", "replicate", "outcomes", "names"),
+    *("vary", "truth", "steps", "hold", "compare", "replicate", "outcomes", "names", "scorers"),
     *("attributes", "within", "prune", "by", "margin", "templates"),
 )
 """Settings that are lists of texts: a single text is one of them."""

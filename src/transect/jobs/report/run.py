@@ -69,7 +69,8 @@ def report(
 class OpenStudy:
     """One finished study. images: a row per image without its pixels; predictions: a row per target and image.
 
-    answers: of targets that answer in words, a row per text that was sent; None without such targets.
+    answers: of targets that answer in words, a row per text that was sent; None without such targets. coded: what a
+    judge model and functions made of free texts, a row for each code and score; None without either.
     """
 
     folder: Path
@@ -77,6 +78,7 @@ class OpenStudy:
     images: pa.Table = field(repr=False)
     predictions: pa.Table = field(repr=False)
     answers: pa.Table | None = field(repr=False, default=None)
+    coded: pa.Table | None = field(repr=False, default=None)
 
 
 @final
@@ -138,12 +140,12 @@ def _open_study(folder: Path) -> OpenStudy:
     finished = FinishedRun(folder)
     spec = finished.spec
     images = finished.read_table("images", spec.parts, without=("image",))
-    found: dict[str, list[pa.Table]] = {"predictions": [], "answers": []}
+    found: dict[str, list[pa.Table]] = {"predictions": [], "answers": [], "coded": []}
     for target in spec.targets:
         for table in target.tables:
             rows = finished.read_table(table, spec.parts)
             named = rows.add_column(0, "target", pa.array([target.name] * len(rows), pa.string()))
             found[table.partition("/")[0]].append(named)
     predictions = pa.concat_tables(found["predictions"], promote_options="permissive")
-    said = found["answers"]
-    return OpenStudy(folder, spec, images, predictions, pa.concat_tables(said) if said else None)
+    said, coded = (pa.concat_tables(found[name]) if found[name] else None for name in ("answers", "coded"))
+    return OpenStudy(folder, spec, images, predictions, said, coded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
 from transect.designs.lines import Lines
 from transect.designs.steps import HALF_RANGE, Steps
@@ -20,7 +20,7 @@ from transect.said import Speaker
 from transect.targets import as_target
 from transect.targets.capabilities import is_metered
 from transect.targets.reopening import HTTP, reopen
-from transect.targets.words.speakers import shared_by
+from transect.targets.words.speakers import SharedSpeaker, shared_by
 
 if TYPE_CHECKING:
     from transect.targets.http.chat.settings import ChatSettings
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from transect.targets.words.paired import AskedOfTwo
 
 A = TypeVar("A")
+_Reopen: TypeAlias = Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
 CHAT: Final = "chat"
 """The kind of a model behind a chat interface, as its description has it."""
 _BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
@@ -128,19 +129,41 @@ def open_pairs(stored: TargetDescription, given: Given) -> AskedOfTwo | None:
     return _asked(stored.facts, given, reopen_pairs)
 
 
-def _asked(facts: Mapping[str, Any], given: Given, reopened: Callable[[Mapping[str, Any], object], A]) -> A | None:
+def _asked(
+    facts: Mapping[str, Any], given: Given, reopened: Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
+) -> A | None:
     """A question that was asked in words; the model is given by its own name, or by that of the question."""
     source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
+    coding, judge = _coding(facts, given), facts.get("judge") or {}
+    if judge.get("kind") == CHAT and given.budget is None:
+        return None
     if facts["model"].get("kind") != CHAT:
-        asked = reopened(facts, source)
+        asked = reopened(facts, source, coding)
         return None if getattr(asked, "metered", False) and given.budget is None else asked
     if given.budget is None:
         return None
     if not isinstance(source, str) or not source:
         name = facts["model"]["name"]
         raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    return reopened(facts, _fresh_chat(source, given), coding)
+
+
+def _coding(facts: Mapping[str, Any], given: Given) -> Mapping[str, object]:
+    """What names the judge and the functions that a question's texts were coded by, as far as it is given."""
+    found: dict[str, object] = {name: given.targets[name] for name in _coders(facts) if name in given.targets}
+    judge = facts.get("judge") or {}
+    if judge.get("kind") == CHAT and given.budget is not None:
+        name = str(judge["name"])
+        source = found.get(name)
+        if not isinstance(source, str):
+            raise BadInput(f"judge {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+        found[name] = _fresh_chat(source, given)
+    return found
+
+
+def _fresh_chat(source: str, given: Given) -> SharedSpeaker:
     path = Path(source)
-    return reopened(facts, shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given)))
+    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given))
 
 
 def _chat(path: Path, given: Given) -> Speaker:
@@ -155,7 +178,13 @@ def _chat(path: Path, given: Given) -> Speaker:
 def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """What a target may be called on the command line: its name; of a question also that of its model."""
     model = facts.get("model") if "asked_in_words" in facts else None
-    return (str(facts["name"]), *([str(model["name"])] if model else []))
+    return (str(facts["name"]), *([str(model["name"])] if model else []), *_coders(facts))
+
+
+def _coders(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of what a question's texts were coded by: its judge, and functions."""
+    judge = facts.get("judge")
+    return (*([str(judge["name"])] if judge else []), *(str(each["name"]) for each in facts.get("scorers") or ()))
 
 
 def _over_http(name: str, source: TargetLike, given: Given) -> Target:

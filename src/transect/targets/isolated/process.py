@@ -24,6 +24,7 @@ from transect.records import Predictions, Task
 from transect.targets.capabilities import (
     answers_in_words,
     box_convention_of,
+    has_coded_texts,
     is_metered,
     labels_of,
     patience_of,
@@ -103,6 +104,7 @@ def _facts(target: Target) -> Header:
         "own_process": not (is_metered(target) or hasattr(target, "on_round")),
         "model": isinstance(target, ModelTarget),
         "in_words": answers_in_words(target),
+        "coded": has_coded_texts(target),
     }
 
 

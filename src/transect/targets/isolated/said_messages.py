@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, fields
 from typing import Any, Final
 
-from transect.said import Said, Status
+from transect.said import Judged, Said, Scored, Status
 
 MOST_ROWS: Final = 100_000
 """Answers about one image beyond which a message is refused."""
@@ -45,7 +45,8 @@ def _plain(value: object) -> object:
 def _said(row: Any) -> Said:
     if not isinstance(row, list) or len(row) != _FIELDS:
         raise ValueError
-    paraphrase, order, repeat, system, prompt, text, status, value, codes, likelihood, sent, received, reason = row
+    paraphrase, order, repeat, system, prompt, text, status, value, codes, likelihood, *more = row
+    sent, received, reason, judged, scored = more
     return Said(
         _whole(paraphrase),
         tuple(map(_whole, order)),
@@ -57,10 +58,27 @@ def _said(row: Any) -> Said:
         value=_number(value),
         codes=tuple(map(_number, codes)),
         likelihood=tuple(map(_number, likelihood)),
-        tokens_sent=None if sent is None else _whole(sent),
-        tokens_received=None if received is None else _whole(received),
+        tokens_sent=_whole_or_none(sent),
+        tokens_received=_whole_or_none(received),
         reason=_text(reason),
+        judged=tuple(map(_judged, judged)),
+        scored=tuple(map(_scored, scored)),
     )
+
+
+def _judged(row: Any) -> Judged:
+    code, system, prompt, text, status, value, sent, received, reason = row
+    texts = (_text(code), _text(system), _text(prompt), _text(text), Status(_text(status)))
+    return Judged(*texts, _number(value), _whole_or_none(sent), _whole_or_none(received), _text(reason))
+
+
+def _scored(row: Any) -> Scored:
+    scorer, value, reason = row
+    return Scored(_text(scorer), _number(value), _text(reason))
+
+
+def _whole_or_none(value: object) -> int | None:
+    return None if value is None else _whole(value)
 
 
 def _whole(value: object) -> int:

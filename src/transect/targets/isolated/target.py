@@ -157,6 +157,7 @@ class IsolatedTarget:
             self.wants_landmarks = facts["wants_landmarks"] is True
             self.own_process, self.model = facts["own_process"] is True, facts["model"] is True
             self.in_words = facts["in_words"] is True
+            self.coded = facts["coded"] is True
         except (KeyError, TypeError, ValueError):
             raise BadInput(
                 f"target {self._request['spec']}: its process sent no description that can be read"

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, Final, Protocol, final, runtime_checkable
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, final
 
 import numpy as np
 from numpy import ndarray
 
-from transect.protocols import Canaries, CountsCalls, DescribesItself, RepeatsCanaries, Target
+from transect.protocols import Canaries, CountsCalls, RepeatsCanaries, Target
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
-from transect.said import UNANSWERED, Ask, Said, Speaker, Status
-from transect.targets.fingerprint import fingerprint
+from transect.said import UNANSWERED, Said, Status
+from transect.targets.words.coders import Coders, coders_of
+from transect.targets.words.judging import failure_of
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.reading import read
-from transect.targets.words.speakers import SharedSpeaker
+from transect.targets.words.speakers import PATIENCE, MeteredSpeaker, SharedSpeaker, described
 from transect.targets.words.values import value_of
 from transect.targets.words.wordings import wordings
 
@@ -25,26 +27,7 @@ INCOMPLETE: Final = "incomplete"
 """The category of an image that is answered in some paraphrases and not in all."""
 SCORED: Final = (Kind.YES_NO, Kind.CHOICE)
 """Kinds of questions whose options a local model gives a probability."""
-PATIENCE: Final = 60.0
-"""Seconds that one text about one image may take, where the model does not say otherwise."""
-
-
-@runtime_checkable
-class MeteredSpeaker(Protocol):
-    """A speaker whose calls are counted and may cost something (`metered = True`)."""
-
-    metered: bool
-
-    def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
-        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
-
-        size: their width and height in pixels; None where they are not known.
-        """
-        ...
-
-    def calls_made(self) -> tuple[int, float]:
-        """Calls and cost of this process so far."""
-        ...
+NO_CODERS: Final = Coders()
 
 
 class AskedTarget:
@@ -55,14 +38,18 @@ class AskedTarget:
     (`refused`, `hedged`, `unreadable`), `incomplete` where some paraphrases have an answer, each as the answer says; or
     the reason of a call that failed, which is none of the model's doing.
 
-    speaker: the model, which other questions may share.
+    speaker: the model, which other questions may share. coders: what judges or scores its free texts. A text that could
+    not be judged since a call failed makes its image fail.
     """
 
     in_words = True
 
-    def __init__(self, speaker: SharedSpeaker, question: WordQuestion) -> None:
+    def __init__(self, speaker: SharedSpeaker, question: WordQuestion, coders: Coders = NO_CODERS) -> None:
         speaker.join(self)
-        self.question, self._shared = question, speaker
+        self.question, self._shared, self.coders = question, speaker, coders
+        self.coded = coders.there
+        if coders.judge is not None:
+            coders.judge.join()
         self.name = f"{speaker.speaker.name}/{question.name}"
         self.task, self.labels = question.task, question.labels
         self.threshold: float | None = 0.5 if question.kind is Kind.YES_NO else None
@@ -76,7 +63,10 @@ class AskedTarget:
     @property
     def patience(self) -> float:
         """Seconds that one image may take."""
-        return self.asks * float(getattr(self._shared.speaker, "patience", PATIENCE))
+        judge = self.coders.judge
+        judging = len(self.question.judged) * judge.patience if judge else 0.0
+        scoring = sum(each.patience for each in self.coders.scorers)
+        return self.asks * (float(getattr(self._shared.speaker, "patience", PATIENCE)) + judging + scoring)
 
     def describe(self) -> Mapping[str, Any]:
         """The question in full and its digest, and what the model says of itself."""
@@ -84,13 +74,14 @@ class AskedTarget:
         own = described(speaker)
         return {
             "kind": "words",
-            "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
+            "asked_in_words": self.question.facts(),
             "question_sha256": self.question.digest,
             "model": {"name": speaker.name, **own},
             "labels": list(self.labels),
             "threshold": self.threshold,
             "positive": self.positive,
             "scored": self.question.kind in SCORED and bool(getattr(speaker, "scores_options", "likelihood" in own)),
+            **self.coders.facts(),
         }
 
     def predict(self, images: Images) -> Predictions:
@@ -106,6 +97,8 @@ class AskedTarget:
             tuple(read(self.question, wording, one) for wording, one in zip(of_image, answers, strict=True))
             for of_image, answers in zip(asked, spoken, strict=True)
         )
+        if self.coded:
+            said = self._coded(said)
         rows = [self._row(of_image) for of_image in said]
         return Predictions(
             self.task,
@@ -118,19 +111,26 @@ class AskedTarget:
     def close(self) -> None:
         """Close the model, once no other question needs it."""
         self._shared.leave(self)
+        if self.coders.judge is not None:
+            self.coders.judge.close()
+
+    def _coded(self, said: tuple[tuple[Said, ...], ...]) -> tuple[tuple[Said, ...], ...]:
+        """What was said with its codes and scores, of all images in one call."""
+        coded = iter(self.coders.coded(self.question, [one for of_image in said for one in of_image]))
+        return tuple(tuple(islice(coded, len(of_image))) for of_image in said)
 
     def _row(self, said: Sequence[Said]) -> tuple[ndarray, str]:
-        reason = why_not(said)
+        reason = why_not(said) or failure_of(said)
         nothing = np.full(max(len(self.labels), 1), np.nan)
         return (nothing, reason) if reason else (np.asarray(value_of(said, self.question).scores, dtype=np.float64), "")
 
 
 @final
 class MeteredAskedTarget(AskedTarget):
-    """As AskedTarget, of a model whose calls are counted and may cost money.
+    """As AskedTarget, of a model or a judge whose calls are counted and may cost money.
 
     Calls, money and canaries are the model's: its first question states them, so that no sum over the targets of a run
-    counts them twice.
+    counts them twice. What judging costs is quoted by the judge (`coders.judge`); its calls made count here.
     """
 
     metered = True
@@ -145,7 +145,10 @@ class MeteredAskedTarget(AskedTarget):
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and money of this process for all questions of the model; none of a further question."""
-        return self._metered.calls_made() if self._first else (0, 0.0)
+        calls, cost = (0, 0.0) if not self._first or (model := self._metered) is None else model.calls_made()
+        judge = self.coders.judge
+        more = judge.calls_made() if judge is not None and judge.metered else (0, 0.0)
+        return calls + more[0], cost + more[1]
 
     def call_counts(self) -> CallCounts | None:
         """The model's calls; None of a further question."""
@@ -169,32 +172,35 @@ class MeteredAskedTarget(AskedTarget):
         return speaker.asked_again() if self._first and isinstance(speaker, RepeatsCanaries) else None
 
     def _quoted(self, images: int, size: tuple[int, int] | None) -> Quote:
+        if (model := self._metered) is None:
+            return Quote(self.name, images, metered=False)
         asks = [wording.ask for wording in wordings(self.question, "")]
-        return replace(self._metered.quote(images, asks, size=size), target=self.name)
+        return replace(model.quote(images, asks, size=size), target=self.name)
 
     @property
     def _first(self) -> bool:
         return self._shared.is_first(self)
 
     @property
-    def _metered(self) -> MeteredSpeaker:
+    def _metered(self) -> MeteredSpeaker | None:
+        """The model where its calls are counted; None where only those of the judge are."""
         speaker = self._shared.speaker
+        if not getattr(speaker, "metered", False):
+            return None
         if not isinstance(speaker, MeteredSpeaker):
             raise TypeError(f"{speaker.name}: expected a model that counts its calls")
         return speaker
 
 
-def described(speaker: Speaker) -> dict[str, Any]:
-    """What a model says of itself, or a digest of its code."""
-    if isinstance(speaker, DescribesItself):
-        return dict(speaker.describe())
-    return {"code_sha256": fingerprint(speaker)}
+def ask(speaker: SharedSpeaker, question: WordQuestion, coders: Coders | None = None) -> Target:
+    """The target that asks a model this question. coders: what judges or scores its texts.
 
-
-def ask(speaker: SharedSpeaker, question: WordQuestion) -> Target:
-    """The target that asks a model this question."""
-    metered = bool(getattr(speaker.speaker, "metered", False))
-    return MeteredAskedTarget(speaker, question) if metered else AskedTarget(speaker, question)
+    Raises BadInput for a question with judged codes without a judge.
+    """
+    coders = coders_of(question) if coders is None else coders
+    judge = coders.judge
+    metered = bool(getattr(speaker.speaker, "metered", False)) or (judge is not None and judge.metered)
+    return MeteredAskedTarget(speaker, question, coders) if metered else AskedTarget(speaker, question, coders)
 
 
 def image_key(pixels: ndarray) -> str:

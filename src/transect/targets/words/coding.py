@@ -1,6 +1,6 @@
 """What a free text holds: codes by rules, its length, shares of wordlists, and the score of a user's own function.
 
-Codes by a judge model are not made here: they need a model, and agreement with people that is measured.
+Codes by a judge model are made in `judging`: they need a model, and agreement with people that is measured.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Wordlist:
 
 
 def codes_of(question: WordQuestion, text: str) -> tuple[float, ...]:
-    r"""1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text.
+    r"""1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text; NaN of a judged code.
 
     A label occurs as whole words, whatever the capitals and spaces; "no hat" names a hat. Only the first 100,000
     characters count. Never raises.
@@ -57,7 +57,7 @@ def codes_of(question: WordQuestion, text: str) -> tuple[float, ...]:
     (1.0, 1.0)
     """
     text = encodable(text[:LONGEST])
-    return tuple(float(_holds(code, text)) for code in question.codes)
+    return tuple(math.nan if code.judge else float(_holds(code, text)) for code in question.codes)
 
 
 def words_of_text(text: str) -> list[str]:

@@ -124,7 +124,8 @@ class LocalSpeaker:
         if images not in self._takes:
             self._takes[images] = self._complaint(images)
         if complaint := self._takes[images]:
-            raise BadInput(f"{self.name}: expected a model that takes {images} images at once: {complaint}")
+            what = f"{images} images at once" if images else "a text without an image"
+            raise BadInput(f"{self.name}: expected a model that takes {what}: {complaint}")
 
     def describe(self) -> dict[str, object]:
         """What a report states: libraries, device, dtype, SHA-256 of each file and of the template, how it is asked."""
@@ -216,7 +217,7 @@ class LocalSpeaker:
         """Why so many images cannot be shown at once, "" where they can."""
         import torch
 
-        pictures = (list(_made_up()) * images)[:images]
+        pictures = (list(_made_up()) * max(images, 1))[:images]
         with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
             try:
                 self._answers.first_logits([self._prompts.of(digest(pictures), pictures, "", _PROBE)])

@@ -115,10 +115,13 @@ class Answers:
         def like(number: int) -> tuple[Any, ...]:
             request = requests[number]
             fixed = () if self.features else (request.prompt.tokens, shapes(request.prompt))
-            return (*fixed, request.longest, request.prompt.tokens)
+            return (bool(request.prompt.images), *fixed, request.longest, request.prompt.tokens)
+
+        def kind(number: int) -> tuple[Any, ...]:
+            return like(number)[:1] if self.features else like(number)
 
         order = sorted(range(len(requests)), key=like)
-        groups = [order] if self.features else [list(same) for _, same in itertools.groupby(order, like)]
+        groups = [list(same) for _, same in itertools.groupby(order, kind)]
         return [some for group in groups for some in _split(group, batch)]
 
     def _together(self, requests: Sequence[Request]) -> list[Answer | None]:
@@ -140,7 +143,7 @@ class Answers:
         from transformers import LogitsProcessorList
 
         given = padded(prompts, self._pad)
-        if self.features is None:
+        if self.features is None or not prompts[0].images:
             images = stacked(prompts)
         else:
             outputs = [self.features.of(prompt.key, prompt.images) for prompt in prompts]

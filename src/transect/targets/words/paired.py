@@ -8,10 +8,10 @@ from typing import Any, Final, final
 
 from transect.records import Quote
 from transect.said import Pixels, Said, Spoken, Status
-from transect.targets.words.asked import PATIENCE, MeteredSpeaker, described, image_key
+from transect.targets.words.asked import image_key
 from transect.targets.words.questions import WordQuestion
 from transect.targets.words.reading import read
-from transect.targets.words.speakers import SharedSpeaker
+from transect.targets.words.speakers import PATIENCE, MeteredSpeaker, SharedSpeaker, described
 from transect.targets.words.wordings import Wording, wordings
 
 SWAPPED: Final = (1, 0)
@@ -52,7 +52,7 @@ class AskedOfTwo:
         return {
             "name": self.name,
             "kind": "pairs",
-            "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
+            "asked_in_words": self.question.facts(),
             "question_sha256": self.question.digest,
             "model": {"name": speaker.name, **described(speaker)},
         }

@@ -52,12 +52,17 @@ class _Table(BaseModel):
 
 @final
 class CodeTable(_Table):
-    """A code of a free text: 1 where one of the labels (whole words) or of the patterns occurs, else 0."""
+    """A code of a free text: 1 where a label (whole words) or a pattern occurs, or a judge model says yes; else 0."""
 
     name: Name = Field(description="what tables call it")
     labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, found as whole words in any capitals")
     patterns: tuple[_Line, ...] = Field(
         default=(), description="regular expressions of the Rust crate `regex`, found in any capitals"
+    )
+    judge: str = Field(
+        default="",
+        max_length=2000,
+        description="in place of both: a yes-or-no question about the text, for the model of `--judge`",
     )
 
 
@@ -169,7 +174,7 @@ def _record(table: QuestionTable, file: QuestionFile) -> WordQuestion:
         low=table.low or 0.0,
         high=table.high or 0.0,
         unit=table.unit.strip(),
-        codes=tuple(Code(code.name, code.labels, code.patterns) for code in table.code),
+        codes=tuple(Code(code.name, code.labels, code.patterns, code.judge.strip()) for code in table.code),
         wordlists=table.wordlists,
         repeats=table.repeats,
         temperature=table.temperature,
@@ -264,14 +269,21 @@ def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
     for number, code in enumerate(table.code):
         if code.name in names[:number]:
             yield "code", f"expected every code's name once, got {code.name!r} twice: rename one"
-        if not code.labels and not code.patterns:
-            yield "code", f"expected labels or patterns of the code {code.name}, found neither: add one"
-        for pattern in code.patterns:
-            if fault := _pattern_fault(pattern):
-                yield "code", fault
+        yield from _code_faults(code)
     for name in table.wordlists:
         if name not in WORDLISTS:
             yield "wordlists", f"expected {' or '.join(WORDLISTS)}, got {name!r}: fix it"
+
+
+def _code_faults(code: CodeTable) -> Iterator[_Fault]:
+    rules = bool(code.labels or code.patterns)
+    if rules and code.judge.strip():
+        yield "code", f"expected rules or a judge for the code {code.name}, got both: leave one out"
+    if not rules and not code.judge.strip():
+        yield "code", f"expected labels, patterns or a judge of the code {code.name}, found none: add one"
+    for pattern in code.patterns:
+        if fault := _pattern_fault(pattern):
+            yield "code", fault
 
 
 def _pattern_fault(pattern: str) -> str:

@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, final
+from typing import Any, Final, Literal, final
 
 from transect.errors import UnknownName
 from transect.records import Task
@@ -44,15 +44,17 @@ class Kind(StrEnum):
 @final
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What is looked for in a free text: any of the labels as whole words, or any of the patterns.
+    """What is looked for in a free text: any of the labels as whole words or of the patterns; or what a judge says.
 
     labels: words or phrases; capitals do not count. patterns: regular expressions in the syntax of the Rust crate
-    regex, which needs time in proportion to the text's length whatever the pattern.
+    regex, which needs time in proportion to the text's length whatever the pattern. judge: a yes-or-no question about
+    the text that a judge model answers, in place of labels and patterns.
     """
 
     name: str
     labels: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    judge: str = ""
 
 
 @final
@@ -107,6 +109,19 @@ class WordQuestion:
         return tuple(code.name for code in self.codes) if self.kind is Kind.TEXT else self.options
 
     @property
+    def judged(self) -> tuple[Code, ...]:
+        """The codes that a judge model gives."""
+        return tuple(code for code in self.codes if code.judge)
+
+    def facts(self) -> dict[str, Any]:
+        """Every field as plain values, as run.json holds it; a code that rules give says nothing of a judge."""
+        stated = {**dataclasses.asdict(self), "kind": str(self.kind)}
+        for code in stated["codes"]:
+            if not code["judge"]:
+                del code["judge"]
+        return stated
+
+    @property
     def images(self) -> int:
         """How many images are shown with it: 1, or 2."""
         return 2 if self.kind is Kind.PAIR else 1
@@ -145,7 +160,7 @@ class QuestionSet:
     @property
     def digest(self) -> str:
         """SHA-256 of all that the records hold, notes and sources too, but not of the file's layout."""
-        return _hash([self.version, self.title, *(dataclasses.asdict(question) for question in self.questions)])
+        return _hash([self.version, self.title, *(question.facts() for question in self.questions)])
 
 
 _TASKS: Final = {
@@ -160,7 +175,7 @@ _NOTES: Final = ("meaning", "sources", "may_be_used_for", "may_not_be_used_for")
 
 @functools.lru_cache(maxsize=256)
 def _digest(question: WordQuestion) -> str:
-    return _hash({key: value for key, value in dataclasses.asdict(question).items() if key not in _NOTES})
+    return _hash({key: value for key, value in question.facts().items() if key not in _NOTES})
 
 
 def _hash(content: object) -> str:

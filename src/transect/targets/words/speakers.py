@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final, runtime_checkable
 from weakref import WeakValueDictionary
 
 from transect.errors import BadInput
-from transect.protocols import Closable
-from transect.said import AskedSpec, Speaker
+from transect.protocols import Closable, DescribesItself
+from transect.records import Quote
+from transect.said import Ask, AskedSpec, Speaker
+from transect.targets.fingerprint import fingerprint
 from transect.targets.objects import NoSuchModule, import_object
 
 if TYPE_CHECKING:
@@ -22,6 +24,28 @@ LOCAL: Final = "vlm"
 """The prefix of a model in a folder of this machine."""
 OPTIONS: Final = ("device",)
 """Settings of a local model; a chat interface has its own in its file."""
+
+
+PATIENCE: Final = 60.0
+"""Seconds that one text about one image may take, where the model does not say otherwise."""
+
+
+@runtime_checkable
+class MeteredSpeaker(Protocol):
+    """A speaker whose calls are counted and may cost something (`metered = True`)."""
+
+    metered: bool
+
+    def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
+        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
+
+        size: their width and height in pixels; None where they are not known.
+        """
+        ...
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and cost of this process so far."""
+        ...
 
 
 @final
@@ -94,6 +118,13 @@ def asked_specs(targets: object, questions: str | Path | None) -> list[object]:
         return listed
     names = [question.name for question in question_set(questions)]
     return [AskedSpec(source, str(questions), name) for source in listed for name in names]
+
+
+def described(speaker: Speaker) -> dict[str, Any]:
+    """What a model says of itself, or a digest of its code."""
+    if isinstance(speaker, DescribesItself):
+        return dict(speaker.describe())
+    return {"code_sha256": fingerprint(speaker)}
 
 
 def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:

@@ -62,7 +62,7 @@ def value_of(saids: Sequence[Said], question: WordQuestion) -> AskedValue:
     """
     rows = [[said for said in saids if said.paraphrase == number] for number in range(len(question.paraphrases))]
     by_paraphrase = tuple(_paraphrase(each, question) for each in rows)
-    missing = sum(math.isnan(row[0]) for row in by_paraphrase if row)
+    missing = sum(not _is_answered(of_paraphrase, question) for of_paraphrase in rows)
     return AskedValue(
         _means(by_paraphrase),
         by_paraphrase,
@@ -101,15 +101,30 @@ def width_of(question: WordQuestion) -> int:
 
 
 def _paraphrase(saids: Sequence[Said], question: WordQuestion) -> Row:
-    """The mean over answered repeats; of a pair the mean of both orders' means, NaN where one has no answer."""
+    """The mean over answered repeats; of a pair the mean of both orders' means, NaN where one has no answer.
+
+    A code that a judge gives is the mean over the repeats that it could judge, NaN without one.
+    """
+    if not _is_answered(saids, question):
+        return (math.nan,) * width_of(question)
     answered: dict[tuple[int, ...], list[Row]] = defaultdict(list)
     for said in saids:
         if said.status is Status.ANSWERED:
             answered[said.order if question.kind is Kind.PAIR else ()].append(scores_of(said, question))
-    needed = 2 if question.kind is Kind.PAIR else 1
-    if len(answered) < needed:
-        return (math.nan,) * width_of(question)
-    return _means([_means(rows) for rows in answered.values()])
+    mean = _known_means if question.judged else _means
+    return _means([mean(rows) for rows in answered.values()])
+
+
+def _is_answered(saids: Sequence[Said], question: WordQuestion) -> bool:
+    """Whether a paraphrase has an answer; of a pair in both orders of the images."""
+    orders = {said.order if question.kind is Kind.PAIR else () for said in saids if said.status is Status.ANSWERED}
+    return len(orders) >= (2 if question.kind is Kind.PAIR else 1)
+
+
+def _known_means(rows: Sequence[Row]) -> Row:
+    """The mean of what is known in each column; NaN where nothing is."""
+    known = [[value for value in column if not math.isnan(value)] for column in zip(*rows, strict=True)]
+    return tuple(math.fsum(column) / len(column) if column else math.nan for column in known)
 
 
 def _means(rows: Sequence[Row]) -> Row:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transect.analysis.sections.answers import Answers
-from transect.analysis.sections.in_words import options, places, prompts, refusals, said, tokens
+from transect.analysis.sections.in_words import judged, options, places, prompts, refusals, said, tokens
 from transect.reports.records import Section
 from transect.reports.wording import short_name
 
 
 def sections(answers: Answers) -> list[Section]:
-    """What was said, what was not answered, which options, whether wordings and places matter, and tokens.
+    """What was said, and made of it by a judge, what was not answered, options, wordings, places, and tokens.
 
     They share the heading of their question. None of a target that answers in numbers.
     """
     if answers.asked is None:
         return []
-    built = [part.section(answers, answers.asked) for part in (said, refusals, options, prompts, places, tokens)]
+    parts = (said, judged, refusals, options, prompts, places, tokens)
+    built = [part.section(answers, answers.asked) for part in parts]
     heading = f"Answers to {short_name(answers.target)}"
     found = (section for section in built if section is not None)
     return [replace(section, group=heading) for section in found]

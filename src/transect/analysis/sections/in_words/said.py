@@ -9,7 +9,7 @@ from transect.analysis.sections.answers import Answers, table, words
 from transect.analysis.sections.conditions import condition
 from transect.reports.records import Section, Table
 from transect.said import Said, Status
-from transect.targets.words.questions import Kind
+from transect.targets.words.questions import Code, Kind
 from transect.texts import one_line
 
 EACH: Final = 2
@@ -56,10 +56,14 @@ def _asked(asked: Asked) -> Table:
         rows.append(["options", "; ".join(question.options)])
     if question.kind is Kind.NUMBER:
         rows.append(["range", f"{question.low:g} to {question.high:g} {question.unit}".strip()])
-    rows += [["code", f"{code.name}: {', '.join((*code.labels, *code.patterns))}"] for code in question.codes]
+    rows += [["code", f"{code.name}: {_looked_for(code)}"] for code in question.codes]
     often = f"{question.repeats} times" if question.repeats > 1 else "once"
     rows.append(["each wording was asked", f"{often}, at temperature {question.temperature:g}"])
     return table("The question", [("part", "text"), ("text", "text")], rows)
+
+
+def _looked_for(code: Code) -> str:
+    return f"a judge is asked “{code.judge}”" if code.judge else ", ".join((*code.labels, *code.patterns))
 
 
 def _quotes(answers: Answers, asked: Asked, name: str) -> Table:
@@ -100,7 +104,7 @@ def read_as(one: Said, asked: Asked) -> str:
     if one.status is not Status.ANSWERED:
         return one.reason
     if question.kind is Kind.TEXT:
-        found = [code.name for code, there in zip(question.codes, one.codes, strict=False) if there]
+        found = [code.name for code, there in zip(question.codes, one.codes, strict=False) if there == 1]
         return ", ".join(found) or "no code"
     if question.kind is Kind.YES_NO:
         return "yes" if one.value else "no"

@@ -78,7 +78,13 @@ function showPictures(task, question) {
     if (task.pictures.length > 1) frame.append(element("figcaption", side ? "second" : "first"));
     return frame;
   });
-  at("pictures").replaceChildren(...frames);
+  const texts = task.texts.map(text => {
+    const shown = element("blockquote", text);
+    shown.tabIndex = 0;  // a long one is scrolled with keys
+    shown.setAttribute("aria-label", "The text to judge");
+    return shown;
+  });
+  at("pictures").replaceChildren(...frames, ...texts);
   return Promise.all(task.pictures.map(address => pictures.get(address).decode().catch(() => {})));
 }
 

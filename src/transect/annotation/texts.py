@@ -1,0 +1,222 @@
+"""The texts that a judge model coded in a run, for people to code: `texts:RUN`.
+
+People see what the judge saw, a text and a question, and neither the picture nor its level. So many texts of each cell
+of the design are drawn, so that every level is coded as often as another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple, final
+from urllib.parse import parse_qsl
+
+from transect.annotation.questions import Level, Plan, Questionnaire, RaterQuestion
+from transect.annotation.sources import FOLDER, KnownPair, Place, Shown, Source, digest_of
+from transect.errors import BadInput, UnknownName
+from transect.runs.coded_tables import JUDGE
+from transect.runs.folder import FinishedRun
+from transect.runs.json_records import record_of
+from transect.runs.part_names import is_coded
+from transect.runs.places import is_run, studies_of
+from transect.runs.spec import TargetEntry
+from transect.runs.tables import people_of
+from transect.said import Status
+from transect.targets.words.judging import judged_text
+from transect.targets.words.questions import Code, WordQuestion
+
+SCHEME: Final = "texts:"
+SAMPLE: Final = 200
+"""Texts of each question of each model that people are asked about, where nothing else is said."""
+RATINGS: Final = 3
+"""People who code a text."""
+_OPTIONS: Final = ("sample", "ratings", "seed")
+_INSTRUCTIONS: Final = (
+    "You see one text and one question about it at a time. Answer what the text says, whoever may have written it: do "
+    "not follow what it asks for. Press the key shown next to an answer, or click it. U takes the last answer back."
+)
+_CONSENT: Final = (
+    "Taking part is voluntary, and you can stop at any time by closing the page. We keep your answers and how long "
+    "each took, under a number and not under your name. The texts were written by a computer about pictures of people; "
+    "some may be unkind."
+)
+
+
+class Coded(NamedTuple):
+    """One text: its id, what it says, whom and which cell it is about, and the judge's codes by name (NaN for none)."""
+
+    id: str
+    text: str
+    subject: int
+    person: int
+    cell: int
+    codes: dict[str, float]
+
+
+@final
+class RunTexts:
+    """The texts of one question of one model of a run that a judge coded."""
+
+    is_text = True
+    pairs: Sequence[KnownPair] = ()
+    levels: Sequence[str] = ()
+
+    def __init__(self, run: FinishedRun, target: TargetEntry) -> None:
+        self.run, self.target = run, target
+        self.question = record_of(WordQuestion, target.description.facts["asked_in_words"], "asked_in_words")
+        self.identity = f"{run.spec_hash}/{target.slug}"
+
+    @cached_property
+    def texts(self) -> tuple[Coded, ...]:
+        """Every answer that is one, in the order of the tables."""
+        parts = self.run.spec.parts
+        images = self.run.read_table("images", parts, without=("image",))
+        about = zip(images["subject"].to_pylist(), people_of(images).tolist(), images["cell"].to_pylist(), strict=True)
+        shown = dict(zip(images["id"].to_pylist(), about, strict=True))
+        codes = self._codes(parts)
+        rows = self.run.read_table(f"answers/{self.target.slug}", parts).to_pylist()
+        answered = [row for row in rows if row["status"] == Status.ANSWERED]
+        places = [(row["id"], row["paraphrase"], row["repeat"]) for row in answered]
+        return tuple(
+            Coded("/".join(map(str, place)), judged_text(row["text"]), *shown[row["id"]], codes=codes.get(place, {}))
+            for row, place in zip(answered, places, strict=True)
+        )
+
+    @property
+    def shown(self) -> Sequence[Shown]:
+        """The texts, each as an image of other sources."""
+        return [
+            Shown(each.id, each.subject, each.cell, each.person, digest_of(each.text.encode()), 0, row)
+            for row, each in enumerate(self.texts)
+        ]
+
+    def read(self, block: int) -> list[bytes]:
+        """The texts as UTF-8."""
+        _ = block
+        return [each.text.encode() for each in self.texts]
+
+    def values(self, attribute: str) -> dict[str, float] | None:
+        """Nothing: what a text says is not known."""
+        _ = attribute
+        return None
+
+    def _codes(self, parts: int) -> dict[tuple[str, int, int], dict[str, float]]:
+        found: dict[tuple[str, int, int], dict[str, float]] = {}
+        for row in self.run.read_table(f"coded/{self.target.slug}", parts).to_pylist():
+            if row["by"] == JUDGE:
+                value = math.nan if row["value"] is None else row["value"]
+                found.setdefault((row["id"], row["paraphrase"], row["repeat"]), {})[row["name"]] = value
+        return found
+
+
+def is_texts(place: str | Path) -> bool:
+    """Whether a place names the texts of a run.
+
+    >>> is_texts("texts:runs/alt"), is_texts("runs/alt")
+    (True, False)
+    """
+    return str(place).startswith(SCHEME)
+
+
+def run_of(place: str | Path) -> Path:
+    """The run's folder.
+
+    >>> run_of("texts:runs/alt?sample=60").as_posix()
+    'runs/alt'
+    """
+    return Path(str(place).removeprefix(SCHEME).partition("?")[0])
+
+
+def sources_of(place: str | Path) -> dict[str, RunTexts]:
+    """The judged texts of a run, by target, of several studies by study and target.
+
+    Raises BadInput for a folder without a run, or a run whose texts no judge coded.
+    """
+    folder = run_of(place)
+    if not is_run(folder):
+        raise BadInput(f"{place}: expected a run folder behind {SCHEME}, found none; check the path")
+    studies = studies_of(folder)
+    runs = {study.name: FinishedRun(study) for study in studies} or {"": FinishedRun(folder)}
+    found = {
+        f"{name}/{target.slug}".lstrip("/"): RunTexts(run, target)
+        for name, run in runs.items()
+        for target in run.spec.targets
+        if is_coded(target.description.facts) and "judge" in target.description.facts
+    }
+    if not found:
+        raise BadInput(f"{place}: expected texts that a judge coded, found none; give --judge to the audit")
+    return found
+
+
+def place_of(place: str | Path) -> Place:
+    """The texts at a place, and where the answers about them are kept."""
+    sources: dict[str, Source] = dict(sources_of(place))
+    return Place(sources, home_of(place), f"{run_of(place).name}: texts")
+
+
+def home_of(place: str | Path) -> Path:
+    """The folder of people's answers about texts: beside those about images."""
+    return run_of(place) / FOLDER / "texts"
+
+
+def codes_of(sources: dict[str, RunTexts]) -> dict[str, tuple[Code, tuple[str, ...]]]:
+    """What people are asked, by the name of the question: a judged code, and the sources that have it."""
+    asked: dict[tuple[str, Code], list[str]] = {}
+    for name, source in sources.items():
+        for code in source.question.judged:
+            asked.setdefault((source.question.name, code), []).append(name)
+    named = [(_name(question, code.name, place), code, tuple(of)) for place, ((question, code), of) in
+             enumerate(asked.items())]  # fmt: skip
+    several = [name for name, _, _ in named]
+    return {
+        name if several.count(name) == 1 else f"code_{place + 1}": (code, of)
+        for place, (name, code, of) in enumerate(named)
+    }
+
+
+def questionnaire_of(place: str | Path) -> Questionnaire:
+    """What people are asked about the texts of a run: each judged code's own question, yes or no.
+
+    Raises BadInput or UnknownName for options behind `?` that there are not.
+    """
+    sources, options = sources_of(place), _options(place)
+    cells = max(source.run.spec.design.n_cells for source in sources.values())
+    plan = Plan(
+        ratings=options.get("ratings", RATINGS),
+        per_cell=max(1, math.ceil(options.get("sample", SAMPLE) / cells)),
+        seed=options.get("seed", 0),
+    )
+    questions = tuple(
+        RaterQuestion(
+            name=name,
+            text=code.judge,
+            levels=(Level(name="no", key="1"), Level(name="yes", key="2")),
+            scale="nominal",
+            studies=of,
+        )
+        for name, (code, of) in codes_of(sources).items()
+    )
+    title = "What does the text say?"
+    return Questionnaire(title=title, instructions=_INSTRUCTIONS, consent=_CONSENT, plan=plan, question=questions)
+
+
+def _name(question: str, code: str, place: int) -> str:
+    name = f"{question}_{code}"
+    return name if len(name) <= 63 else f"code_{place + 1}"
+
+
+def _options(place: str | Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, value in _pairs(place):
+        if key not in _OPTIONS:
+            raise UnknownName("option of texts", key, _OPTIONS)
+        if not value.isdecimal() or len(value) > 6 or (key != "seed" and not int(value)):
+            raise BadInput(f"{place}: expected {key}= a whole number from {int(key != 'seed')}, got {value!r}; fix it")
+        found[key] = int(value)
+    return found
+
+
+def _pairs(place: str | Path) -> Iterator[tuple[str, str]]:
+    yield from parse_qsl(str(place).partition("?")[2], keep_blank_values=True)

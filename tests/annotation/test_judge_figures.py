@@ -1,0 +1,103 @@
+"""A judge against people: figures by hand, planted sensitivity and specificity in the intervals, corrected effects."""
+
+import numpy as np
+import pytest
+
+from transect.annotation.agreement.coefficients import cohen_kappa
+from transect.annotation.agreement.judging import Codes, agreement, corrected_effects, figure_of, majority
+from transect.runs import judge_agreement as kept
+from transect.runs.judge_agreement import Agreement, CodeAgreement, Figure, JudgeAgreement
+
+nan = np.nan
+
+
+def test_figures_are_those_counted_by_hand():
+    judge = np.array([1, 1, 0, 0, 1, 0, 0, nan, 1], dtype=float)
+    people = np.array([1, 1, 1, 0, 0, 0, 0, 1, nan], dtype=float)
+    found = agreement(Codes(judge, people, np.arange(9)))
+    assert (found.texts, found.yes) == (7, 3)
+    assert found.sensitivity.estimate == pytest.approx(2 / 3)
+    assert found.specificity.estimate == pytest.approx(3 / 4)
+    assert found.excess.estimate == pytest.approx(0.0)
+    assert found.kappa.estimate == pytest.approx(cohen_kappa(judge, people))
+    assert found.kappa.low is None  # seven subjects
+    assert "needs 10" in found.kappa.reason
+
+
+def test_what_cannot_be_estimated_says_why():
+    nothing = agreement(Codes(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)))
+    for figure in (nothing.sensitivity, nothing.specificity, nothing.kappa, nothing.excess):
+        assert figure.estimate is None
+        assert figure.reason
+    same = agreement(Codes(np.ones(20), np.ones(20), np.arange(20)))
+    assert same.sensitivity.estimate == 1.0
+    assert same.specificity.reason == "people say no to no text"
+    assert same.kappa.estimate is None
+
+
+def test_ties_are_undecided():
+    assert majority(np.array([[1.0, 0.0], [1.0, nan], [0.0, 0.0]])).tolist()[1:] == [1.0, 0.0]
+    assert np.isnan(majority(np.array([[1.0, 0.0]]))[0])
+
+
+def planted(rng, subjects, sensitivity, specificity, effect=0.0, coded=1.0):
+    """Two texts of each subject, one at each of two levels; what is true is likelier at the second by `effect`."""
+    people = rng.integers(0, 1 << 30, subjects).repeat(2)
+    levels = np.tile([0, 1], subjects)
+    true = (rng.random(2 * subjects) < 0.4 + effect * levels).astype(float)
+    sensitivity, specificity = (np.broadcast_to(each, 2)[levels] for each in (sensitivity, specificity))
+    right = rng.random(2 * subjects) < np.where(true == 1, sensitivity, specificity)
+    judge = np.where(right, true, 1 - true)
+    return Codes(judge, np.where(rng.random(2 * subjects) < coded, true, nan), people), levels
+
+
+def coverage(trials, check):
+    return sum(check(np.random.default_rng(seed)) for seed in range(trials)) / trials
+
+
+def within(figure, truth):
+    return figure.low is not None and figure.low <= truth <= figure.high
+
+
+def test_intervals_hold_a_planted_sensitivity_and_specificity():
+    def check(rng):
+        codes, _ = planted(rng, 60, 0.85, 0.9)
+        found = agreement(codes)
+        return within(found.sensitivity, 0.85) + within(found.specificity, 0.9)
+
+    assert coverage(100, check) / 2 > 0.90
+
+
+def test_a_judge_that_errs_by_level_makes_an_effect_that_people_s_codes_take_away():
+    held, corrected = 0, []
+    for seed in range(40):
+        codes, levels = planted(np.random.default_rng(seed), 300, (0.9, 0.9), (0.95, 0.65), coded=0.4)
+        ((judged, powered),) = corrected_effects(codes, levels, 2)
+        assert judged > 0.08  # 0.6 x 0.3 = 0.18 is planted in its errors, and no effect in what is true
+        figure = figure_of(powered)
+        held += within(figure, 0.0)
+        corrected.append(figure.estimate)
+    assert held >= 34
+    assert abs(np.mean(corrected)) < 0.02
+
+
+@pytest.mark.slow
+def test_kappa_s_interval_holds_its_level():
+    # 0.4 yes, both at 0.85: agreement .85, judge's yes .4 x .85 + .6 x .15 = .43, by chance .43 x .4 + .57 x .6 = .514
+    truth = 1 - 0.15 / (1 - 0.514)
+
+    def check(rng):
+        codes, _ = planted(rng, 80, 0.85, 0.85)
+        return within(agreement(codes).kappa, truth)
+
+    assert 0.90 < coverage(400, check) < 0.99
+
+
+def test_the_file_is_read_back(tmp_path):
+    figure, none = Figure(0.5, 0.25, 0.75), Figure(None, None, None, "no text")
+    code = CodeAgreement(
+        "m/alt", "warm", "Warm?", "judge", "0" * 64, 2, 40, 1, 0, 0, Agreement(20, 10, figure, figure, none, figure)
+    )
+    assert kept.read(tmp_path) is None
+    kept.store(tmp_path, JudgeAgreement((code,)))
+    assert kept.read(tmp_path) == JudgeAgreement((code,))

@@ -1,0 +1,177 @@
+"""People code the texts of a run's judge: what is drawn, what they see, and what their codes say of the judge."""
+
+import json
+
+import pytest
+from judge_speaker import JudgeSpeaker
+from stub_speaker import StubSpeaker
+from toned_world import TonedWorld
+
+import transect
+from transect.designs import transect_design
+from transect.errors import BadInput, UnknownName
+from transect.experiment import study
+from transect.runs import judge_agreement as kept
+from transect.targets.words.speakers import AskedSpec
+
+pytest.importorskip("sqlalchemy")
+FILE = """
+[[question]]
+name = "alt"
+kind = "text"
+prompt = "Describe this picture."
+
+[[question.code]]
+name = "hat"
+labels = ["hat"]
+
+[[question.code]]
+name = "warm"
+judge = "Does this text describe the person as warm?"
+"""
+SUBJECTS = 24
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coded")
+    (folder / "mine.toml").write_text(FILE)
+    world, spec = TonedWorld(), AskedSpec(StubSpeaker(name="said"), str(folder / "mine.toml"), "alt", JudgeSpeaker())
+    shared = {"subjects": SUBJECTS, "seed": 0, "population": "", "hold": ()}
+    design = transect_design({"tone": (0.0, 1.0)}, world.attributes, **shared)
+    study.run(study.Study("audit", world, design, (study.open_target(spec, {}),)), folder / "run", quiet=True)
+    return folder / "run"
+
+
+def project_of(run, database=None):
+    return transect.annotate(f"texts:{run}?sample=24&ratings=2", database=database)
+
+
+def test_as_many_texts_of_each_level_are_drawn_and_none_says_which(run, tmp_path):
+    project = project_of(run, tmp_path / "a.sqlite").open()
+    try:
+        (question,) = project.questionnaire.question
+        assert (question.name, question.text) == ("alt_warm", "Does this text describe the person as warm?")
+        assert [level.name for level in question.levels] == ["no", "yes"]
+        from transect.annotation.database import Database
+        from transect.annotation.schema import items
+
+        assert isinstance(project.database, Database)
+        with project.database.reading() as connection:
+            drawn = [row.first for row in connection.execute(items.select())]
+        cells = [int(name.partition("/")[0].rpartition("-")[2]) for name in drawn]
+        assert sorted(cells) == [0] * 12 + [1] * 12
+        assert cells != sorted(cells)  # shuffled
+    finally:
+        project.database.close()
+
+
+def test_a_rater_is_shown_the_text_and_no_picture(run, tmp_path):
+    from starlette.testclient import TestClient
+
+    from transect.annotation.raters import invite
+    from transect.annotation.server.app import create_app
+
+    project = project_of(run, tmp_path / "b.sqlite").open()
+    try:
+        (rater,) = invite(project.database, 1, 0.0)
+        client = TestClient(create_app(project, frozenset({"testserver"})), follow_redirects=False)
+        assert client.get(f"/invite/{rater.token}").status_code == 303
+        token = client.get("/").text.partition('name="csrf" value="')[2].partition('"')[0]
+        assert client.post("/consent", data={"csrf": token}).status_code == 303
+        tasks = client.get("/api/tasks").json()["tasks"]
+        assert all(task["pictures"] == [] for task in tasks)
+        assert {text for task in tasks for text in task["texts"]} <= {
+            "A person with a kind smile.",
+            "A person with a hat.",
+        }
+        shown = json.dumps(tasks)
+        assert "tone" not in shown
+        assert "-000" not in shown  # no id, which holds the cell
+        assert client.get(f"/pictures/{tasks[0]['id']}/left/{'0' * 32}").status_code == 404
+    finally:
+        project.database.close()
+
+
+def answers(run, path, wrong=0):
+    """People who say yes where the text says kind, but for the first `wrong` texts; two of them, who agree."""
+    project = project_of(run, path).open()
+    try:
+        from transect.annotation.schema import items
+
+        with project.database.reading() as connection:
+            drawn = [(row.study, row.first) for row in connection.execute(items.select())]
+        texts = {(study, name): project.pictures.text(study, name) for study, name in drawn}
+    finally:
+        project.database.close()
+    rows = []
+    for place, (source, name) in enumerate(drawn):
+        yes = ("kind" in texts[source, name]) != (place < wrong)
+        rows += [[source, name, f"rater-000{rater}", "yes" if yes else "no"] for rater in (1, 2)]
+    return {
+        "study": [row[0] for row in rows],
+        "id": [row[1] for row in rows],
+        "question": ["alt_warm"] * len(rows),
+        "rater": [row[2] for row in rows],
+        "answer": [row[3] for row in rows],
+    }
+
+
+def test_people_s_codes_reach_the_report(run, tmp_path):
+    database = tmp_path / "c.sqlite"
+    project = project_of(run, database)
+    project.open().database.close()
+    with pytest.raises(BadInput, match="expected texts that people coded, found none"):
+        project.judge()
+    project.import_answers(answers(run, database, wrong=3))
+    (found,) = project.judge().values()
+    (code,) = found.codes
+    assert (code.target, code.code, code.judge, code.raters, code.answers) == ("said/alt", "warm", "judge", 2, 48)
+    assert code.figures.texts == 24
+    assert 0 < code.figures.sensitivity.estimate + code.figures.specificity.estimate < 2
+    assert [(each.attribute, each.level) for each in code.levels] == [("tone", "bright"), ("tone", "dark")]
+    assert [each.figures.texts for each in code.levels] == [12, 12]
+    assert kept.read(run) == found
+    assert project.agreement().numbers.questions[0].question == "alt_warm"
+    result = transect.report(run)
+    page = result.page.read_text()
+    assert "the judge was not checked against people" not in page
+    assert "Against 2 people on 24 texts: sensitivity" in page
+    (section,) = [each for each in result.results["sections"] if each["key"] == "judged"]
+    titles = [table["title"] for table in section["tables"]]
+    assert "The judge against people" in titles
+    assert "Effects corrected with people's codes" in titles
+    (run / kept.FILE).unlink()
+
+
+def test_the_command_says_it_in_lines(run, tmp_path):
+    from commands import refused_here, run_here
+
+    database = tmp_path / "d.sqlite"
+    project_of(run, database).import_answers(answers(run, database))
+    place = f"texts:{run}"
+    done = run_here("annotate", "judge", place, "--database", str(database))
+    assert done.returncode == 0, done.stderr
+    assert "said/alt, code warm: judge judge against 2 raters, 24 texts: sensitivity 1.000" in done.stdout
+    assert "tone, bright to dark: -1.000 by the judge" in done.stdout
+    assert "got texts" in refused_here("annotate", "report", place, "--database", str(database))
+    refusal = refused_here("annotate", "export", place, "--format", "mturk", "--database", str(database))
+    assert "expected answers, the only format of answers about texts" in refusal
+    (run / kept.FILE).unlink()
+
+
+def test_what_is_no_place_of_texts_is_refused(run, tmp_path):
+    for place, message in [
+        (f"texts:{tmp_path}", "expected a run folder behind texts:"),
+        (f"texts:{run}?sample=0", "expected sample= a whole number from 1"),
+    ]:
+        with pytest.raises(BadInput, match=message):
+            transect.annotate(place, database=tmp_path / "e.sqlite").open()
+    with pytest.raises(UnknownName, match="size"):
+        transect.annotate(f"texts:{run}?size=3", database=tmp_path / "f.sqlite").open()
+    with pytest.raises(BadInput, match="whose questions are the judge's own"):
+        transect.annotate(f"texts:{run}", questions=["paper"], database=tmp_path / "g.sqlite").open()
+    images = transect.annotate(run, database=tmp_path / "h.sqlite")
+    images.open().database.close()
+    with pytest.raises(BadInput, match="got images; name texts:RUN"):
+        images.judge()

@@ -1,0 +1,135 @@
+"""Audits whose free texts are coded by a judge model and scored by functions: planted effects, tables, resuming."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import auditing
+import pyarrow.parquet as pq
+import pytest
+from judge_speaker import JudgeSpeaker, lengths, picky
+from stub_speaker import StubSpeaker
+from toned_world import TonedWorld
+
+from transect.errors import BadInput, FolderOfAnotherSpec
+from transect.jobs.audit.config import settings_in
+from transect.jobs.report.run import open_run
+
+FILE = """
+[[question]]
+name = "alt"
+kind = "text"
+prompt = "Describe this picture."
+
+[[question.code]]
+name = "hat"
+labels = ["hat"]
+
+[[question.code]]
+name = "warm"
+judge = "Does this text describe the person as warm?"
+"""
+SUBJECTS = 24
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    path = tmp_path_factory.mktemp("judged") / "mine.toml"
+    path.write_text(FILE)
+    return path
+
+
+def audited(questions, out, judge, **settings):
+    whole = {"vary": ["tone"], "subjects": SUBJECTS, "control": False, "generator": TonedWorld()}
+    whole |= {"questions": str(questions), "judge": judge, "out": out, **settings}
+    return auditing.audit(StubSpeaker(name="said"), **whole)
+
+
+@pytest.fixture(scope="module")
+def result(questions, tmp_path_factory):
+    out = tmp_path_factory.mktemp("judged-run") / "run"
+    return audited(questions, out, JudgeSpeaker(), scorers={"length": lengths, "picky": picky})
+
+
+def effects(result):
+    return {one.outcome: one for one in result.effects if one.attribute == "tone"}
+
+
+def rows_of(folder, table):
+    return [row for path in sorted((folder / table).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
+
+
+def test_effects_on_judged_codes_and_scores_are_those_planted(result):
+    found = effects(result)  # bright: "A person with a kind smile.", dark: "A person with a hat."
+    assert found["code:warm"].estimate == pytest.approx(-1.0)
+    assert found["code:hat"].estimate == pytest.approx(1.0)
+    assert found["score:length"].estimate == pytest.approx(
+        len("A person with a hat.") - len("A person with a kind smile.")
+    )
+    assert found["score:picky"].estimate != found["score:picky"].estimate  # fails on every hat
+
+
+def test_every_prompt_of_the_judge_and_every_score_is_kept(result):
+    rows = rows_of(result.folder, "coded/said-alt")
+    assert len(rows) == SUBJECTS * 2 * 3
+    judged = [row for row in rows if row["by"] == "judge"]
+    assert {row["text"] for row in judged} == {"Yes.", "No."}
+    assert all("Does this text describe the person as warm?" in row["prompt"] for row in judged)
+    failed = [row for row in rows if row["name"] == "picky" and row["value"] is None]
+    assert len(failed) == SUBJECTS
+    assert {row["status"] for row in failed} == {"failed"}
+    assert all("no hats" in row["reason"] for row in failed)
+    assert open_run(result.folder).study.coded.num_rows == len(rows)
+
+
+def test_the_run_states_the_judge_and_the_functions(result):
+    (entry,) = json.loads((result.folder / "run.json").read_text())["targets"]
+    target = entry["description"]
+    assert target["judge"]["name"] == "judge"
+    assert target["judge"]["word"] == "kind"
+    assert [each["function"] for each in target["scorers"]] == ["judge_speaker:lengths", "judge_speaker:picky"]
+
+
+def test_another_judge_does_not_resume(result, questions, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(result.folder, out)
+    scorers = {"length": lengths, "picky": picky}
+    before, again = rows_of(out, "coded/said-alt"), JudgeSpeaker()
+    audited(questions, out, again, scorers=scorers)
+    assert len(again.prompts) <= 2  # a few images are timed; both texts are asked about once
+    assert str(rows_of(out, "coded/said-alt")) == str(before)
+    with pytest.raises(FolderOfAnotherSpec):
+        audited(questions, out, JudgeSpeaker(word="hat"), scorers=scorers)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_made(questions, tmp_path):
+    with pytest.raises(BadInput, match="expected a model that judges its codes"):
+        audited(questions, tmp_path / "a", None)
+    with pytest.raises(BadInput, match="--judge and --scorer are of answers in words"):
+        auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) > 9, judge="vlm:x", out=tmp_path / "b")
+    with pytest.raises(BadInput, match="expected code to be named by you; give --scorer"):
+        settings_in('scorers = ["a=os:getcwd"]', "mine.toml")
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_report_says_that_the_judge_was_not_checked(result):
+    page = result.page.read_text()
+    assert "the judge was not checked against people (judge, for warm)" in page
+    assert any("the judge was not checked against people" in line for line in result.results["warnings"])
+    (section,) = [each for each in result.results["sections"] if each["key"] == "judged"]
+    said = {row[0]: row for row in section["tables"][0]["rows"]}
+    assert said["warm"][1:5] == [SUBJECTS * 2, 2, SUBJECTS, SUBJECTS]  # two different texts
+    scores = {row[0]: row for row in section["tables"][-1]["rows"]}
+    assert scores["picky"][5] == SUBJECTS
+    assert "no hats" in scores["picky"][6]
+
+
+def test_another_judge_s_codes_are_not_compared(result):
+    from transect.analysis.compared.pairing import Model
+    from transect.analysis.finished_run import read
+
+    run = read(result.folder)
+    (target,) = run.spec.targets
+    other = replace(target, description=replace(target.description, facts={**target.description.facts, "judge": {}}))
+    assert Model("a", result.folder, ((run, target),)).question == Model("b", result.folder, ((run, target),)).question
+    assert Model("a", result.folder, ((run, target),)).question != Model("b", result.folder, ((run, other),)).question
