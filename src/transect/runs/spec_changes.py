@@ -61,6 +61,7 @@ _OF_TARGET: Final = {
     "output": "--output of {}",
     "asked_in_words": "--questions of {}",
     "question_sha256": "--questions of {}",
+    "reading_sha256": "how Transect reads the answers of {}",
     "scale": "--output of {}",
     **_OF_MODEL,
 }

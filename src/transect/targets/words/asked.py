@@ -15,6 +15,7 @@ from transect.protocols import Canaries, CountsCalls, DescribesItself, RepeatsCa
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
 from transect.said import UNANSWERED, Ask, Said, Speaker, Status
 from transect.targets.fingerprint import fingerprint
+from transect.targets.words import reading_rules
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.reading import read
 from transect.targets.words.speakers import SharedSpeaker
@@ -79,13 +80,14 @@ class AskedTarget:
         return self.asks * float(getattr(self._shared.speaker, "patience", PATIENCE))
 
     def describe(self) -> Mapping[str, Any]:
-        """The question in full and its digest, and what the model says of itself."""
+        """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
         speaker = self._shared.speaker
         own = described(speaker)
         return {
             "kind": "words",
             "asked_in_words": {**asdict(self.question), "kind": str(self.question.kind)},
             "question_sha256": self.question.digest,
+            "reading_sha256": reading_rules.digest(),
             "model": {"name": speaker.name, **own},
             "labels": list(self.labels),
             "threshold": self.threshold,
