@@ -24,7 +24,7 @@ from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, 
 from transect.effects.outcomes import Outcome, category
 from transect.effects.overlap import IOU
 from transect.effects.rates import HIGHEST_ORDER, Rate
-from transect.effects.samples import Measure
+from transect.effects.samples import SAME_FOR_ALL, Measure, same_for_all
 from transect.effects.truth import FACE, Truth
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
@@ -43,7 +43,8 @@ Groups = Mapping[float, str]
 class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
 
-    people: who is on each subject's images; several photographs may show one person. answers: as `Measure` has them.
+    people: who is on each subject's images; several photographs may show one person. answers, untested: as `Measure`
+    has them.
     """
 
     target: str
@@ -55,11 +56,12 @@ class TransectOutcome:
     reasons: np.ndarray
     people: Int[np.ndarray, " n"]
     answers: int = 1
+    untested: str = ""
 
     @property
     def measure(self) -> Measure:
         """What was measured, as the estimators take it."""
-        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers)
+        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers, self.untested)
 
 
 @final
@@ -186,6 +188,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         seen={name: attribute.only(left) for name, attribute in run.perceived.items()},
         judge=about if target.truth is None and truth is not None and about in seen.answers else "",
         asked=_asked(target, predictions, left),
+        drawn_by="" if run.spec.generator.of_photographs else run.spec.generator.name,
     )
 
 
@@ -243,7 +246,10 @@ def estimate(
     """
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
+        untested = _untested(run, target, outcome)
+        measure = Measure(
+            target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested
+        )
         return analyse_population(
             outcome.values,
             outcome.reasons,
@@ -282,7 +288,15 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
         reasons=outcome.reasons.reshape(shape),
         people=run.people[:: run.design.n_cells],
         answers=outcome.answers,
+        untested=_untested(run, target, outcome),
     )
+
+
+def _untested(run: Run, target: str, outcome: Outcome) -> str:
+    """Why effects on an outcome are not tested: a share of a question in words that is the same for every image."""
+    asked = any(each.name == target and each.description.question is not None for each in run.spec.targets)
+    share = outcome.is_binary or outcome.answers > 1
+    return SAME_FOR_ALL if asked and share and same_for_all(outcome.values) else ""
 
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:

@@ -302,15 +302,16 @@ class _About:
             )
 
     def rates(self) -> tuple[list[str], Sequence[Bound]]:
-        """The rate of every group."""
-        if not self.outcome.is_binary:
+        """The rate of every group; of shares of several answers each answer counts, by subject."""
+        if not self.measure.is_share:
             raise BadInput(f"{self.name}: max_rate: expected an outcome of yes or no, got {self.outcome.name}")
         labels, cells = self._cells()
         people, who = np.unique(self.run.people, return_inverse=True)
         known = np.isfinite(self.outcome.values) & (cells >= 0)
         counts, successes = np.zeros((2, len(people), len(labels)))
-        np.add.at(counts, (who[known], cells[known]), 1)
-        np.add.at(successes, (who[known], cells[known]), self.outcome.values[known])
+        each = 1 if self.outcome.is_binary else self.outcome.answers
+        np.add.at(counts, (who[known], cells[known]), each)
+        np.add.at(successes, (who[known], cells[known]), each * self.outcome.values[known])
         return labels, group_rates(successes, counts)
 
     def _cells(self) -> tuple[list[str], Int[np.ndarray, " n"]]:
