@@ -18,6 +18,7 @@ from transect.analysis.asked_answers import Asked
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
 from transect.analysis.galleries import gallery_of, merge
+from transect.analysis.preferred import preferred
 from transect.analysis.sections.answers import Answers
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
@@ -130,6 +131,10 @@ def analyse(
         answers.append(replace(one, covariates=tuple(covariates)))
         if pictured:
             galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
+    for asked in run.spec.pairs:
+        about_two, behind = preferred(run, asked)
+        effects += about_two
+        differences += behind
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
@@ -354,7 +359,7 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
-        "outcomes": list(dict.fromkeys(name for target in spec.targets for name in run.outcomes(target))),
+        "outcomes": list(run.all_outcomes),
     }
 
 

@@ -26,6 +26,7 @@ from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all
 from transect.analysis.warnings import warnings_of
 from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
+from transect.effects.preferences import PREFERRED
 from transect.effects.repeated import clusters_of
 from transect.effects.samples import SAME_FOR_ALL
 from transect.effects.selection import SOURCES as SOURCES_OF_SELECTION
@@ -141,7 +142,8 @@ def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
-    binary = {(answered.target, answered.outcome): answered.is_binary for answered in study.answered}
+    about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
+    binary = about_two | {(each.target, each.outcome): each.is_binary for each in study.answered}
     repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
     return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
 

@@ -360,7 +360,8 @@ def test_a_run_is_made_again(short, tmp_path):
 def test_shipped_questions_about_two_images_are_no_targets(tmp_path):
     few = {"subjects": 2, "vary": ["tone"]}
     result = audited("hiring", tmp_path / "run", StubSpeaker(best="low income"), **few)
-    assert {effect.target for effect in result.effects} == {"stub/standing", "stub/salary"}
+    assert {effect.target for effect in result.effects} == {"stub/standing", "stub/salary", "stub/hire_which"}
+    assert {entry["name"] for entry in result.results["studies"][0]["targets"]} == {"stub/standing", "stub/salary"}
     spec = json.loads((result.folder / "run.json").read_text())
     assert [entry["name"] for entry in spec["pairs"]] == ["stub/hire_which"]
 
