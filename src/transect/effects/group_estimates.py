@@ -141,9 +141,9 @@ def _shares(
         counts = np.bincount(subjects[rows], minlength=subjects.max() + 1) * float(answers)
         low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
         rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
-    low, high = few_events.recovered(*rates)
+    ends = few_events.recovered(*rates)
     p = few_events.permuted(y, x, subjects)
-    return Estimate(rates[1][0] - rates[0][0], low, high, p, few_events.MOVER, few_events.SUBJECTS)
+    return Estimate(rates[1][0] - rates[0][0], *ends, p, few_events.MOVER, few_events.SUBJECTS)
 
 
 def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> Estimate:

@@ -176,7 +176,7 @@ def _by_order(
     orders = np.stack([over_repeats(each).mean(axis=2) for each in (as_second, as_first)])
     complete = np.isfinite(orders).all(axis=0)
     sums, n = np.where(complete, orders, 0.0).sum(axis=2), complete.sum(axis=1)
-    return np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0)
+    return np.asarray(np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0))
 
 
 def _means(

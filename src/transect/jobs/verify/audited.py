@@ -36,7 +36,7 @@ def _reported(told: Callable[[Audited], _Row], drawn: Callable[[WordingDraw], fl
 
 def _effect(question: str, outcome: str, *, slope: bool = False) -> Callable[[Audited], _Row]:
     def told(report: Audited) -> _Row:
-        found: Effect = report.effect(question, outcome, *((None, None) if slope else (0.0, 2.0)))
+        found: Effect = report.effect(question, outcome, None if slope else 0.0, None if slope else 2.0)
         return found.estimate, found.low, found.high, found.p
 
     return told

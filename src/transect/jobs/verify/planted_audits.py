@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Int, UInt8
 
 from transect.jobs.verify.planted import PlantedWorld, Table
 from transect.jobs.verify.planted_speaker import (
@@ -57,20 +57,20 @@ _TONE: Final = Attribute("tone", "ordinal", "how dark the picture is", low=LEVEL
 class NoisyPictures:
     """A world of pictures of given noise at three levels, without a renderer. noise: of each subject, 0 to 15."""
 
-    name: Final = "noisy pictures"
-    image_size: Final = SIDE
-    latent_dim: Final = 1
-    attributes: Final = (_TONE,)
+    name = "noisy pictures"
+    image_size = SIDE
+    latent_dim = 1
+    attributes = (_TONE,)
 
     def __init__(self, noise: UInt8[np.ndarray, "n h w 3"]) -> None:
         self._noise = noise
 
-    def sample(self, seeds: Sequence[int] | np.ndarray) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents that hold nothing but whose they are."""
         numbers = np.asarray(seeds, dtype=np.int64)
         return Latents(numbers, np.zeros((len(numbers), 1)))
 
-    def set(self, latents: Latents, values: Mapping[str, object] | pa.Table, hold: Sequence[str] = ()) -> Latents:
+    def set(self, latents: Latents, values: Mapping[str, Any] | pa.Table, hold: Sequence[str] = ()) -> Latents:
         """The same pictures at other levels. hold: of no effect, since nothing follows from the level."""
         del hold
         names = values.keys() if isinstance(values, Mapping) else values.column_names

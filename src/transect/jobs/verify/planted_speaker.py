@@ -108,7 +108,7 @@ def model_of(noise: UInt8[np.ndarray, "h w 3"]) -> bytes:
 class PlantedSpeaker:
     """Answers by the rules of this module, as text. See `said.Speaker`."""
 
-    name: Final = "planted"
+    name = "planted"
 
     def describe(self) -> dict[str, str]:
         """What a run keeps of it."""
