@@ -34,7 +34,7 @@ COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power 
 
 def table(seeds: int) -> str:
     """A section per world: what is planted, and what each method made of it."""
-    return f"{seeds} tables per world and row.\n\n" + "\n".join(sections(seeds, CLAIMS))
+    return f"{seeds} tables per world and row, fewer where a world says so.\n\n" + "\n".join(sections(seeds, CLAIMS))
 
 
 def sections(seeds: int, claims: Sequence[Claim]) -> list[str]:

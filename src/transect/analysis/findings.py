@@ -18,13 +18,14 @@ from transect.analysis.asked_answers import Asked, coding_of
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run
 from transect.analysis.galleries import gallery_of, merge
+from transect.analysis.preferred import preferred
 from transect.analysis.sections.answers import Answers
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category
 from transect.effects.overlap import IOU
 from transect.effects.rates import HIGHEST_ORDER, Rate
-from transect.effects.samples import Measure
+from transect.effects.samples import SAME_FOR_ALL, Measure, same_for_all
 from transect.effects.truth import FACE, Truth
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
@@ -43,7 +44,8 @@ Groups = Mapping[float, str]
 class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
 
-    people: who is on each subject's images; several photographs may show one person. answers: as `Measure` has them.
+    people: who is on each subject's images; several photographs may show one person. answers, untested: as `Measure`
+    has them.
     """
 
     target: str
@@ -55,11 +57,12 @@ class TransectOutcome:
     reasons: np.ndarray
     people: Int[np.ndarray, " n"]
     answers: int = 1
+    untested: str = ""
 
     @property
     def measure(self) -> Measure:
         """What was measured, as the estimators take it."""
-        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers)
+        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers, self.untested)
 
 
 @final
@@ -128,6 +131,10 @@ def analyse(
         answers.append(replace(one, covariates=tuple(covariates)))
         if pictured:
             galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
+    for asked in run.spec.pairs:
+        about_two, behind = preferred(run, asked)
+        effects += about_two
+        differences += behind
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
@@ -186,6 +193,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         seen={name: attribute.only(left) for name, attribute in run.perceived.items()},
         judge=about if target.truth is None and truth is not None and about in seen.answers else "",
         asked=_asked(run, target, predictions, left),
+        drawn_by="" if run.spec.generator.of_photographs else run.spec.generator.name,
     )
 
 
@@ -244,7 +252,10 @@ def estimate(
     """
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
+        untested = _untested(run, target, outcome)
+        measure = Measure(
+            target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested
+        )
         return analyse_population(
             outcome.values,
             outcome.reasons,
@@ -283,7 +294,15 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
         reasons=outcome.reasons.reshape(shape),
         people=run.people[:: run.design.n_cells],
         answers=outcome.answers,
+        untested=_untested(run, target, outcome),
     )
+
+
+def _untested(run: Run, target: str, outcome: Outcome) -> str:
+    """Why effects on an outcome are not tested: a share of a question in words that is the same for every image."""
+    asked = any(each.name == target and each.description.question is not None for each in run.spec.targets)
+    share = outcome.is_binary or outcome.answers > 1
+    return SAME_FOR_ALL if asked and share and same_for_all(outcome.values) else ""
 
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
@@ -341,7 +360,7 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
-        "outcomes": list(dict.fromkeys(name for target in spec.targets for name in run.outcomes(target))),
+        "outcomes": list(run.all_outcomes),
     }
 
 

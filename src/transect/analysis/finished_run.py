@@ -12,6 +12,7 @@ import pyarrow as pa
 from jaxtyping import Float, Int
 
 from transect.effects.outcomes import offered
+from transect.effects.preferences import PREFERRED
 from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.errors import BadInput
@@ -75,6 +76,12 @@ class Run:
         """What is counted on a target; its errors too, where raters are the reference."""
         judged = self.reference is not None and "error" in self.offered(target, truth=True)
         return target.outcomes if not judged or "error" in target.outcomes else (*target.outcomes, "error")
+
+    @property
+    def all_outcomes(self) -> tuple[str, ...]:
+        """What is counted on any target, and of two images at once the preference."""
+        of_targets = (name for target in self.spec.targets for name in self.outcomes(target))
+        return tuple(dict.fromkeys((*of_targets, *([PREFERRED] if self.spec.pairs else []))))
 
     def offered(self, target: TargetEntry, *, truth: bool) -> tuple[str, ...]:
         """The outcomes that a target can have. truth: whether the right answers are known."""

@@ -21,7 +21,7 @@ def pairs_of_groups(
     bins: cut points of ranges; without, a range is cut at its terciles.
     """
     groups = cut(run.attributes[attribute], run.true[attribute], bins.get(attribute))
-    measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
+    measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers)
     return tuple(_pair(run, outcome, measure, two, confidence) for two in pairs(groups))
 
 

@@ -26,7 +26,9 @@ from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all
 from transect.analysis.warnings import warnings_of
 from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
+from transect.effects.preferences import PREFERRED
 from transect.effects.repeated import clusters_of
+from transect.effects.samples import SAME_FOR_ALL
 from transect.effects.selection import SOURCES as SOURCES_OF_SELECTION
 from transect.effects.shares import PopulationShares
 from transect.records import Effect
@@ -88,7 +90,7 @@ def publish(
     verdicts = _in_order(judge_all(studies, effects, margins or {}, again), effects)
     picked = plain(selection.select(studies, effects, leads(verdicts), again))
     whole = {
-        **_results(studies, effects, entries, further, built, correction, limits),
+        **_results(studies, effects, entries, further, built, correction, [*limits, *_left_out(effects)]),
         "verdicts": plain(verdicts),
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": picked,
@@ -106,6 +108,20 @@ def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...
     if choice("correction", correction, CORRECTIONS) != MAX_T:
         return adjust(effects, correction)
     return adjust_together(effects, [column for study in studies for column in study.differences])
+
+
+def _left_out(effects: Sequence[Effect]) -> list[str]:
+    """A line for each target with outcomes that are not tested, since they are the same for every image."""
+    of: dict[str, dict[str, None]] = {}
+    for effect in effects:
+        if effect.test_method == SAME_FOR_ALL:
+            of.setdefault(effect.target, {})[effect.outcome] = None
+    return [
+        f"{short_name(target)}: {_listed(list(outcomes))} {'is' if len(outcomes) == 1 else 'are'} the same for every "
+        "image, whatever its level, and so not tested: p could only be 1. Other tests are not corrected for "
+        f"{'it' if len(outcomes) == 1 else 'them'}."
+        for target, outcomes in of.items()
+    ]
 
 
 def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
@@ -126,7 +142,8 @@ def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
-    binary = {(answered.target, answered.outcome): answered.is_binary for answered in study.answered}
+    about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
+    binary = about_two | {(each.target, each.outcome): each.is_binary for each in study.answered}
     repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
     return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
 

@@ -97,7 +97,7 @@ def _report(
     cut_points = _cut_points(settings.bins, observed, perceived) or bins.read(folder)
     named = [_about(name, perceived) for name in as_names(settings.covariates)]
     adjusted = covariates.check(named, _adjustable(runs)) or covariates.read(folder)
-    counted = {name for run in runs for target in run.spec.targets for name in run.outcomes(target)}
+    counted = {name for run in runs for name in run.all_outcomes}
     margin = margins.parse(margins.listed(settings.margin), counted) or margins.read(folder)
     studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
     if named:

@@ -11,6 +11,7 @@ import numpy as np
 from transect.analysis.findings import Findings, estimate
 from transect.analysis.finished_run import Run
 from transect.analysis.group_pairs import pairs_of_groups
+from transect.analysis.preferred import named, preferred
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.analysis.verdicts import Again, truth_of
 from transect.effects.analysis import CONFIDENCE
@@ -77,14 +78,18 @@ class Estimates:
         return next(each for each in self._known[key] if each.name == effect.name)
 
     def pairs(self, study: str, effect: Effect, confidence: float) -> tuple[Effect, ...]:
-        """The differences between every two groups of the effect's attribute, of observed images."""
+        """The differences between every two groups of the effect's attribute: observed images, or two at once."""
         run = self.runs[study]
+        if asked := named(run, effect.target):
+            return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
         entry = next(entry for entry in run.spec.targets if entry.name == effect.target)
         answered = TargetOutcomes(run, entry).outcome(effect.outcome)
         return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
         run = self.runs[study]
+        if asked := named(run, target):
+            return preferred(run, asked, confidence)[0]
         entry = next(entry for entry in run.spec.targets if entry.name == target)
         edges = {} if run.design.levels else dict(self.bins or {})
         answered = TargetOutcomes(run, entry).outcome(outcome)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from transect.analysis.finished_run import Run
 from transect.designs.two_at_once import Pair, cell_pairs
 from transect.effects.bradley_terry import Abilities, level_abilities
-from transect.effects.preferences import Preference, preference
+from transect.effects.preferences import Preference, decisions, preference
 from transect.errors import BadInput
 from transect.runs.answer_tables import pairs_of, said_by_pair
 from transect.runs.part_names import pairs_table
@@ -56,6 +56,10 @@ class AskedPairs:
     def preferred(self, cells: Sequence[Pair], *, seed: int = 0) -> Preference:
         """The preference for the second of two levels. cells: the pairs that differ in them alone, the first first."""
         return preference(*self._orders(cells), seed=seed)
+
+    def decided(self, cells: Sequence[Pair]) -> Float[np.ndarray, " n"]:
+        """Whom each person's answers prefer, as `decisions` has it; NaN without answers in both orders."""
+        return decisions(*self._orders(cells))
 
     def abilities(self, places: dict[Pair, Pair], levels: int) -> Abilities:
         """Abilities of levels. places: of a pair of cells, the numbers of its two levels."""

@@ -37,7 +37,7 @@ class Again(Protocol):
         """One of the study's effects with an interval of this level."""
 
     def pairs(self, study: str, effect: Effect, confidence: float, /) -> tuple[Effect, ...]:
-        """The differences between every two groups of the effect's attribute, of observed images."""
+        """The differences between every two groups of the effect's attribute: observed images, or two at once."""
 
 
 _Whose: TypeAlias = tuple[str, str, str, str]

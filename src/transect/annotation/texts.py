@@ -74,13 +74,13 @@ class RunTexts:
         parts = self.run.spec.parts
         images = self.run.read_table("images", parts, without=("image",))
         about = zip(images["subject"].to_pylist(), people_of(images).tolist(), images["cell"].to_pylist(), strict=True)
-        shown = dict(zip(images["id"].to_pylist(), about, strict=True))
+        shown: dict[str, tuple[int, int, int]] = dict(zip(images["id"].to_pylist(), about, strict=True))
         codes = self._codes(parts)
         rows = self.run.read_table(f"answers/{self.target.slug}", parts).to_pylist()
         answered = [row for row in rows if row["status"] == Status.ANSWERED]
         places = [(row["id"], row["paraphrase"], row["repeat"]) for row in answered]
         return tuple(
-            Coded("/".join(map(str, place)), judged_text(row["text"]), *shown[row["id"]], codes=codes.get(place, {}))
+            Coded("/".join(map(str, place)), judged_text(row["text"]), *shown[row["id"]], codes.get(place, {}))
             for row, place in zip(answered, places, strict=True)
         )
 

@@ -21,7 +21,7 @@ from transect.effects.rates import (
     grouped_rates,
     transect_rates,
 )
-from transect.effects.samples import Measure
+from transect.effects.samples import SAME_FOR_ALL, Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -34,7 +34,7 @@ MAX_T: Final = "max-t"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
 CORRECTIONS: Final = (*_ADJUSTMENTS, MAX_T)
-_WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
+_WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED, SAME_FOR_ALL)
 _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES, **repeated.SOURCES}
 
 
@@ -103,8 +103,9 @@ def analyse_transects(
         resamples=resamples,
         seed=seed,
     )
-    untested = np.full(len(rows), np.nan), (UNTESTED,) * len(rows)
-    p, tests = repeated.sign_flip(d, who, seed=seed) if measure.tested else untested
+    why = measure.untested or ("" if measure.tested else UNTESTED)
+    untested = np.full(len(rows), np.nan), (why,) * len(rows)
+    p, tests = untested if why else repeated.sign_flip(d, who, seed=seed)
     n = repeated.people_with(d, who)
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": _subjects(design, who)}
     effects = tuple(
@@ -174,6 +175,7 @@ def analyse_population(
         confidence=confidence,
         resamples=resamples,
         seed=seed,
+        answers=measure.answers,
     )
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": len(people)}
     effects = tuple(_observed(row, cuts[row.attribute], measure, spec) for row in rows)
@@ -290,6 +292,7 @@ def _observed(
     measure: Measure,
     spec: Mapping[str, object],
 ) -> Effect:
+    test = measure.untested or association.test_method
     return Effect(
         name=association.name,
         attribute=association.attribute,
@@ -298,7 +301,7 @@ def _observed(
         estimate=association.estimate,
         low=association.low,
         high=association.high,
-        p=association.p,
+        p=np.nan if measure.untested else association.p,
         unit=_per(measure.unit, association.per),
         n_subjects=association.n_subjects,
         n_images=association.n_images,
@@ -309,9 +312,9 @@ def _observed(
         excluded=association.excluded,
         reason=association.reason,
         interval_method=association.interval_method,
-        test_method=association.test_method,
-        spec={**spec, **_flips(association.test_method), **({"groups": groups.bounds} if groups.bounds else {})},
-        sources=_sources(association.interval_method, association.test_method),
+        test_method=test,
+        spec={**spec, **_flips(test), **({"groups": groups.bounds} if groups.bounds else {})},
+        sources=_sources(association.interval_method, test),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects import bootstrap, few_events, few_subjects, randomization, regression
-from transect.effects.intervals import newcombe
+from transect.effects.intervals import newcombe, wilson_clustered
 from transect.effects.linear import difference_in_means, ols
 
 NEWCOMBE: Final = "Newcombe hybrid score"
@@ -84,12 +84,19 @@ def difference(
     *,
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
+    answers: int = 1,
 ) -> Estimate | Resampled:
-    """Mean of the second group minus mean of the first."""
+    """Mean of the second group minus mean of the first. answers: of how many answers of 0 or 1 each value is the share,
+    as `samples.Measure` has it; 1 of other values.
+    """
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
             return Estimate(reason=f"no image with a valid answer where it is {name}")
+    if answers > 1 and not is_binary and not _in_both(first, second, clusters):
+        rows = first | second
+        who = np.arange(len(values)) if clusters is None else clusters
+        return _shares(values[rows], second[rows].astype(np.float64), who[rows], answers, confidence)
     if clusters is not None:
         rows = first | second
         return _by_subject(values[rows], second[rows].astype(np.float64), clusters[rows], confidence, names)
@@ -111,6 +118,34 @@ def difference(
     return Resampled(y, weights, columns, finish)
 
 
+def _in_both(
+    first: Bool[np.ndarray, " n"], second: Bool[np.ndarray, " n"], clusters: Int[np.ndarray, " n"] | None
+) -> bool:
+    """Whether a subject is in both groups."""
+    return clusters is not None and bool(np.isin(clusters[first], clusters[second]).any())
+
+
+def _shares(
+    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
+) -> Estimate:
+    """A difference of shares of several answers between groups of different subjects.
+
+    Each share has Wilson's interval on its effective answers, by subject, and MOVER makes one of their difference: also
+    where a share never varies, which resamples would take for certain.
+    """
+    subjects = np.unique(who, return_inverse=True)[1]
+    rates = []
+    for group in (0.0, 1.0):
+        rows = x == group
+        hits = np.bincount(subjects[rows], weights=answers * y[rows], minlength=subjects.max() + 1)
+        counts = np.bincount(subjects[rows], minlength=subjects.max() + 1) * float(answers)
+        low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
+        rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
+    ends = few_events.recovered(*rates)
+    p = few_events.permuted(y, x, subjects)
+    return Estimate(rates[1][0] - rates[0][0], *ends, p, few_events.MOVER, few_events.SUBJECTS)
+
+
 def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> Estimate:
     from scipy.stats import fisher_exact
 
@@ -129,16 +164,21 @@ def slope(
     *,
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
+    answers: int = 1,
 ) -> Estimate | Resampled:
-    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %."""
+    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %.
+
+    answers: as `difference` takes it; the slope of shares has errors by subject.
+    """
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
         return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
-    if clusters is not None:
-        who = clusters[rows]
-        kinds = [len(np.unique(who[y == kind])) for kind in (0, 1)]
-        if is_binary and min(kinds) < FEW_EVENTS:
+    shared = answers > 1 and not is_binary
+    if clusters is not None or shared:
+        who = (np.arange(len(values)) if clusters is None else clusters)[rows]
+        kinds = [len(np.unique(who[some])) for some in (y < 1, y > 0)]
+        if (is_binary or shared) and min(kinds) < FEW_EVENTS:
             return _slope_of_few(y, x, who, min(kinds))
         return _by_subject(y, x, who, confidence)
     x = x - x.mean()

@@ -131,8 +131,8 @@ def factorial_effects(
         resamples=resamples,
         seed=seed,
     )
-    untested = np.full(len(rows), np.nan), ("",) * len(rows)
-    p, tests = repeated.sign_flip(d, who, seed=seed) if measure.tested else untested
+    untested = np.full(len(rows), np.nan), (measure.untested,) * len(rows)
+    p, tests = untested if measure.untested or not measure.tested else repeated.sign_flip(d, who, seed=seed)
     n, subjects = repeated.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
     settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": subjects}
     return tuple(

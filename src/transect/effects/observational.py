@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -201,15 +202,28 @@ def all_associations(
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    answers: int = 1,
 ) -> list[Association]:
-    """`associations` of several attributes, one after another; they share their shuffles and resamples."""
+    """`associations` of several attributes, one after another; they share their shuffles and resamples.
+
+    answers: of how many answers of 0 or 1 each value is the share, as of a question in several wordings. Differences of
+    such shares have MOVER of Wilson's intervals by subject and a permutation of subjects, slopes Student's t.
+    """
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who
     plans = [
         plan
         for name, groups in cuts.items()
-        for plan in _plans(values, groups, columns[name], is_binary=is_binary, clusters=clusters, confidence=confidence)
+        for plan in _plans(
+            values,
+            groups,
+            columns[name],
+            is_binary=is_binary,
+            clusters=clusters,
+            confidence=confidence,
+            answers=answers,
+        )
     ]
     results = settled([plan.result for plan in plans], resamples=resamples, seed=seed)
     return [
@@ -241,18 +255,22 @@ def _plans(
     is_binary: bool,
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
+    answers: int,
 ) -> Iterator[_Plan]:
     attribute = groups.attribute
+    how = partial(difference, is_binary=is_binary, clusters=clusters, confidence=confidence, answers=answers)
     for to in compared_with_first(groups):
         masks = groups.index == 0, groups.index == to
         names = groups.label(0), groups.label(to)
-        result = difference(values, masks, names, is_binary, clusters=clusters, confidence=confidence)
+        result = how(values, masks, names)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
         name = contrast_name(groups, to)
         yield _Plan(name, attribute, ends, result, masks[0] | masks[1], masks[1].astype(np.float64))
     if not attribute.discrete:
         known = np.isfinite(column)
-        result = slope(values, column, known, attribute.name, is_binary, clusters=clusters, confidence=confidence)
+        result = slope(
+            values, column, known, attribute.name, is_binary, clusters=clusters, confidence=confidence, answers=answers
+        )
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
         yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known, column)

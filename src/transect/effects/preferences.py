@@ -27,6 +27,8 @@ NOBODY: Final = "no subject prefers either level"
 NO_SUBJECTS: Final = "no subject was answered in both orders"
 FEW: Final = "fewer than two subjects were answered in both orders"
 _TIE: Final = 1e-9
+PREFERRED: Final = "preferred"
+"""The outcome of a question about two images: the share of subjects that prefer the image at a level."""
 
 
 @final
@@ -104,6 +106,58 @@ def preference(
     )
 
 
+def decisions(
+    as_second: Float[np.ndarray, "n pairs wordings *repeats"], as_first: Float[np.ndarray, "n pairs wordings *repeats"]
+) -> Float[np.ndarray, " n"]:
+    """Whom each subject's answers prefer: 1 the second level, -1 the first, 0 neither; NaN without a complete pair.
+
+    Takes and raises as `preference`.
+
+    >>> second = np.array([1.0, 1.0, 0.0, np.nan])[:, None, None]
+    >>> decisions(second, np.array([1.0, 0.0, 0.0, 1.0])[:, None, None])
+    array([ 1.,  0., -1., nan])
+    """
+    _check(as_second, as_first)
+    later, earlier = _by_order(as_second, as_first)
+    prefers = (later > 0.5 + _TIE) & (earlier > 0.5 + _TIE)
+    rejects = (later < 0.5 - _TIE) & (earlier < 0.5 - _TIE)
+    return np.where(np.isfinite(later), prefers.astype(np.float64) - rejects, np.nan)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NetPreference:
+    """The share of subjects that prefer the second level less that of those that prefer the first, -1 to 1.
+
+    p: that subjects with a preference prefer either as often, by the sign test of `preference`. subjects: with answers
+    in both orders.
+    """
+
+    difference: Bounded
+    p: float
+    test: str
+    subjects: int
+
+
+def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95, seed: int = 0) -> NetPreference:
+    """The difference of both shares among subjects, with the paired score interval (Tango 1998).
+
+    decided: as `decisions` has them. Without a subject everything is NaN, with the reason.
+
+    >>> found = net_preference(np.repeat([1.0, -1.0, 0.0], [12, 2, 6]))
+    >>> found.difference.estimate, round(found.difference.low, 2), round(found.difference.high, 2), round(found.p, 4)
+    (0.5, 0.18, 0.74, 0.0129)
+    """
+    known = decided[np.isfinite(decided)]
+    if not len(known):
+        return NetPreference(Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan, "", 0)
+    second, first = float((known > 0).sum()), float((known < 0).sum())
+    low, high = intervals.paired_score_interval(second, first, len(known), confidence=confidence)
+    p, tests = randomization.sign_flip(known[:, None], seed=seed)
+    share = Bounded(float(known.mean()), float(low), float(high))
+    return NetPreference(share, float(p[0]), tests[0], len(known))
+
+
 def _check(*answers: Float[np.ndarray, "n pairs wordings *repeats"]) -> None:
     known = np.concatenate([each[np.isfinite(each)] for each in answers])
     if answers[0].shape != answers[1].shape:
@@ -115,17 +169,24 @@ def _check(*answers: Float[np.ndarray, "n pairs wordings *repeats"]) -> None:
         raise BadInput(f"expected answers from 0 to 1, got {known.min():g} to {known.max():g}; give 1 for the second")
 
 
+def _by_order(
+    as_second: Float[np.ndarray, "n pairs wordings *repeats"], as_first: Float[np.ndarray, "n pairs wordings *repeats"]
+) -> Float[np.ndarray, "2 n"]:
+    """Each subject's mean answer in either order, of its complete pairs; NaN for one that has none of these."""
+    orders = np.stack([over_repeats(each).mean(axis=2) for each in (as_second, as_first)])
+    complete = np.isfinite(orders).all(axis=0)
+    sums, n = np.where(complete, orders, 0.0).sum(axis=2), complete.sum(axis=1)
+    return np.asarray(np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0))
+
+
 def _means(
     as_second: Float[np.ndarray, "n pairs wordings *repeats"], as_first: Float[np.ndarray, "n pairs wordings *repeats"]
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"], int]:
-    """Each subject's mean answer in either order, of its complete pairs, and how many subjects have none of these."""
-    orders = np.stack([over_repeats(each).mean(axis=2) for each in (as_second, as_first)])
-    complete = np.isfinite(orders).all(axis=0)
-    used = complete.any(axis=1)
-    sums = np.where(complete, orders, 0.0).sum(axis=2)[:, used]
-    means = sums / complete.sum(axis=1)[used]
+    """`_by_order` of the subjects that have a complete pair, and how many others answered at all."""
+    means = _by_order(as_second, as_first)
+    used = np.isfinite(means[0])
     answered = np.isfinite(np.stack([as_second, as_first])).any(axis=(0, *range(2, as_second.ndim + 1)))
-    return means[0], means[1], int((answered & ~used).sum())
+    return means[0, used], means[1, used], int((answered & ~used).sum())
 
 
 def _exact(chosen: np.ndarray, confidence: float, reason: str) -> Bounded:

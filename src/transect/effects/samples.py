@@ -22,6 +22,9 @@ NO_OUTCOME: Final = "no outcome"
 NO_SUBJECT: Final = "no subject"
 BAD_WEIGHT: Final = "weight missing or negative"
 
+SAME_FOR_ALL: Final = "none: the same for every image, whatever its level"
+"""Why effects on an outcome that never varies are not tested."""
+
 Columns: TypeAlias = "ArrayLike | Mapping[str, ArrayLike] | pa.Table"
 """An array [n] or [n, k], columns by name, or an Arrow table; a null is NaN."""
 
@@ -44,7 +47,8 @@ class Measure:
 
     tested: False for outcomes that are 0 at the first cell by construction (distance), whose differences "no effect"
     would not make symmetric about 0: effects have no p. answers: of how many answers of 0 or 1 a
-    value is the share, as of a question that is asked in several wordings; 1 where it is no such share.
+    value is the share, as of a question that is asked in several wordings; 1 where it is no such share. untested: why
+    effects have no p although they could, "" where they have one; see `same_for_all`.
     """
 
     target: str
@@ -53,6 +57,7 @@ class Measure:
     is_binary: bool = True
     tested: bool = True
     answers: int = 1
+    untested: str = ""
 
     @property
     def is_share(self) -> bool:
@@ -215,3 +220,17 @@ def _numbers(name: str, source: ArrayLike | pa.Array | pa.ChunkedArray) -> Float
         return np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput(f"{name}: expected numbers, got text or ragged rows; encode levels as numbers") from None
+
+
+def same_for_all(values: Float[np.ndarray, ...]) -> bool:
+    """Whether an outcome has one value on all images that have any: it never occurs, or always.
+
+    A test of its effects has p = 1 by construction. Whether it varies at all does not depend on which level showed
+    what: flips and permutations of the levels within subjects leave it as it is. So given that it does not, the tests
+    of the other outcomes keep their level, and a correction for many need not count those that could never reject.
+
+    >>> same_for_all(np.array([0.0, np.nan, 0.0])), same_for_all(np.array([0.0, 1.0])), same_for_all(np.array([np.nan]))
+    (True, False, False)
+    """
+    known = values[np.isfinite(values)]
+    return bool(known.size) and bool((known == known[0]).all())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transect.effects.outcomes import compute, offered
-from transect.effects.said_outcomes import OF_OPTION, OPTION, InWords, asked_in
+from transect.effects.said_outcomes import OF_OPTION, OPTION, InWords, asked_in, is_in_words
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput
 from transect.protocols import Target
@@ -42,13 +42,36 @@ def choose_outcomes(
     ]
 
 
+def shared_out(wanted: Sequence[str], targets: Sequence[Target]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Which of the outcomes wanted are counted of which target, and a line for each that some targets lack.
+
+    Questions have options and codes of their own: an outcome that is only of answers in words is counted where it
+    exists. A target that has none of those wanted has its usual ones, (). Every other outcome is left with every
+    target, and so is one that no target has: `choose_outcomes` refuses it.
+    """
+    possible = {target.name: _offered_by(target) for target in targets}
+    lacking = {
+        name: [target for target, known in possible.items() if name not in known]
+        for name in wanted
+        if is_in_words(name)
+    }
+    lacking = {name: without for name, without in lacking.items() if 0 < len(without) < len(targets)}
+    left = {target: tuple(name for name in wanted if target not in lacking.get(name, ())) for target in possible}
+    lines = [f"--outcome {name}: not of {', '.join(those)}, which lack it" for name, those in lacking.items()]
+    usual = [target for target, names in left.items() if wanted and not names]
+    if usual:
+        lines.append(f"--outcome: none of those named is of {', '.join(usual)}, of which the usual ones are counted")
+    return left, lines
+
+
 def outcomes_of(targets: Sequence[Target]) -> frozenset[str]:
     """Every outcome that any of the targets can have, whatever the truth."""
-    return frozenset(
-        name
-        for target in targets
-        for name in offered(Task(target.task), True, asked_in(describe(target)) if answers_in_words(target) else None)
-    )
+    return frozenset(name for target in targets for name in _offered_by(target))
+
+
+def _offered_by(target: Target) -> tuple[str, ...]:
+    """Every outcome that a target can have, whatever the truth."""
+    return offered(Task(target.task), True, asked_in(describe(target)) if answers_in_words(target) else None)
 
 
 def _usual_outcomes(task: Task, truth: str | None, asked: InWords | None) -> list[str]:

@@ -64,7 +64,8 @@ class Study:
     only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person. recipe: how a worker opens the world and the targets; None where this process makes all.
-    pairs: what is asked about two images of a subject at once, by this process.
+    pairs: what is asked about two images of a subject at once, by this process. counted: outcomes of single targets, by
+    name, in place of `outcomes`.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Study:
     rule: Rule = NO_RULE
     recipe: StudyRecipe | None = None
     pairs: tuple[AskedOfTwo, ...] = ()
+    counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         named = [*(target.name for target in self.targets), *(asked.name for asked in self.pairs)]
@@ -136,7 +138,7 @@ class Study:
             nominal=tuple(attribute for attribute in known.values() if attribute.nominal),
             design=design,
             subjects_per_part=self.subjects_per_part,
-            targets=tuple(self._target_entry(target) for target in self.targets),
+            targets=tuple(map(self._target_entry, self.targets)),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
             verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
@@ -149,8 +151,8 @@ class Study:
         task, truth = Task(target.task), self.truths.get(target.name)
         verifies = verification.verifies(target, self.design, self.rule)
         description = TargetDescription(describe(target))
-        asked = asked_in(description.facts)
-        outcomes = choose_outcomes(task, truth and truth.text, self.outcomes, verifies=verifies, asked=asked)
+        asked, wanted = asked_in(description.facts), self.counted.get(target.name, self.outcomes)
+        outcomes = choose_outcomes(task, truth and truth.text, wanted, verifies=verifies, asked=asked)
         rehearse(target, outcomes, truth, truth_attributes(self.world))
         stated = truth and StatedTruth(truth.text, truth.attribute, truth.comparison, truth.value)
         return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), description, stated)
@@ -166,11 +168,17 @@ def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine 
         return
     name = f"{study.name}: negative control"
     try:
-        outcomes = tuple(outcome for outcome in study.outcomes if outcome != verification.NON_MATCH)
-        control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE, pairs=())
+        control = replace(
+            study, name=name, design=design, edits=None, outcomes=_without_matches(study.outcomes), rule=NO_RULE,
+            pairs=(), counted={target: _without_matches(names) for target, names in study.counted.items()},
+        )  # fmt: skip
         run(control, out / CONTROL, quiet=quiet, engine=engine)
     except TooManyFailures as error:
         say(f"{name} left out: {error}", error=True)
+
+
+def _without_matches(outcomes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(outcome for outcome in outcomes if outcome != verification.NON_MATCH)
 
 
 def resolve_targets(

@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 
 from transect.reports.document import Document, Style, breakable, decimals_for, pointer, rounded
 from transect.reports.entries import EffectEntry
-from transect.reports.results import StudyEntry, significant
+from transect.reports.results import StudyEntry, names_of, significant
 from transect.reports.wording import effect_style, level, outcome_words, short_name, with_unit
 from transect.runs.wording import spaced
 
@@ -69,9 +69,9 @@ def change(document: Document, study: int, effect: EffectEntry, index: int) -> M
 def measured(document: Document, study: StudyEntry, outcome: str, unit: str, row: str) -> Markup:
     """The outcome in words, with the target where the report has several. row: the place of what names the target."""
     name = document.value(f"{row}/target")
-    task = next(target.task for target in study.targets if target.name == name)
+    task = next((target.task for target in study.targets if target.name == name), "")
     words = escape(outcome_words(outcome, unit, task)) + _world(document, study)
-    if len({target.name for each in document.results.studies for target in each.targets}) == 1:
+    if len({called for each in document.results.studies for called in names_of(each)}) == 1:
         return words
     return Markup('{} of <span title="{}">{}</span>').format(words, name, breakable(short_name(str(name))))
 

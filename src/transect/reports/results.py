@@ -227,10 +227,18 @@ class Results(Model):
         return [example for strip in strips for example in strip.examples] + self.gallery.failures
 
 
+def names_of(study: StudyEntry) -> list[str]:
+    """The targets of a study, and its questions about two images at once."""
+    return [
+        *(target.name for target in study.targets),
+        *(str(asked["name"]) for asked in study.spec.get("pairs") or ()),
+    ]
+
+
 def _known(place: str, row: OfTarget, studies: Mapping[str, StudyEntry]) -> StudyEntry:
     """The study that a row belongs to; the page would drop a row whose study or target it does not know."""
     _among(place, "study", row.study, list(studies))
-    _among(place, "target", row.target, [target.name for target in studies[row.study].targets])
+    _among(place, "target", row.target, names_of(studies[row.study]))
     return studies[row.study]
 
 

@@ -29,6 +29,7 @@ _OUTCOMES = {
     "unreadable": "rate of unreadable answers",
     "likelihood": "mean likelihood of yes",
     "words": "mean length",
+    "preferred": "share of subjects whose image is preferred",
 }
 
 _OUTCOME_MEANINGS = {
@@ -45,6 +46,7 @@ _OUTCOME_MEANINGS = {
     "unreadable": "share of an image's wordings to which it says something that holds no answer",
     "likelihood": "probability that the model gives to yes as its whole answer, whatever it says",
     "words": "words of an answer",
+    "preferred": "share of subjects of whose two images the model chooses this one, in whichever order they are shown",
 }
 _NAMED = {
     "option:": ("rate of “{}”", "share of an image's wordings to which the answer is “{}”"),

@@ -63,6 +63,7 @@ _OF_TARGET: Final = {
     "question_sha256": "--questions of {}",
     "judge": "--judge of {}",
     "scorers": "--scorer of {}",
+    "reading_sha256": "how Transect reads the answers of {}",
     "scale": "--output of {}",
     **_OF_MODEL,
 }

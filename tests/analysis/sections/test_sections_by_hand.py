@@ -162,6 +162,22 @@ def test_observation_beside_experiment():
     assert [table["glasses off, age 20"][f"observation: {end}"] for end in ("low", "high")] == pytest.approx(list(map(float, wilson(1, 2))))  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("drawn_by", "words"),
+    [
+        (("world", "world"), "2 of the 3 observed subjects are in the experiment too"),
+        (("world", ""), "No observed subject is in the experiment."),
+        (("", ""), "is not known: the two studies do not name people alike"),
+    ],
+)
+def test_observed_subjects_that_the_experiment_has_are_counted(drawn_by, words):
+    """Subjects 0 and 1 were set and 0, 1 and 2 observed: the same ones where one generator draws both by number."""
+    tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=2), answers=[[0, 1], [1, 1]])
+    seen = answers(Design({}, 3), answers=[1, 0, 1], values={"glasses": [0, 0, 1]})
+    tried, seen = (replace(side, drawn_by=name) for side, name in zip((tried, seen), drawn_by, strict=True))
+    assert words in checked(comparison.section(tried, seen))["text"][-1]
+
+
 def test_cells_count_errors_where_both_studies_have_a_truth():
     design = Design({"glasses": (0.0, 1.0)}, subjects=1)
     tried = answers(design, answers=[[0, 1]], truth=[[1, 1]])

@@ -16,13 +16,15 @@ from worker_runs import content
 import transect
 from transect import Requirement
 from transect.analysis import finished_run
-from transect.errors import FolderOfAnotherSpec, TooManyFailures, UnknownName
+from transect.effects.samples import SAME_FOR_ALL
+from transect.errors import BadInput, FolderOfAnotherSpec, TooManyFailures, UnknownName
 from transect.experiment import study
 from transect.experiment.edits import check_of
 from transect.experiment.study_work import PartTask, StudyWork, facts_of
 from transect.jobs.audit import studies as planned
 from transect.jobs.audit.asking import expanded
 from transect.runs.folder import FinishedRun
+from transect.targets.words.reading_rules import VERSION, digest_of
 
 FILE = """
 title = "First look"
@@ -224,12 +226,47 @@ def test_other_questions_are_another_run(questions, tmp_path, result):
         audited(other, tmp_path / "run")
 
 
+def test_other_rules_of_reading_are_another_run(questions, tmp_path, result, monkeypatch):
+    """The folder's answers were read by the rules of before; those that are still to come would be read by others."""
+    shutil.copytree(result.folder, tmp_path / "run")
+    (tmp_path / "run" / "answers/biased-role/part-00000.parquet").unlink()
+    changed = digest_of(VERSION + 1, {})
+    monkeypatch.setattr("transect.targets.words.reading_rules.digest", lambda: changed)
+    with pytest.raises(FolderOfAnotherSpec, match="how Transect reads the answers of biased/smile has changed"):
+        audited(questions, tmp_path / "run")
+
+
+def test_what_never_happens_costs_other_tests_nothing(result):
+    """Nothing is hedged or unreadable at any level: such outcomes are not tested."""
+    never = [row for row in result.results["effects"] if row["test_method"] == SAME_FOR_ALL]
+    assert {row["outcome"] for row in never} >= {"hedge", "unreadable"}
+    assert all(row["p"] is None and row["estimate"] == 0 and row["low"] < 0 < row["high"] for row in never)
+    tested = sum(row["p"] is not None for row in result.results["effects"])
+    assert result.results["family"]["size"] == tested == len(result.results["effects"]) - len(never)
+    told = [line for line in result.results["limits"] if "are the same for every image" in line]
+    assert any(line.startswith("biased/smile: hedge and unreadable are") for line in told), told
+    verdicts = {(row["outcome"], row["verdict"]) for row in result.results["verdicts"] if row["target"] == "biased/age"}
+    assert ("hedge", "found") not in verdicts
+
+
 def test_requirements_are_of_refusals_too(result):
     about = {"attribute": "tone", "outcome": "refusal", "target": "biased/smile"}
     (violated,) = transect.check(result.folder, Requirement(**about, margin=0.1)).numbers.requirements
     assert violated.status == "violated"
     (met,) = transect.check(result.folder, Requirement(**about | {"attribute": "hat"}, margin=0.3)).numbers.requirements
     assert met.status == "met"
+
+
+def test_the_largest_share_of_several_wordings_can_be_limited(result):
+    """Some 5 % of the bright images' wordings are refused, and 45 % of the dark ones'."""
+    about = {"by": ["tone"], "outcome": "refusal", "target": "biased/smile"}
+    (violated,) = transect.check(result.folder, Requirement(**about, max_rate=0.2)).numbers.requirements
+    (met,) = transect.check(result.folder, Requirement(**about, max_rate=0.7)).numbers.requirements
+    assert (violated.status, met.status) == ("violated", "met")
+    rows = [row for row in _rows(result, "biased-smile") if _tone(row["id"]) == 1]
+    assert met.estimate == pytest.approx(np.mean([row["status"] == "refused" for row in rows]))
+    with pytest.raises(BadInput, match="max_rate: expected an outcome of yes or no, got likelihood"):
+        transect.check(result.folder, Requirement(**about | {"outcome": "likelihood"}, max_rate=0.2))
 
 
 def test_answers_that_are_missing_keep_a_requirement_from_being_met(result):
@@ -323,7 +360,8 @@ def test_a_run_is_made_again(short, tmp_path):
 def test_shipped_questions_about_two_images_are_no_targets(tmp_path):
     few = {"subjects": 2, "vary": ["tone"]}
     result = audited("hiring", tmp_path / "run", StubSpeaker(best="low income"), **few)
-    assert {effect.target for effect in result.effects} == {"stub/standing", "stub/salary"}
+    assert {effect.target for effect in result.effects} == {"stub/standing", "stub/salary", "stub/hire_which"}
+    assert {entry["name"] for entry in result.results["studies"][0]["targets"]} == {"stub/standing", "stub/salary"}
     spec = json.loads((result.folder / "run.json").read_text())
     assert [entry["name"] for entry in spec["pairs"]] == ["stub/hire_which"]
 

@@ -35,6 +35,13 @@ def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
     assert len(section["tables"][0]["rows"]) == 4
 
 
+def test_subjects_that_are_observed_and_set_are_counted(chosen):
+    """Both studies draw the subjects of the seed in order: the six of the experiment are among the forty observed."""
+    result, _ = chosen
+    (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
+    assert "6 of the 40 observed subjects are in the experiment too" in " ".join(section["text"])
+
+
 def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
     result = auditing.audit(
         audited.brightness, images=30, compare=["yaw"], image_size=32, outcomes=["score"], out=tmp_path, quiet=True

@@ -11,8 +11,19 @@ from toned_world import SIZE, TonedWorld
 from worker_runs import content
 
 import transect
-from transect.errors import FolderOfAnotherSpec, TooManyFailures
+from transect import Requirement
+from transect.analysis import finished_run
+from transect.analysis.replicated import reading
+from transect.analysis.sections.in_words import two_images
+from transect.designs import transect_design
+from transect.effects.preferences import PREFERRED
+from transect.errors import BadInput, FolderOfAnotherSpec, TooManyFailures, UnknownName
+from transect.experiment import study
 from transect.records import Attribute, Images
+from transect.runs.plain_json import plain
+from transect.targets.limits import Limits
+from transect.targets.words.paired import AskedOfTwo
+from transect.targets.words.speakers import about_two, shared_object
 
 ALONE = """
 [[question]]
@@ -55,8 +66,26 @@ def questions(tmp_path_factory):
 
 
 def audited(questions, out, speaker, **settings):
-    whole = {"vary": ["tone"], "subjects": SUBJECTS, "control": False, "generator": TonedWorld()}
+    whole = {
+        "vary": ["tone"],
+        "subjects": SUBJECTS,
+        "control": False,
+        "generator": TonedWorld(),
+        "outcomes": ["answer"],
+    }
     return auditing.audit(speaker, **whole | {"questions": str(questions), "out": out} | settings)
+
+
+class Asked:
+    """A run of questions about two images alone, and what its section holds; the rest of an audit takes a second."""
+
+    def __init__(self, questions, out, speaker, *, world=None, vary=("tone",), subjects=SUBJECTS, batch=16):
+        self.folder, world = out, world or TonedWorld()
+        design = transect_design(vary, world.attributes, subjects=subjects)
+        (question,) = about_two(questions)
+        pairs = (AskedOfTwo(shared_object(speaker), question, speaker.name),)
+        study.fill(study.Study("audit", world, design, (), limits=Limits(batch=batch), pairs=pairs), out, quiet=True)
+        self.results = {"sections": plain(two_images.sections(finished_run.read(out)))}
 
 
 def section(result):
@@ -68,6 +97,11 @@ def preferences(result):
     """The rows of the table of preferences, by the names of its columns."""
     shown = section(result)["tables"][0]
     return [dict(zip(shown["columns"], row, strict=True)) for row in shown["rows"]]
+
+
+def effects_of(result):
+    """What stands in results.json of the question about two images."""
+    return [row for row in result.results["effects"] if row["outcome"] == PREFERRED]
 
 
 SHARE = "prefer the second, of those who prefer either"
@@ -88,6 +122,49 @@ def test_a_planted_preference_is_a_finding(found):
     assert "prefers tone dark to bright" in section(result)["text"][0]
     assert "Two images at once" in result.page.read_text()
     assert hat["attribute"] == "hat"
+
+
+def test_it_stands_among_the_effects_and_verdicts(found):
+    """The share of subjects that prefer dark less that of those that prefer bright, as the section has both."""
+    result, _ = found
+    tone, hat = effects_of(result)
+    row = preferences(result)[0]
+    assert tone["estimate"] == pytest.approx(row["share for the second"] - row["share for the first"])
+    assert tone["low"] < tone["estimate"] < tone["high"]
+    assert (tone["target"], tone["name"], tone["unit"]) == ("stub/trust", "tone: bright to dark", "proportion")
+    assert tone["p"] < 0.01
+    assert result.results["family"]["size"] == sum(each["p"] is not None for each in result.results["effects"])
+    verdicts = {each["attribute"]: each for each in result.results["verdicts"] if each["outcome"] == PREFERRED}
+    assert verdicts["tone"]["verdict"] == "found"
+    assert verdicts["hat"]["verdict"] in ("cannot tell", "no difference")
+    assert verdicts["tone"]["low"] < tone["estimate"] < verdicts["tone"]["high"]  # 90 % intervals
+    assert hat["low"] < 0 < hat["high"]
+    assert "share of subjects whose image is preferred" in result.page.read_text()
+    assert result.effects[-2].outcome == PREFERRED
+
+
+def test_a_preference_can_be_limited(found, tmp_path):
+    run = tmp_path / "run"  # a check writes into the folder
+    shutil.copytree(found[0].folder, run)
+    about_tone, about_hat = {"attribute": "tone", "outcome": PREFERRED}, {"attribute": "hat", "target": "stub/trust"}
+    checked = transect.check(run, [Requirement(**about_tone, margin=0.05), Requirement(**about_hat, margin=0.7)])
+    tone, hat = checked.numbers.requirements
+    assert (tone.status, tone.target, hat.status) == ("violated", "stub/trust", "met")
+    with pytest.raises(BadInput, match="expected attribute and margin of a question about two images"):
+        transect.check(run, Requirement(by=["tone"], outcome=PREFERRED, max_rate=0.2))
+    with pytest.raises(UnknownName, match="stub/thrust"):
+        transect.check(run, Requirement(**about_tone, target="stub/thrust", margin=0.2))
+
+
+def test_it_is_exported_and_replicated(found, tmp_path):
+    """A card, tables and a second world have the preference as any other effect."""
+    result, _ = found
+    for form in ("model-card", "csv"):
+        transect.export(result.folder, form, out=tmp_path / form)
+    row = next(effect for effect in result.effects if effect.outcome == PREFERRED)
+    shutil.copytree(result.folder, tmp_path / "again")
+    world, _ = reading.read([result.folder, tmp_path / "again"])
+    assert next(each.estimate for each in world.effects if each.outcome == PREFERRED) == pytest.approx(row.estimate)
 
 
 def rows_of(result):
@@ -126,7 +203,7 @@ def test_the_shares_are_those_of_the_table(found):
 
 
 def test_a_place_alone_is_no_preference(questions, tmp_path):
-    (row,) = preferences(whole := audited(questions, tmp_path / "always", PairSpeaker(first=1.0)))
+    (row,) = preferences(whole := Asked(questions, tmp_path / "always", PairSpeaker(first=1.0)))
     assert row[SHARE] is None
     assert (row["finding"], row["neither, by place"]) == ("no subject prefers either level", SUBJECTS)
     assert section(whole)["tables"][1]["rows"][0][1] == -1.0  # the second place is never chosen
@@ -134,7 +211,7 @@ def test_a_place_alone_is_no_preference(questions, tmp_path):
 
 
 def test_a_place_often_leaves_one_half(questions, tmp_path):
-    result = audited(questions, tmp_path / "often", PairSpeaker(first=0.5), subjects=150)
+    result = Asked(questions, tmp_path / "often", PairSpeaker(first=0.5), subjects=150)
     (row,) = preferences(result)
     assert row["its low"] <= 0.5 <= row["its high"]
     assert row["finding"] == "no"
@@ -158,7 +235,7 @@ def test_a_resumed_run_has_the_same_bytes(questions, tmp_path, found):
 def test_batches_change_nothing(questions, tmp_path):
     names = []
     for batch in (1, 7):
-        result = audited(questions, tmp_path / f"run{batch}", PairSpeaker(), subjects=5, batch=batch)
+        result = Asked(questions, tmp_path / f"run{batch}", PairSpeaker(), subjects=5, batch=batch)
         names.append(pq.read_table(result.folder / TABLE))
     assert names[0] == names[1]
 
@@ -180,9 +257,8 @@ def test_other_questions_about_two_are_another_run(questions, tmp_path, found):
 
 
 def test_three_levels_are_put_in_order(questions, tmp_path):
-    world = ShadedWorld()
-    result = audited(
-        questions, tmp_path / "order", PairSpeaker(darker=0.7), generator=world, vary=["tone=bright,gray,dark"]
+    result = Asked(
+        questions, tmp_path / "order", PairSpeaker(darker=0.7), world=ShadedWorld(), vary=["tone=bright,gray,dark"]
     )
     rows = preferences(result)
     assert [(row["first level"], row["second level"]) for row in rows] == [
@@ -195,16 +271,13 @@ def test_three_levels_are_put_in_order(questions, tmp_path):
 
 
 def test_preferences_in_a_circle_are_counted(questions, tmp_path):
-    world = ShadedWorld()
-    speaker = PairSpeaker(circle=True)
-    result = audited(
-        questions, tmp_path / "circle", speaker, generator=world, vary=["tone=bright,gray,dark"], subjects=12
-    )
+    speaker, vary = PairSpeaker(circle=True), ["tone=bright,gray,dark"]
+    result = Asked(questions, tmp_path / "circle", speaker, world=ShadedWorld(), vary=vary, subjects=12)
     assert "12 of 12 triads contradict themselves" in section(result)["tables"][2]["title"]
 
 
 def test_refusals_are_counted(questions, tmp_path):
-    result = audited(questions, tmp_path / "some", PairSpeaker(darker=1.0, refuses=0.3))
+    result = Asked(questions, tmp_path / "some", PairSpeaker(darker=1.0, refuses=0.3))
     kinds = next(each for each in section(result)["tables"] if each["title"] == "What became of the texts")
     refused = sum(row["status"] == "refused" for row in rows_of(result))
     assert dict(zip(kinds["columns"], kinds["rows"][0], strict=True))["refused"] == refused > 0
@@ -213,8 +286,11 @@ def test_refusals_are_counted(questions, tmp_path):
 
 
 def test_a_model_that_refuses_all_is_reported(questions, tmp_path):
-    (row,) = preferences(audited(questions, tmp_path / "all", PairSpeaker(refuses=1.0), subjects=6))
+    (row,) = preferences(whole := audited(questions, tmp_path / "all", PairSpeaker(refuses=1.0), subjects=6))
     assert (row["subjects"], row[SHARE], row["finding"]) == (0, None, "no subject prefers either level")
+    (verdict,) = [each for each in whole.results["verdicts"] if each["outcome"] == PREFERRED]
+    assert (verdict["verdict"], verdict["reason"]) == ("not estimable", "no subject was answered in both orders")
+    assert "no subject was answered in both orders" in whole.page.read_text()
 
 
 def test_calls_that_fail_stop_a_run(questions, tmp_path):
@@ -244,27 +320,35 @@ def test_a_negative_control_is_not_asked_about_two(questions, tmp_path):
 
 
 def test_a_population_has_no_two_images_of_a_subject(questions, tmp_path, capsys):
-    settings = {"vary": None, "images": 4, "generator": "faceworld", "image_size": 32}
+    settings = {"vary": None, "images": 4, "generator": "faceworld", "image_size": 32, "compare": ["yaw"]}
     result = audited(questions, tmp_path / "run", PairSpeaker(), **settings)
     assert "trust left out: two images at once are of one subject" in capsys.readouterr().err
     assert not (result.folder / "pairs").exists()
 
 
 def test_the_shipped_set_is_audited(tmp_path):
-    result = audited("pairs", tmp_path / "run", PairSpeaker(darker=0.9), subjects=12)
+    result = audited("pairs", tmp_path / "run", PairSpeaker(darker=0.9), subjects=12, outcomes=[])
     found = [each for each in result.results["sections"] if each["key"] == "two_images"]
     traits = ("trustworthy", "competent", "threatening")
     assert [each["target"] for each in found] == [f"stub/more_{trait}" for trait in traits]
-    assert {effect.target for effect in result.effects} == {"stub/trustworthy_alone"}
+    alone, together = ([e.target for e in result.effects if (e.outcome == PREFERRED) is two] for two in (False, True))
+    assert set(alone) == {"stub/trustworthy_alone"}
+    assert together == [f"stub/more_{trait}" for trait in traits]
 
 
 LIT = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "generator": "faceworld"}
 
 
-def test_workers_write_the_same_bytes_and_a_run_is_made_again(questions, tmp_path):
-    audited(questions, tmp_path / "here", "pair_speaker:speaker", **LIT)
-    audited(questions, tmp_path / "apart", "pair_speaker:speaker", engine="local", workers=2, **LIT)
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [[], ["ours"]])
+def test_workers_write_the_same_bytes(questions, tmp_path, names):
+    audited(questions, tmp_path / "here", "pair_speaker:speaker", names=names, **LIT)
+    audited(questions, tmp_path / "apart", "pair_speaker:speaker", engine="local", workers=2, names=names, **LIT)
     assert content(tmp_path / "here") == content(tmp_path / "apart")
+
+
+def test_a_run_is_made_again(questions, tmp_path):
+    audited(questions, tmp_path / "here", "pair_speaker:speaker", **LIT)
     again = transect.reproduce(tmp_path / "here", out=tmp_path / "again", targets=["stub=pair_speaker:speaker"])
     assert again.numbers.outcome == "same bytes"
     assert TABLE in {table.name for table in again.numbers.tables}
@@ -284,8 +368,27 @@ def test_more_than_six_images_are_shown_along_one_attribute_at_a_time(questions,
             Attribute("c", "binary", "", levels=("n", "y")),
         )
 
-    vary = ["tone", "hat", "c"]
-    result = audited(questions, tmp_path / "run", PairSpeaker(), generator=Both(), vary=vary, subjects=3)
+    result = Asked(questions, tmp_path / "run", PairSpeaker(), world=Both(), vary=["tone", "hat", "c"], subjects=3)
     cells = {(row["first"], row["second"]) for row in rows_of(result)}
     assert cells == {(0, 4), (0, 8), (4, 8), (0, 2), (0, 1)}
     assert "with the other attributes at their first level, 5 of each subject" in " ".join(section(result)["text"])
+
+
+def test_two_models_are_compared_by_whom_they_prefer(questions, tmp_path, found):
+    """One prefers dark for .8 of the subjects that it decides on, the other bright for as many."""
+    result, _ = found
+    bright = PairSpeaker(name="bright", darker=0.2, ties=0.2)
+    other = audited(questions, tmp_path / "bright", bright, vary=["tone", "hat"])
+    about = {"targets": ["stub/trust", "bright/trust"]}
+    compared = transect.compare([result.folder, other.folder], **about).numbers
+    assert compared.models == ("stub/trust", "bright/trust")
+    rows = {(row.kind, row.attribute): row for row in compared.rows}
+    assert set(rows) == {(kind, name) for kind in ("effect", "gap") for name in ("tone", "hat")}
+    effect, (one, _), (two, _) = rows["effect", "tone"], effects_of(result), effects_of(other)
+    assert (effect.first, effect.second) == (pytest.approx(one["estimate"]), pytest.approx(two["estimate"]))
+    assert effect.high < 0
+    assert rows["gap", "hat"].low < 0 < rows["gap", "hat"].high
+    all_of_both = transect.compare([result.folder, other.folder]).numbers
+    assert {row.outcome for row in all_of_both.rows} == {"answer", PREFERRED}
+    with pytest.raises(UnknownName, match="bright/thrust"):
+        transect.compare([result.folder, other.folder], targets=["stub/trust", "bright/thrust"])

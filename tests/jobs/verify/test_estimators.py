@@ -158,7 +158,7 @@ def contenders_of(module):
 def test_rows_of_the_proving_ground_name_every_contender_and_no_other():
     with (VERIFY / "facts" / "claims.csv").open(encoding="utf-8", newline="") as file:
         named = {row["contender"] for row in csv.DictReader(file)}
-    modules = ("adjusting", "contenders", "matched", "modelling", "rating", "spoken")
+    modules = ("adjusting", "audited", "contenders", "matched", "modelling", "rating", "spoken")
     assert named == set().union(*map(contenders_of, modules))
 
 

@@ -46,6 +46,19 @@ def test_answers_and_description_are_those_of_this_process(bright):
     assert asked(bright, images).scores.tobytes() == asked(here, images).scores.tobytes()
 
 
+def test_a_question_that_is_given_another_name_describes_itself_as_in_this_process(tmp_path):
+    (tmp_path / "mine.toml").write_text('[[question]]\nname = "smile"\nkind = "yes-no"\nprompt = "A smile?"\n')
+    settings = {"questions": str(tmp_path / "mine.toml"), "question": "smile"}
+    apart, here = (resolve("pair_speaker:speaker", isolate=isolate, **settings) for isolate in (True, False))
+    assert describe(apart) == describe(here)
+    for target in (apart, here):
+        target.name = "ours/smile"
+    assert describe(apart)["name"] == "ours/smile"
+    assert describe(apart) == describe(here)
+    apart.close()
+    here.close()
+
+
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

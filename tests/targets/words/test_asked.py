@@ -10,6 +10,7 @@ from transect.said import Spoken, Status
 from transect.targets import describe, resolve
 from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.guard import guarded
+from transect.targets.words import reading_rules
 from transect.targets.words.asked import ask, asked_of, image_key, why_not
 from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.targets.words.speakers import SharedSpeaker, asked_specs, gives_words, shared, shared_object
@@ -134,6 +135,7 @@ def test_the_description_holds_the_question_in_full():
     facts = describe(asked(JOB, scores_options=True))
     assert asked_of(facts) == JOB
     assert facts["question_sha256"] == JOB.digest
+    assert facts["reading_sha256"] == reading_rules.digest()
     assert facts["model"]["name"] == "stub"
     assert facts["scored"] is True
     assert describe(asked(AGE, scores_options=True))["scored"] is False

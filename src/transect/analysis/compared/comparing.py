@@ -9,8 +9,9 @@ from typing import final
 
 from transect.analysis.compared.images import differing_images, disagreement, pictures_of, shown_outcomes
 from transect.analysis.compared.judging import conclude, corrected
-from transect.analysis.compared.measuring import CONFIDENCE, measured
-from transect.analysis.compared.pairing import Model, PairedOutcome, models_of, paired_outcomes
+from transect.analysis.compared.measuring import CONFIDENCE, Measured, measured
+from transect.analysis.compared.pairing import PairedOutcome, images_of, models_of, paired_outcomes
+from transect.analysis.compared.preferences import asked_models, compared_preferences
 from transect.analysis.compared.records import CompareNumbers, DifferingImage, Row
 from transect.analysis.compared.remaining import worst_cells
 from transect.analysis.compared.words import answers, with_texts
@@ -34,28 +35,34 @@ def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequen
     targets: names, all by default. stated: margins as `runs.margins.parse` reads them; by default those of the first
     run. Raises as `models_of` and `paired_outcomes`, and BadInput or UnknownName for a margin that cannot be read.
     """
-    models = models_of(folders, targets)
-    pairs, notes = paired_outcomes(models)
-    known = margins.parse(stated, {pair.outcome for pair in pairs}) if stated else margins.read(folders[0])
-    numbers = _numbers(folders, models, pairs, known, notes)
+    asked = asked_models(images_of(folders), targets)
+    about_one = [name for name in targets if name not in {each.target for each in asked}]
+    models = models_of(folders, about_one) if about_one or not targets else ()
+    pairs, notes = paired_outcomes(models) if models else ([], [])
+    preferences, alone = compared_preferences(asked)
+    outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
+    known = margins.parse(stated, outcomes) if stated else margins.read(folders[0])
+    names = [*(model.name for model in models), *(each.name for each in asked)]
+    numbers = _numbers(folders, names, pairs, preferences, known, [*notes, *alone])
     return Comparison(numbers, _pictures(pairs, numbers.images))
 
 
 def _numbers(
     folders: Sequence[Path],
-    models: Sequence[Model],
+    models: Sequence[str],
     pairs: Sequence[PairedOutcome],
+    preferences: Sequence[Measured],
     known: Mapping[str, float],
     notes: Sequence[str],
 ) -> CompareNumbers:
-    found = [each for pair in pairs for each in measured(pair)]
+    found = [*(each for pair in pairs for each in measured(pair)), *preferences]
     rows = _with_studies(corrected(found))
     conclusions = with_texts(conclude(found, rows, known), rows)
     differing = tuple(map(disagreement, pairs))
     shown = shown_outcomes(pairs)
     return CompareNumbers(
         folders=tuple(map(mounts.name_of, folders)),
-        models=tuple(model.name for model in models),
+        models=tuple(models),
         margins=dict(known),
         confidence=CONFIDENCE,
         answer=answers(conclusions, rows, differing),

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Float
@@ -50,14 +50,32 @@ def _seed(pair: PairedOutcome) -> int:
     return pair.run.design.seed
 
 
+About: TypeAlias = tuple[str, str, str, str, str]
+"""Study, model, reference, outcome and its unit."""
+
+
+def measured_gap(about: About, attribute: str, name: str, gap: Gap, pairs: Sequence[Gap]) -> Iterator[Measured]:
+    """The effect and the gap of two levels of an experiment's attribute. pairs: the gaps of every two of its levels."""
+    yield _numbers(about, "effect", attribute, name, gap.difference, (), observed=False, directed=False)
+    yield _numbers(about, "gap", attribute, name, gap, pairs, observed=False, directed=True)
+
+
 def _measured(
     pair: PairedOutcome, kind: Kind, attribute: str, name: str, quantity: Quantity, others: Sequence[Quantity], *,
     directed: bool,
 ) -> Measured:  # fmt: skip
+    about, observed = (pair.study, pair.model, pair.reference, pair.outcome, pair.unit), not pair.run.design.levels
+    return _numbers(about, kind, attribute, name, quantity, others, observed=observed, directed=directed)
+
+
+def _numbers(
+    about: About, kind: Kind, attribute: str, name: str, quantity: Quantity, others: Sequence[Quantity], *,
+    observed: bool, directed: bool,
+) -> Measured:  # fmt: skip
     low, high = quantity.interval(CONFIDENCE)
     enough = quantity.n_subjects > 1
     row = Row(
-        pair.study, pair.model, pair.reference, pair.outcome, pair.unit, kind, not pair.run.design.levels,
+        *about, kind, observed,
         attribute, name, quantity.first, quantity.second, quantity.estimate, low, high,
         quantity.p if enough else math.nan, math.nan, quantity.n_subjects, "" if enough else NONE_SHARED,
     )  # fmt: skip

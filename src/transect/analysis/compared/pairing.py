@@ -81,9 +81,7 @@ def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Mod
     Raises BadInput where there are fewer than two, or the images of two folders differ; UnknownName for a target that
     no folder has.
     """
-    runs = [(folder, runs_in(folder)) for folder in folders]
-    for folder, others in runs[1:]:
-        _check_images(runs[0][0], runs[0][1], folder, others)
+    runs = images_of(folders)
     found = [(folder, target.name) for folder, studies in runs for target in _targets(studies)]
     if unknown := [name for name in targets if name not in {target for _, target in found}]:
         raise UnknownName("target", unknown[0], list(dict.fromkeys(target for _, target in found)))
@@ -96,8 +94,16 @@ def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Mod
     studies = dict(runs)
     made = [_studies_of(studies[folder], target) for folder, target in chosen]
     return tuple(
-        Model(name, folder, each) for name, (folder, _), each in zip(_names(chosen), chosen, made, strict=True)
+        Model(name, folder, each) for name, (folder, _), each in zip(names_of(chosen), chosen, made, strict=True)
     )
+
+
+def images_of(folders: Sequence[Path]) -> list[tuple[Path, list[Run]]]:
+    """The runs of each folder. Raises BadInput where the images of two folders differ."""
+    runs = [(folder, runs_in(folder)) for folder in folders]
+    for folder, others in runs[1:]:
+        _check_images(runs[0][0], runs[0][1], folder, others)
+    return runs
 
 
 def _check_images(folder: Path, runs: Sequence[Run], other: Path, others: Sequence[Run]) -> None:
@@ -117,12 +123,13 @@ def _studies_of(runs: Sequence[Run], target: str) -> tuple[tuple[Run, TargetEntr
     return tuple((run, entry) for run in runs for entry in run.spec.targets if entry.name == target)
 
 
-def _names(chosen: Sequence[tuple[Path, str]]) -> list[str]:
-    """Short names of the targets where these differ, else names of the folders, else both; numbered as a last resort.
+def names_of(chosen: Sequence[tuple[Path, str]]) -> list[str]:
+    """Short names of the targets of folders where these differ, else names of the folders, else both; numbered as a
+    last resort.
 
-    >>> _names([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
+    >>> names_of([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
     ['a', 'b']
-    >>> _names([(Path("runs/a"), "gpt/hire"), (Path("runs/a"), "gpt/trust")] * 2)[1:3]  # one run given twice
+    >>> names_of([(Path("runs/a"), "gpt/hire"), (Path("runs/a"), "gpt/trust")] * 2)[1:3]  # one run given twice
     ['a: gpt/trust (1)', 'a: gpt/hire (2)']
     """
     both = [f"{folder.resolve().name}: {short_name(target)}" for folder, target in chosen]

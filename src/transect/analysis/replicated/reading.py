@@ -125,11 +125,12 @@ def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, 
     effects: of all studies of the folder. place: the folder of the study's own run.
     """
     attributes = {attribute.name: attribute for attribute in study.attributes}
-    targets = {target.name: target for target in study.targets}
+    known = {target.name: (target.description, target.truth) for target in study.targets}
+    known |= {str(asked["name"]): (asked["description"], None) for asked in study.spec.get("pairs") or ()}
     found = tuple(
-        _effect(row, attributes[row.attribute], digest(targets[row.target].description), targets[row.target].truth)
+        _effect(row, attributes[row.attribute], digest(known[row.target][0]), known[row.target][1])
         for row in effects
-        if row.study == study.name and not _changes_truth(row, targets[row.target].truth)
+        if row.study == study.name and not _changes_truth(row, known[row.target][1])
     )
     return Reading(folder, world_of(study), found, photographed(GeneratorDescription(study.spec["generator"]), place))
 

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from transect.analysis.findings import answers_of
 from transect.analysis.finished_run import Run
 from transect.analysis.group_pairs import pairs_of_groups
+from transect.analysis.requirements import preferences
 from transect.analysis.requirements.reading import named
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.same_images import runs_in, same_images
@@ -38,9 +39,10 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Effect
 from transect.runs import bins
 from transect.runs.margins import DEFAULT
-from transect.runs.spec import TargetEntry
+from transect.runs.spec import PairsEntry, TargetEntry
 from transect.runs.wording import counted
 
+_COULD: Final = ", which could exceed the limit"
 _JOB_OF: Final = {"ratio": "a recognition benchmark", "leakage": "a leakage analysis"}
 
 
@@ -55,8 +57,26 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     for name, sound in named(requirements):
         if sound.kind in _JOB_OF:
             raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
+        if preferences.is_about_two(sound, runs):
+            asked = preferences.asked_in(name, sound, runs)
+            rows += [_checked_preference(name, sound, run, entry) for run, entry in asked]
+            continue
         rows += [_checked(name, sound, run, target) for run, target in _judged_on(name, sound, runs)]
     return tuple(rows)
+
+
+def _checked_preference(name: str, requirement: Requirement, run: Run, entry: PairsEntry) -> Checked:
+    """As `_checked`, of a question about two images; not met where people without an answer could exceed the limit."""
+    limit = DEFAULT if requirement.margin is None else requirement.margin
+    if limit >= 1:
+        raise BadInput(f"{name}: expected a share below 1, got {limit:g}; two points are 0.02")
+    groups, bounds, left_out = preferences.bounds(run, entry, requirement.attribute)
+    row = conclude(name, entry.name, groups, bounds, limit, points=True)
+    if not left_out:
+        return row
+    text = f"{row.text}; {counted(left_out, 'subject')} had no answer in both orders"
+    could = row.status == "met" and any(preferences.if_answered(bound, left_out) >= limit for bound in bounds)
+    return replace(row, status="not shown" if could else row.status, text=f"{text}{_COULD if could else ''}")
 
 
 def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, TargetEntry]]:
@@ -133,7 +153,7 @@ def _with_unanswered(row: Checked, about: _About, limit: float) -> Checked:
     worst = about.worst_cases() if row.status == "met" and about.bounded else ()
     if all(status(each.quantities()[1], limit) == "met" for each in worst):
         return replace(row, text=text)
-    return replace(row, status="not shown", text=f"{text}, which could exceed the limit")
+    return replace(row, status="not shown", text=f"{text}{_COULD}")
 
 
 def conclude(
@@ -302,15 +322,16 @@ class _About:
             )
 
     def rates(self) -> tuple[list[str], Sequence[Bound]]:
-        """The rate of every group."""
-        if not self.outcome.is_binary:
+        """The rate of every group; of shares of several answers each answer counts, by subject."""
+        if not self.measure.is_share:
             raise BadInput(f"{self.name}: max_rate: expected an outcome of yes or no, got {self.outcome.name}")
         labels, cells = self._cells()
         people, who = np.unique(self.run.people, return_inverse=True)
         known = np.isfinite(self.outcome.values) & (cells >= 0)
         counts, successes = np.zeros((2, len(people), len(labels)))
-        np.add.at(counts, (who[known], cells[known]), 1)
-        np.add.at(successes, (who[known], cells[known]), self.outcome.values[known])
+        each = 1 if self.outcome.is_binary else self.outcome.answers
+        np.add.at(counts, (who[known], cells[known]), each)
+        np.add.at(successes, (who[known], cells[known]), each * self.outcome.values[known])
         return labels, group_rates(successes, counts)
 
     def _cells(self) -> tuple[list[str], Int[np.ndarray, " n"]]:

@@ -42,7 +42,8 @@ class Answers:
     verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
     them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
     right; "" where the truth is none of theirs. covariates: what errors are adjusted for, where the user says so.
-    asked: of a target that answers in words, the question and what was said; None of others.
+    asked: of a target that answers in words, the question and what was said; None of others. drawn_by: the generator
+    from which subjects are drawn by their numbers, "" where they are people on photographs.
     """
 
     study: str
@@ -80,6 +81,7 @@ class Answers:
     judge: str = ""
     covariates: tuple[str, ...] = ()
     asked: Asked | None = None
+    drawn_by: str = ""
 
     def cut_points(self, name: str) -> tuple[float, ...]:
         """Stated cut points of a column of `perceived`, or of `values` where nothing was rated; () for none."""

@@ -31,6 +31,16 @@ _OUTSIDE: Final = (
     "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its "
     "level is not in the experiment."
 )
+_SAME: Final = (
+    "{n:,} of the {of:,} observed subjects are in the experiment too, as they were drawn. The interval of each rate is "
+    "right by itself. But observation and experiment are no independent samples, and whether two of their rates differ "
+    "cannot be told from whether the intervals overlap."
+)
+_OTHERS: Final = "No observed subject is in the experiment."
+_UNKNOWN: Final = (
+    "Whether people on the observed photographs are in the experiment too is not known: the two studies do not name "
+    "people alike."
+)
 
 
 def shared(experiment: Answers, observation: Answers) -> list[str]:
@@ -100,6 +110,7 @@ def section(experiment: Answers, observation: Answers) -> Section:
         if outside:
             text.append(_OUTSIDE.format(n=outside, of=len(side.cells)))
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
+    text.append(_shared_subjects(experiment, observation))
     return Section(
         key="comparison",
         title=title,
@@ -109,6 +120,17 @@ def section(experiment: Answers, observation: Answers) -> Section:
         tables=[_table(counted, unit, labels, rows)],
         sources=[_SOURCE],
     )
+
+
+def _shared_subjects(experiment: Answers, observation: Answers) -> str:
+    """How many observed subjects the experiment has; subjects of one generator are known by their numbers."""
+    if not (experiment.drawn_by or observation.drawn_by):
+        return _UNKNOWN
+    if experiment.drawn_by != observation.drawn_by:  # photographs beside generated images, or two generators
+        return _OTHERS
+    observed = np.unique(observation.subjects)
+    n = int(np.isin(observed, experiment.subjects).sum())
+    return _SAME.format(n=n, of=len(observed)) if n else _OTHERS
 
 
 def _counted(experiment: Answers, observation: Answers) -> tuple[str, Unit, str]:

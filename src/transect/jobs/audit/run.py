@@ -11,6 +11,7 @@ from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.cost_result import CostResult
 from transect.effects.outcomes import OUTCOMES
+from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
 from transect.errors import BadInput
 from transect.experiment import costs, negative_control, study, two_images
@@ -203,7 +204,7 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     seen = rated - set(observed)
     bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
     possible = outcomes_of([target for part in studies for target in part.targets])
-    margins.parse(margins.listed(settings.margin), {*OUTCOMES, *possible})
+    margins.parse(margins.listed(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
     return replace(settings, boundary=None)
 

@@ -19,6 +19,7 @@ from transect.effects.truth import FACE, Truth, truths_of
 from transect.errors import BadInput
 from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
+from transect.experiment.outcome_choice import shared_out
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.jobs.audit import replicated_worlds
@@ -96,7 +97,10 @@ def complete(
     if pairs and not any(map(shows_pairs, studies)):
         names = ", ".join(dict.fromkeys(each.question.name for each in pairs))
         say(f"{names} left out: two images at once are of one subject at two levels; give --vary", error=True)
-    whole = [_complete(study, request, targets, check_edits) for study in studies]
+    counted, lines = shared_out(request.outcomes, targets)
+    for line in lines:
+        say(line, error=True)
+    whole = [replace(_complete(study, request, targets, check_edits), counted=counted) for study in studies]
     return [replace(study, pairs=pairs) if shows_pairs(study) else study for study in whole]
 
 

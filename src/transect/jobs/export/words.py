@@ -32,7 +32,7 @@ def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
 
 def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """What was counted, as "miss rate"."""
-    task = tasks(results)[row["study"], row["target"]]
+    task = tasks(results).get((row["study"], row["target"]), "")  # none of a question about two images
     return outcome_words(row["outcome"], row["unit"].partition(" per ")[0], task)
 
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE
 from transect.errors import BadInput
 from transect.experiment import costs, study, verification
 from transect.experiment.edits import EDITS, EditCheck
-from transect.experiment.outcome_choice import choose_outcomes
 from transect.jobs.reproduce.numbers import Change
 from transect.jobs.reproduce.places import Given, open_pairs, open_target, open_world_of
 from transect.protocols import Target
@@ -26,7 +24,7 @@ from transect.runs.locks import refuse_links_in
 from transect.runs.part_names import pairs_table
 from transect.runs.places import OF_PEOPLE
 from transect.runs.plain_json import loads
-from transect.runs.spec import EditsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
+from transect.runs.spec import EditsEntry, RunSpec, StatedTruth, TargetDescription
 from transect.runs.spec_changes import changes
 from transect.runs.validation_words import in_words
 from transect.targets.limits import Limits
@@ -71,11 +69,12 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
         design,
         targets,
         {entry.name: _truth(entry.truth) for entry in spec.targets if entry.truth is not None},
-        _outcomes([entry for entry in spec.targets if opened[entry.name] is not None]),
+        (),
         Limits(timeout=spec.limits.timeout, batch=spec.limits.batch, max_failures=1.0),
         () if design.levels else tuple(attribute.name for attribute in spec.attributes),
         None if spec.edits is None else _edits(spec.edits, given),
         pairs=tuple(asked for asked in pairs.values() if asked is not None),
+        counted={entry.name: tuple(entry.outcomes) for entry in spec.targets},
     )
     if spec.verification is not None and any(Task(target.task) is Task.EMBEDDING for target in targets):
         rule = spec.verification
@@ -121,18 +120,6 @@ def _check_finished(run: FinishedRun) -> None:
 
 def _truth(stated: StatedTruth) -> Truth:
     return Truth(stated.text, stated.attribute, stated.comparison, stated.value)
-
-
-def _outcomes(entries: list[TargetEntry]) -> tuple[str, ...]:
-    """The outcomes that were asked for: none by name where the targets have the usual ones."""
-    usual = all(
-        list(entry.outcomes) == choose_outcomes(
-            entry.task, entry.truth and entry.truth.text, (), verifies="non_match" in entry.outcomes,
-            asked=asked_in(entry.description.facts),
-        )
-        for entry in entries
-    )  # fmt: skip
-    return () if usual else tuple(dict.fromkeys(name for entry in entries for name in entry.outcomes))
 
 
 def _edits(stored: EditsEntry, given: Given) -> EditCheck:

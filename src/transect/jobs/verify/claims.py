@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final, final
 
-from transect.jobs.verify import adjusting, contenders, matched, modelling, rating, spoken
+from transect.jobs.verify import adjusting, audited, contenders, matched, modelling, rating, spoken
 from transect.jobs.verify.contenders import Contender
 from transect.jobs.verify.faces_world import FACES
 from transect.jobs.verify.further_worlds import FURTHER
 from transect.jobs.verify.planted import SIMPLE
+from transect.jobs.verify.planted_audits import AUDITED
 from transect.jobs.verify.spoken_worlds import SPOKEN
 
-WORLDS: Final = SIMPLE + FURTHER + FACES + SPOKEN
+WORLDS: Final = SIMPLE + FURTHER + FACES + SPOKEN + AUDITED
 """All worlds, in the order in which the proving ground shows them."""
 
 _MODULES: Final = {
-    "adjusting": adjusting, "contenders": contenders, "matched": matched, "modelling": modelling, "rating": rating,
-    "spoken": spoken,
+    "adjusting": adjusting, "audited": audited, "contenders": contenders, "matched": matched, "modelling": modelling,
+    "rating": rating, "spoken": spoken,
 }  # fmt: skip
 
 

@@ -95,10 +95,11 @@ def prove(
                 continue
             if progress is not None:
                 progress(world.name)
-            on, off = (world.tables(seeds, effect) if world.tested or not effect else None for effect in (1.0, 0.0))
+            drawn = seeds if world.most is None else min(seeds, world.most)
+            on, off = (world.tables(drawn, effect) if world.tested or not effect else None for effect in (1.0, 0.0))
             for claim in of_world:
                 without = claim.contender(off) if off is not None else None
-                rows.append(_row(claim, world, None if on is None else claim.contender(on), without, seeds))
+                rows.append(_row(claim, world, None if on is None else claim.contender(on), without, drawn))
                 counting.advance(1)
     return rows
 

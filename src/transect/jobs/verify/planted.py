@@ -24,7 +24,7 @@ class PlantedWorld:
     """name, meaning: as the proving ground's table says them. draw: one table, with the effect on (1) or off (0).
 
     truths: estimand -> its value with the effect on; off, it is `truths_off`, 0 where that lacks it. tested: whether
-    the effect can be on at all.
+    the effect can be on at all. most: tables that are drawn at most, since one takes long; None for any number.
     """
 
     name: str
@@ -33,6 +33,7 @@ class PlantedWorld:
     truths: Mapping[str, float]
     truths_off: Mapping[str, float] = field(default_factory=dict)
     tested: bool = True
+    most: int | None = None
 
     def tables(self, seeds: int, on: float) -> dict[str, np.ndarray]:
         """The tables of seeds 0 to seeds - 1, stacked: a table depends on its world, seed and effect alone."""

@@ -153,7 +153,9 @@ class IsolatedTarget:
             self.positive: str | int | None = _class(facts["positive"])
             convention = facts["box_convention"]
             self.box_convention = None if convention is None else BoxConvention(*map(float, convention))
-            self._description: dict[str, Any] = dict(facts["description"])
+            # A target may be given another name here, which a name of its process must not hide.
+            own = {"name": self.name}.items()
+            self._description = {key: fact for key, fact in facts["description"].items() if (key, fact) not in own}
             self.wants_landmarks = facts["wants_landmarks"] is True
             self.own_process, self.model = facts["own_process"] is True, facts["model"] is True
             self.in_words = facts["in_words"] is True
@@ -175,7 +177,7 @@ class IsolatedTarget:
             )
 
     def describe(self) -> Mapping[str, object]:
-        """What the target says of itself, as it would in this process."""
+        """What the target says of itself, as it would in this process; its name is the one that it has here."""
         return self._description
 
     def predict(self, images: Images) -> Predictions:

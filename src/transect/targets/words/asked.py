@@ -15,6 +15,7 @@ from numpy import ndarray
 from transect.protocols import Canaries, CountsCalls, RepeatsCanaries, Target
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
 from transect.said import UNANSWERED, Said, Status
+from transect.targets.words import reading_rules
 from transect.targets.words.coders import Coders, coders_of
 from transect.targets.words.judging import failure_of
 from transect.targets.words.questions import Kind, WordQuestion
@@ -69,13 +70,14 @@ class AskedTarget:
         return self.asks * (float(getattr(self._shared.speaker, "patience", PATIENCE)) + judging + scoring)
 
     def describe(self) -> Mapping[str, Any]:
-        """The question in full and its digest, and what the model says of itself."""
+        """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
         speaker = self._shared.speaker
         own = described(speaker)
         return {
             "kind": "words",
             "asked_in_words": self.question.facts(),
             "question_sha256": self.question.digest,
+            "reading_sha256": reading_rules.digest(),
             "model": {"name": speaker.name, **own},
             "labels": list(self.labels),
             "threshold": self.threshold,

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 
 from transect.records import Quote
 from transect.said import Pixels, Said, Spoken, Status
+from transect.targets.words import reading_rules
 from transect.targets.words.asked import image_key
 from transect.targets.words.questions import WordQuestion
 from transect.targets.words.reading import read
@@ -47,13 +48,14 @@ class AskedOfTwo:
         return bool(getattr(self._shared.speaker, "metered", False))
 
     def describe(self) -> Mapping[str, Any]:
-        """The question in full and its digest, and what the model says of itself."""
+        """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
         speaker = self._shared.speaker
         return {
             "name": self.name,
             "kind": "pairs",
             "asked_in_words": self.question.facts(),
             "question_sha256": self.question.digest,
+            "reading_sha256": reading_rules.digest(),
             "model": {"name": speaker.name, **described(speaker)},
         }
 

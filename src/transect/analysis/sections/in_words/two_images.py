@@ -35,7 +35,8 @@ _TEXT: Final = (
     "that follows the place, or is neither, counts for no level. So a model that chooses by place alone prefers "
     "nothing. Shares of subjects have exact intervals.",
     "A finding is a share, among subjects for whom a level was preferred, whose interval excludes one half and whose "
-    "exact sign test holds (p of at most 5 %) when corrected for all pairs of levels (Holm).",
+    "exact sign test holds (p of at most 5 %) when corrected for all pairs of levels (Holm). The verdicts "
+    "of the report are on the difference of both levels' shares (outcome preferred), and corrected for all tests.",
     "Levels are appearances, as an onlooker sees them. A preference of nine in ten subjects may come from a difference "
     "that is small but steady: the share does not say how large it is.",
 )
@@ -62,10 +63,11 @@ class _Compared:
 
 def sections(run: Run) -> list[Section]:
     """The section of each question about two images that a run asked. Raises BadInput for unfinished tables."""
-    return [_section(run, two_images.read(run, entry)) for entry in run.spec.pairs]
+    return [section_of(run, two_images.read(run, entry)) for entry in run.spec.pairs]
 
 
-def _section(run: Run, asked: AskedPairs) -> Section:
+def section_of(run: Run, asked: AskedPairs) -> Section:
+    """The section of one question about two images."""
     compared = _compared(run, asked)
     abilities = [each for name in run.design.levels if (each := _of_levels(run, asked, name))]
     return Section(
