@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from transect.designs.matched_pairs import MatchedPairs
 from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
@@ -63,7 +64,8 @@ class Study:
     only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person. recipe: how a worker opens the world and the targets; None where this process makes all.
-    pairs: what is asked about two images of a subject at once, by this process.
+    pairs: what is asked about two images at once, by this process: of each subject at two cells, or of two
+    subjects that are `matched`.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Study:
     rule: Rule = NO_RULE
     recipe: StudyRecipe | None = None
     pairs: tuple[AskedOfTwo, ...] = ()
+    matched: MatchedPairs | None = None
 
     def __post_init__(self) -> None:
         named = [*(target.name for target in self.targets), *(asked.name for asked in self.pairs)]
@@ -139,7 +142,7 @@ class Study:
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
             verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
-            pairs=tuple(map(two_images.entry, self.pairs)),
+            pairs=tuple(two_images.entry(asked, self.matched) for asked in self.pairs),
         )
 
     def _target_entry(self, target: Target) -> TargetEntry:
@@ -290,7 +293,8 @@ class _Source:
         planned, share = study.design.n_images, study.limits.max_failures
         budgets = tuple(FailureBudget(target.name, planned, limit_share=share) for target in study.targets)
         keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
-        asking = two_images.Asking.of(study.pairs, study.design, study.limits, folder)
+        shown = study.world, study.design, study.matched
+        asking = two_images.Asking.of(study.pairs, *shown, study.limits, folder)
         return _Source(study, folder, ahead, keeper, budgets, asking)
 
     def stage(self, part: int, storing: Background) -> int:
@@ -301,7 +305,7 @@ class _Source:
                 _prediction_part(self.study, self.folder, part, target, budget, images, storing)
             else:
                 _stored_answers(answers, self.folder, part, target, budget, storing)
-        self.pairs.fill(part, images.ids, images.images, storing)
+        self.pairs.fill(part, self.study.subjects_of(part), images.ids, images.images, storing)
         return images.count
 
     def _images(self, part: int, storing: Background) -> tuple[_PartImages, Sequence[PartAnswers | None]]:

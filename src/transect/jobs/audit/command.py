@@ -163,6 +163,13 @@ def audit(
             "every attribute."
         ),
     ] = None,
+    pairs: Annotated[
+        Path | None,
+        _observation(
+            help="With --dataset or --images, and --compare NAME: ask questions about two images of matched pairs: the "
+            "table that transect match wrote, of pairs that differ in NAME."
+        ),
+    ] = None,
     truth: Annotated[
         list[str] | None,
         _outcomes(

@@ -117,7 +117,8 @@ def audit_cost(
         for part in planned.complete(designed, whole, targets, check_of()):
             part.spec()  # which refuses outcomes that a target does not have
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
-        paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
+        shown = [each for each in designed if planned.shows_pairs(each)]
+        paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
         return CostResult(
             costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
         )
