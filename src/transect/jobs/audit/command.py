@@ -76,7 +76,7 @@ def audit(
         str | None,
         typer.Option(
             help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, "
-            "traits, alt-text, appearance); each question is a target."
+            "traits, pairs, alt-text, appearance); each question about one image is a target."
         ),
     ] = None,
     names: Annotated[

@@ -102,12 +102,13 @@ def _shown_levels(run: Run, asked: AskedPairs) -> list[tuple[tuple[str, str, str
     """An attribute and two of its levels, and the pairs of cells that differ in them alone."""
     if (matched := asked.matched) is not None:
         shown = sorted({pair.cells for pair in asked.pairs})
-        return [((matched.attribute, *(matched.levels[level] for level in pair)), [pair]) for pair in shown]
+        levels = matched.levels
+        return [((matched.attribute, levels[low], levels[high]), [(low, high)]) for low, high in shown]
     found = []
-    for name, levels in run.design.levels.items():
+    for name, values in run.design.levels.items():
         label = run.attributes[name].label
         for (low, high), cells in along(run.design, name).items():
-            found.append(((name, label(levels[low]), label(levels[high])), cells))
+            found.append(((name, label(values[low]), label(values[high])), cells))
     return found
 
 
