@@ -291,7 +291,10 @@ class _Source:
         from transect.targets.guard import FailureBudget
 
         planned, share = study.design.n_images, study.limits.max_failures
-        budgets = tuple(FailureBudget(target.name, planned, limit_share=share) for target in study.targets)
+        budgets = tuple(
+            FailureBudget(target.name, planned, limit_share=share, in_words=answers_in_words(target))
+            for target in study.targets
+        )
         keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
         shown = study.world, study.design, study.matched
         asking = two_images.Asking.of(study.pairs, *shown, study.limits, folder)

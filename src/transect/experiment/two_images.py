@@ -82,7 +82,8 @@ class Asking:
         from transect.targets.guard import FailureBudget
 
         planned = count(design, matched)
-        budgets = tuple(FailureBudget(each.name, planned, limit_share=limits.max_failures) for each in asked)
+        share = limits.max_failures
+        budgets = tuple(FailureBudget(each.name, planned, limit_share=share, in_words=True) for each in asked)
         return Asking(asked, world, design, matched, limits, folder, budgets)
 
     def fill(

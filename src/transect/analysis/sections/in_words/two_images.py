@@ -145,6 +145,7 @@ def _question(run: Run, asked: AskedPairs) -> list[str]:
     shown = f"{rule(run.design)}, {len(cell_pairs(run.design)):,} of each subject"
     if asked.matched is not None:
         shown = matched_subjects.shown(asked.matched)
+        del limits["A result may be used for"]  # which questions say of two images of one subject
     return [
         f"Asked: “{one_line(question.prompt, 1000)}”"
         + (f" and {len(question.paraphrases) - 1} more wordings." if len(question.paraphrases) > 1 else ""),
