@@ -10,7 +10,7 @@ from toned_world import TonedWorld
 import transect
 from transect.designs import transect_design
 from transect.errors import BadInput, UnknownName
-from transect.experiment import study
+from transect.experiment import opened_targets, study
 from transect.runs import judge_agreement as kept
 from transect.targets.words.speakers import AskedSpec
 
@@ -39,7 +39,7 @@ def run(tmp_path_factory):
     world, spec = TonedWorld(), AskedSpec(StubSpeaker(name="said"), str(folder / "mine.toml"), "alt", JudgeSpeaker())
     shared = {"subjects": SUBJECTS, "seed": 0, "population": "", "hold": ()}
     design = transect_design({"tone": (0.0, 1.0)}, world.attributes, **shared)
-    study.run(study.Study("audit", world, design, (study.open_target(spec, {}),)), folder / "run", quiet=True)
+    study.run(study.Study("audit", world, design, (opened_targets.open_target(spec, {}),)), folder / "run", quiet=True)
     return folder / "run"
 
 

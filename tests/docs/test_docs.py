@@ -83,6 +83,7 @@ TOML_READERS = {
     "question-files.md": "transect.targets.words.question_file:load",
     "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
     "code-answers-with-a-judge.md": "transect.targets.words.question_file:load",
+    "audit-a-vision-language-model.md": "tomllib:loads",  # files of two kinds, which tests/docs/test_pages.py runs
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 

@@ -22,7 +22,7 @@ import transect
 from transect.analysis.reporting import report
 from transect.designs import transect_design
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError, TooManyFailures, UnknownName
-from transect.experiment import study, worlds
+from transect.experiment import opened_targets, study, worlds
 from transect.records import Predictions, Task
 from transect.runs import tables as tables_of_runs
 from transect.targets.limits import Limits
@@ -42,7 +42,9 @@ def study_of(targets: list) -> study.Study:
     """Twelve subjects with and without glasses, as a study of the targets."""
     world = transect.generators.load("faceworld", image_size=32)
     design = transect_design(["glasses=0,1"], world.attributes, subjects=12)
-    return study.Study("small", world, design, tuple(study.resolve_targets(targets)), limits=Limits(max_failures=1))
+    return study.Study(
+        "small", world, design, tuple(opened_targets.resolve_targets(targets)), limits=Limits(max_failures=1)
+    )
 
 
 def command(out: Path, subjects: int = 240) -> list[str]:

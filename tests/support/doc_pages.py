@@ -66,6 +66,11 @@ PAGES = {
         small={"--subjects": 4, "--size": 32, "--budget": 20},
     ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
+    "docs/tutorials/audit-a-vision-language-model.md": Page(
+        {"transect audit vlm:models/yours": "the model is the reader's own"},
+        small={"--subjects": 40, "--size": 64},
+        full=True,
+    ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
@@ -145,7 +150,9 @@ PAGES = {
     "docs/how-to/ask-a-model-behind-a-chat-interface.md": Page(
         {"transect targets check openai.toml": "calls a provider; tests/targets/over_http/test_chat_check.py"},
     ),
-    "docs/how-to/ask-a-vision-language-model.md": Page(made=(files.tiny_vlm,)),
+    "docs/how-to/ask-a-vision-language-model.md": Page(
+        made=(files.tiny_vlm,), extra={"transect sample-data": PEOPLE, "transect match": "--caliper 3"}
+    ),
     "docs/how-to/audit-a-hugging-face-model.md": Page(
         {
             "transect audit hf:models/clip": "tests/targets/hf/test_hf_zero_shot.py builds a CLIP",
@@ -155,7 +162,6 @@ PAGES = {
         small={"--subjects": 2},
     ),
     "docs/how-to/measure-retrieval-skew.md": Page(
-        {"transect retrieve": "tests/jobs/retrieve builds a CLIP"},
         small={"--subjects": 4},
         extra={"transect audit": "--size 32"},
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 import auditing
 
 from transect.engines.protocol import Ready
-from transect.experiment import study
+from transect.experiment import opened_targets
 from transect.experiment.edits import check_of
 from transect.jobs.audit import studies as planned
 
@@ -16,7 +16,7 @@ SMALL = {"subjects": 10, "image_size": 32, "vary": ["glasses=0,1", "smile=0,1"],
 def studies_of(targets, **settings):
     """The studies that an audit with these settings runs, with targets opened here."""
     request = auditing.request(targets=targets, **{**SMALL, **settings})
-    opened_here = study.resolve_targets(request.targets, request.model.options(), request.names)
+    opened_here = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
     checks = request.checks
     check = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     designed, lines = planned.designs(request, opened_here)

@@ -37,3 +37,12 @@ def test_where_every_image_fails_more_failures_are_no_remedy():
         "m:bad failed on each of the first 3 images; most often (2): bad; fix the model, or how it is read (--task, "
         "--output, --preprocess; try: transect targets check), and choose another --out"
     )
+
+
+def test_a_model_that_answers_in_words_is_told_of_its_questions():
+    budget = FailureBudget("m/smile", 40, in_words=True)
+    with pytest.raises(
+        TooManyFailures, match=r"most often \(20\): bad; fix the model or the question \(try: transect"
+    ) as stop:
+        budget.add(["bad"] * 20)
+    assert "--preprocess" not in str(stop.value)

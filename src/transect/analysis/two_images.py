@@ -1,16 +1,19 @@
-"""What a model said about two images of a subject at once, as the estimators of preferences take it."""
+"""What a model said about two images at once, of one subject or of two matched ones, as the estimators of preferences
+take it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.analysis.finished_run import Run
+from transect.designs.matched_pairs import clusters, digest, level_numbers
 from transect.designs.two_at_once import Pair, cell_pairs
 from transect.effects.bradley_terry import Abilities, level_abilities
 from transect.effects.preferences import Preference, decisions, preference
@@ -28,7 +31,10 @@ _CHOSEN: dict[float, float] = {0.0: 0.0, 1.0: 1.0, 2.0: 0.5}
 
 
 class AskedPair(NamedTuple):
-    """Two cells of a subject, who is on its images, and what was said about them, () where rules leave one out."""
+    """Two cells of a subject, who is on its images, and what was said about them, () where rules leave one out.
+
+    Of two matched subjects: the number of their pair, the people whom further pairs join to them, and two levels.
+    """
 
     subject: int
     person: int
@@ -38,12 +44,30 @@ class AskedPair(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """Pairs of two subjects. attribute: in which they differ; levels: its names; images: rows of each pair's images.
+
+    source: the name of the file of pairs. people: a number for each pair, the same where pairs share a person. alone:
+    pairs whose images show one person.
+    """
+
+    attribute: str
+    levels: tuple[str, ...]
+    images: Int[np.ndarray, "m 2"]
+    people: Int[np.ndarray, " m"]
+    source: str
+    alone: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class AskedPairs:
-    """All that was said to one question about two images, in the order of the run."""
+    """All that was said to one question about two images, in the order of the run. matched: None for one subject's."""
 
     name: str
     question: WordQuestion
     pairs: tuple[AskedPair, ...]
+    matched: Matched | None = None
 
     def became(self, status: Status, cells: Sequence[Pair]) -> int:
         """How many answers about these cells have a status."""
@@ -96,16 +120,48 @@ def chosen_of(one: Said) -> float:
 def read(run: Run, entry: PairsEntry) -> AskedPairs:
     """What a run's table of pairs holds. Raises BadInput where it is not finished, or of other images."""
     table = run.folder.read_table(pairs_table(entry.slug), run.parts)
-    known = pairs_of(table)
+    known, said = pairs_of(table), said_by_pair(table)
+    facts = entry.description.facts.get("matched")
+    if facts is not None:
+        return _of_matched(run, entry, facts, known, said)
     subjects: Int[np.ndarray, " s"] = run.images["subject"].to_numpy()[:: run.design.n_cells]
     expected = [(subject, *cells) for subject in subjects.tolist() for cells in cell_pairs(run.design)]
     if known != expected:
-        raise BadInput(f"{run.folder.path}: pairs of {entry.name} are not of these images; rerun the audit")
+        raise _of_others(run, entry)
     people = dict(zip(subjects.tolist(), run.people[:: run.design.n_cells].tolist(), strict=True))
     shape = (len(subjects), run.design.n_cells)
     kept = dict(zip(subjects.tolist(), (run.seen.reasons == "").reshape(shape), strict=True))
     pairs = [
-        AskedPair(subject, people[subject], (first, second), said if kept[subject][[first, second]].all() else ())
-        for (subject, first, second), said in zip(known, said_by_pair(table), strict=True)
+        AskedPair(subject, people[subject], (first, second), of_pair if kept[subject][[first, second]].all() else ())
+        for (subject, first, second), of_pair in zip(known, said, strict=True)
     ]
     return AskedPairs(entry.name, asked_of(entry.description.facts), tuple(pairs))
+
+
+def _of_matched(
+    run: Run,
+    entry: PairsEntry,
+    facts: Mapping[str, Any],
+    known: Sequence[tuple[int, int, int]],
+    said: Sequence[tuple[Said, ...]],
+) -> AskedPairs:
+    """Pairs of two subjects: their levels stand for cells, and who shares a person counts as one."""
+    images = [(first, second) for _, first, second in known]
+    if digest(images) != facts["sha256"] or [number for number, *_ in known] != list(range(len(known))):
+        raise _of_others(run, entry)
+    attribute, rows = str(facts["attribute"]), np.array(images, dtype=np.int64).reshape(-1, 2)
+    values = {image: float(run.true[attribute][image]) for image in np.unique(rows).tolist()}
+    levels, cells = level_numbers(run.attributes[attribute].levels, values, images)
+    people = clusters(rows[:, 0], rows[:, 1], run.people)
+    kept = run.seen.reasons == ""
+    pairs = [
+        AskedPair(number, int(people[number]), cells[number], said[number] if kept[list(pair)].all() else ())
+        for number, pair in enumerate(images)
+    ]
+    alone = int((run.people[rows[:, 0]] == run.people[rows[:, 1]]).sum())
+    matched = Matched(attribute, levels, rows, people, str(facts["from"]), alone)
+    return AskedPairs(entry.name, asked_of(entry.description.facts), tuple(pairs), matched)
+
+
+def _of_others(run: Run, entry: PairsEntry) -> BadInput:
+    return BadInput(f"{run.folder.path}: pairs of {entry.name} are not of these images; rerun the audit")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from transect.console.printing import table
 from transect.errors import BadInput
+from transect.records import Task
 from transect.runs.plain_json import dumps
 from transect.texts import one_line, say
 
@@ -23,9 +24,9 @@ def check(spec: str, questions: str, options: Mapping[str, Any], images: Images,
     Raises BadInput where no call about a question came through.
     """
     from transect.experiment import costs
-    from transect.experiment.study import open_target
+    from transect.experiment.opened_targets import open_target
     from transect.targets.guard import guarded
-    from transect.targets.words.speakers import asked_specs
+    from transect.targets.words.speakers import about_two, asked_specs
 
     first = images.take(slice(0, 1))
     opened = [open_target(source, options) for source in asked_specs(spec, questions)]
@@ -38,9 +39,19 @@ def check(spec: str, questions: str, options: Mapping[str, Any], images: Images,
         say(dumps([dict(zip(_HEADS, row, strict=True)) for row in rows]))
     else:
         table([head.replace("_", " ") for head in _HEADS], rows, as_json=False)
-    failed = [(target, found) for target, found in answers if not found.said or not found.said[0]]
+    if left_out := [question.name for question in about_two(questions)]:
+        say(f"not asked here, since an audit shows two images at once: {', '.join(left_out)}", error=True)
+    failed = [(target, reason) for target, found in answers if (reason := _failure(found))]
     if failed:
-        raise BadInput(f"{failed[0][0].name}: no answer: {failed[0][1].failures[0]}; check the model and the question")
+        raise BadInput(f"{failed[0][0].name}: no answer: {failed[0][1]}; check the model and the question")
+
+
+def _failure(found: Predictions) -> str:
+    """Why no wording brought an answer; "" where one did."""
+    from transect.targets.words.paired import failure_of
+
+    said = (found.said or ((),))[0]
+    return failure_of(said) if said else found.failures[0]
 
 
 _HEADS = ["question", "paraphrase", "said", "what_became_of_it", "value", "why_none"]
@@ -50,6 +61,8 @@ def _rows(target: Target, found: Predictions) -> Iterator[list[str]]:
     name = target.name.rpartition("/")[2]
     for one in (found.said or ((),))[0]:
         value = "" if one.value != one.value else f"{one.value:g}"
+        if Task(target.task) is Task.BINARY and value:
+            value = "yes" if one.value else "no"
         if found.labels and value and not one.codes:
             value = found.labels[int(one.value)]
         codes = [label for label, there in zip(found.labels, one.codes, strict=False) if there == 1]

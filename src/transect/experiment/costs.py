@@ -23,7 +23,6 @@ from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.experiment.study import Study
-    from transect.targets.words.paired import AskedOfTwo
 
 
 @final
@@ -132,15 +131,18 @@ def announcement(study: Study, minutes: float) -> list[str]:
     return [first, *lines(targets, design.n_images, int(study.world.image_size))]
 
 
-def about_pairs(name: str, design: Design, asked: Sequence[AskedOfTwo]) -> list[str]:
+def about_pairs(study: Study) -> list[str]:
     """As `announcement`, of what is asked about two images at once; nothing where nothing is."""
-    each = len(cell_pairs(design))
+    pairs, matched = two_images.count(study.design, study.matched), study.matched
+    if matched is None:
+        shown = f"{counted(len(cell_pairs(study.design)), 'pair')} of each subject ({rule(study.design)})"
+    else:
+        shown = f"{counted(pairs, 'pair')} of two subjects each, matched in {matched.name}"
     texts = [
-        f"{name}: {one.name}: two images at once, {counted(each, 'pair')} of each subject ({rule(design)}), in both "
-        f"orders: {counted(each * design.subjects * one.asks, 'text')}"
-        for one in asked
+        f"{study.name}: {one.name}: two images at once, {shown}, in both orders: {counted(pairs * one.asks, 'text')}"
+        for one in study.pairs
     ]
-    return [*texts, *(line(quote) for quote in two_images.quotes(asked, [design]) if quote.metered)]
+    return [*texts, *(line(quote) for quote in two_images.quotes(study.pairs, pairs) if quote.metered)]
 
 
 def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) -> None:
@@ -152,7 +154,7 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
     for text in [] if quiet else announcement(study, minutes):
         say(text, error=True)
-    for text in [] if quiet else about_pairs(study.name, study.design, study.pairs):
+    for text in [] if quiet else about_pairs(study):
         say(text, error=True)
 
 

@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
+from transect.designs.matched_pairs import MatchedPairs
 from transect.effects.said_outcomes import asked_in
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
@@ -25,7 +26,6 @@ from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.recipes import StudyRecipe
 from transect.experiment.rendering import render_part
 from transect.experiment.study_work import MadePart, PartAnswers, PartTask, StudyWork, answer_rows, facts_of
-from transect.experiment.target_names import check_names, give_name
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
 from transect.records import Design, Images, Task
@@ -38,12 +38,10 @@ from transect.runs.places import CONTROL
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
-from transect.said import AskedSpec
 from transect.targets.capabilities import answers_in_words, has_coded_texts, is_metered, wants_landmarks
 from transect.targets.limits import Limits
 from transect.targets.tally import counted_rows
 from transect.targets.words.paired import AskedOfTwo
-from transect.targets.words.speakers import question_set, shared_object
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -64,8 +62,8 @@ class Study:
     only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person. recipe: how a worker opens the world and the targets; None where this process makes all.
-    pairs: what is asked about two images of a subject at once, by this process. counted: outcomes of single targets, by
-    name, in place of `outcomes`.
+    pairs: what is asked about two images at once, by this process: of each subject at two cells, or of two
+    subjects that are `matched`. counted: outcomes of single targets, by name, in place of `outcomes`.
     """
 
     name: str
@@ -80,6 +78,7 @@ class Study:
     rule: Rule = NO_RULE
     recipe: StudyRecipe | None = None
     pairs: tuple[AskedOfTwo, ...] = ()
+    matched: MatchedPairs | None = None
     counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -142,7 +141,7 @@ class Study:
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
             verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
-            pairs=tuple(map(two_images.entry, self.pairs)),
+            pairs=tuple(two_images.entry(asked, self.matched) for asked in self.pairs),
         )
 
     def _target_entry(self, target: Target) -> TargetEntry:
@@ -179,36 +178,6 @@ def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine 
 
 def _without_matches(outcomes: Sequence[str]) -> tuple[str, ...]:
     return tuple(outcome for outcome in outcomes if outcome != verification.NON_MATCH)
-
-
-def resolve_targets(
-    targets: object, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
-) -> list[Target]:
-    """The targets that specs, callables or objects name. names: the user's own names, in their order."""
-    named = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
-    settings, given = dict(options or {}), check_names(names, len(named))
-    opened = [open_target(target, settings) for target in named]
-    for target, name, source in zip(opened, given, named, strict=False):  # no names at all, or one each
-        give_name(target, name, source)
-    return opened
-
-
-def open_target(source: object, settings: Mapping[str, Any]) -> Target:
-    """The target that a spec, an object, or a question asked of either names."""
-    from transect.targets import as_target, resolve
-
-    if not isinstance(source, AskedSpec):
-        return resolve(source, **settings) if isinstance(source, str) else as_target(source, **settings)
-    if isinstance(source.source, str):
-        return resolve(source.source, **settings, **source.settings())
-    from transect.targets.words.asked import ask
-    from transect.targets.words.coders import coders_of
-
-    if settings:
-        unused = next(iter(settings))
-        raise BadInput(f"{source.question}: expected no {unused}, since the question says it; leave it out")
-    question = question_set(source.questions).named(source.question)
-    return ask(shared_object(source.source), question, coders_of(question, source.judge, source.scorers))
 
 
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
@@ -299,9 +268,13 @@ class _Source:
         from transect.targets.guard import FailureBudget
 
         planned, share = study.design.n_images, study.limits.max_failures
-        budgets = tuple(FailureBudget(target.name, planned, limit_share=share) for target in study.targets)
+        budgets = tuple(
+            FailureBudget(target.name, planned, limit_share=share, in_words=answers_in_words(target))
+            for target in study.targets
+        )
         keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
-        asking = two_images.Asking.of(study.pairs, study.design, study.limits, folder)
+        shown = study.world, study.design, study.matched
+        asking = two_images.Asking.of(study.pairs, *shown, study.limits, folder)
         return _Source(study, folder, ahead, keeper, budgets, asking)
 
     def stage(self, part: int, storing: Background) -> int:
@@ -312,7 +285,7 @@ class _Source:
                 _prediction_part(self.study, self.folder, part, target, budget, images, storing)
             else:
                 _stored_answers(answers, self.folder, part, target, budget, storing)
-        self.pairs.fill(part, images.ids, images.images, storing)
+        self.pairs.fill(part, self.study.subjects_of(part), images.ids, images.images, storing)
         return images.count
 
     def _images(self, part: int, storing: Background) -> tuple[_PartImages, Sequence[PartAnswers | None]]:

@@ -1,4 +1,4 @@
-"""Asks about two images of a subject at once, part by part, into the tables `pairs/<target>` of a run."""
+"""Asks about two images at once, of one subject or of two matched ones, into the tables `pairs/<target>` of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from transect.designs.two_at_once import Pair, cell_pairs
+import numpy as np
+
+from transect.designs.matched_pairs import MatchedPairs
+from transect.designs.two_at_once import cell_pairs
+from transect.protocols import World
 from transect.records import Design, Images, Quote
 from transect.runs.answer_tables import pairs_table as rows_of
 from transect.runs.answer_tables import said_by_pair
@@ -22,78 +26,126 @@ from transect.targets.words.paired import AskedOfTwo, TwoImages, failure_of
 if TYPE_CHECKING:
     from transect.targets.guard import FailureBudget
 
-
-def entry(asked: AskedOfTwo) -> PairsEntry:
-    """What run.json holds of a question about two images."""
-    return PairsEntry(asked.name, slug(asked.name), TargetDescription(asked.describe()))
+Named = tuple[int, int, int]
+"""A subject and two of its cells; or the number of a matched pair and its two images."""
 
 
-def quotes(asked: Sequence[AskedOfTwo], designs: Sequence[Design]) -> list[Quote]:
-    """The most that each question costs, over all of the designs; no model is called for it."""
-    pairs = sum(design.subjects * len(cell_pairs(design)) for design in designs)
+def entry(asked: AskedOfTwo, matched: MatchedPairs | None = None) -> PairsEntry:
+    """What run.json holds of a question about two images, and of the pairs where they are of two subjects."""
+    facts = asked.describe()
+    if matched is not None:
+        of_pairs = {"attribute": matched.attribute, "from": matched.name, "pairs": len(matched)}
+        facts = {**facts, "matched": {**of_pairs, "sha256": matched.sha256}}
+    return PairsEntry(asked.name, slug(asked.name), TargetDescription(facts))
+
+
+def count(design: Design, matched: MatchedPairs | None) -> int:
+    """How many pairs a study shows.
+
+    >>> count(Design({"hat": (0.0, 1.0)}, subjects=9), None)
+    9
+    """
+    return design.subjects * len(cell_pairs(design)) if matched is None else len(matched)
+
+
+def quotes(asked: Sequence[AskedOfTwo], pairs: int) -> list[Quote]:
+    """The most that each question costs about so many pairs; no model is called for it."""
     return [each.quote(pairs) for each in asked]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The questions about two images of one study. budgets: of their failures, for the whole run."""
+    """The questions about two images of one study. matched: pairs of two subjects; None for those of each subject.
+
+    budgets: of the questions' failures, for the whole run.
+    """
 
     asked: tuple[AskedOfTwo, ...]
+    world: World
     design: Design
+    matched: MatchedPairs | None
     limits: Limits
     folder: RunFolder
     budgets: tuple[FailureBudget, ...]
 
     @staticmethod
-    def of(asked: tuple[AskedOfTwo, ...], design: Design, limits: Limits, folder: RunFolder) -> Asking:
+    def of(
+        asked: tuple[AskedOfTwo, ...],
+        world: World,
+        design: Design,
+        matched: MatchedPairs | None,
+        limits: Limits,
+        folder: RunFolder,
+    ) -> Asking:
         """The questions of a study."""
         from transect.targets.guard import FailureBudget
 
-        planned = design.subjects * len(cell_pairs(design))
-        budgets = tuple(FailureBudget(each.name, planned, limit_share=limits.max_failures) for each in asked)
-        return Asking(asked, design, limits, folder, budgets)
+        planned = count(design, matched)
+        share = limits.max_failures
+        budgets = tuple(FailureBudget(each.name, planned, limit_share=share, in_words=True) for each in asked)
+        return Asking(asked, world, design, matched, limits, folder, budgets)
 
     def fill(
-        self, part: int, ids: Callable[[], Sequence[str]], images: Callable[[], Images], storing: Background
+        self,
+        part: int,
+        subjects: range,
+        ids: Callable[[], Sequence[str]],
+        images: Callable[[], Images],
+        storing: Background,
     ) -> None:
-        """Ask about a part's images, subject by subject, what is not stored yet, and have it stored.
+        """Ask about a part's pairs what is not stored yet, and have it stored. A matched pair is in its first's part.
 
-        ids, images: of whole subjects, cell by cell; only called where something is asked.
+        subjects: of the part. ids, images: of whole subjects, cell by cell; only called where something is asked.
         """
         for asked, budget in zip(self.asked, self.budgets, strict=True):
             table = pairs_table(slug(asked.name))
             if self.folder.has_part(table, part):
                 budget.add([failure_of(of_pair) for of_pair in said_by_pair(self.folder.read_part(table, part))])
                 continue
-            names = self._names(ids())
-            said = self._ask(asked, budget, names, images())
+            if self.matched is None:
+                names, shown = self._names(ids()), self._of_subjects(images())
+            else:
+                names, shown = self.matched.of_images(subjects), self._of_two
+            said = self._ask(asked, budget, names, shown)
             storing.submit(partial(self.folder.write_part, table, part, rows_of(names, said)))
 
-    def _names(self, ids: Sequence[str]) -> list[tuple[int, int, int]]:
+    def _names(self, ids: Sequence[str]) -> list[Named]:
         """The subject and the two cells of each pair of a part."""
         subjects = [int(name.rpartition("-")[0]) for name in ids[:: self.design.n_cells]]
         return [(subject, *pair) for subject in subjects for pair in cell_pairs(self.design)]
 
+    def _of_subjects(self, images: Images) -> Callable[[int, Named], TwoImages]:
+        """The images of the part's pairs, by their place."""
+        each = len(cell_pairs(self.design))
+
+        def shown(place: int, named: Named) -> TwoImages:
+            start = place // each * self.design.n_cells
+            return images.pixels[start + named[1]].copy(), images.pixels[start + named[2]].copy()
+
+        return shown
+
+    def _of_two(self, _: int, named: Named) -> TwoImages:
+        """The images of two subjects, wherever their parts are."""
+        seeds = np.array([self.design.subject_seeds(image, image + 1)[0] for image in named[1:]])
+        first, second = self.world.render(self.world.sample(seeds)).pixels.copy()
+        return first, second
+
     def _ask(
-        self, asked: AskedOfTwo, budget: FailureBudget, names: Sequence[tuple[int, int, int]], images: Images
+        self,
+        asked: AskedOfTwo,
+        budget: FailureBudget,
+        names: Sequence[Named],
+        shown: Callable[[int, Named], TwoImages],
     ) -> list[tuple[Said, ...]]:
-        pairs = cell_pairs(self.design)
-        rows = [
-            _shown(images, number // len(pairs) * self.design.n_cells, (first, second))
-            for number, (_, first, second) in enumerate(names)
-        ]
+        """What is said about each pair. Copies are shown, since a model may write into them."""
         said: list[tuple[Said, ...]] = []
-        for start in range(0, len(rows), self.limits.batch):
-            found = _guarded(asked, rows[start : start + self.limits.batch], self.limits.timeout)
+        for start in range(0, len(names), self.limits.batch):
+            rows = [shown(start + place, name) for place, name in enumerate(names[start : start + self.limits.batch])]
+            found = _guarded(asked, rows, self.limits.timeout)
             budget.add([failure_of(of_pair) for of_pair in found])
             said += found
         return said
-
-
-def _shown(images: Images, start: int, pair: Pair) -> TwoImages:
-    """Copies, since a model may write into what it is shown."""
-    return images.pixels[start + pair[0]].copy(), images.pixels[start + pair[1]].copy()
 
 
 def _guarded(asked: AskedOfTwo, pairs: Sequence[TwoImages], timeout: float) -> list[tuple[Said, ...]]:

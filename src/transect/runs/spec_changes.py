@@ -145,7 +145,7 @@ def _name(path: str, spec: Mapping[str, object]) -> str:
     if path.startswith("versions."):
         return f"the version of {path.removeprefix('versions.')}"
     if path.startswith("pairs."):
-        return _PAIRS
+        return "--pairs" if ".matched" in path else _PAIRS
     if place := _TARGET.fullmatch(path):
         key = place[2].split(".")[0]
         target = _target(spec, int(place[1]))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar, final, runtime_checkable
+from typing import Final, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -171,6 +171,11 @@ class Counting(Protocol):
         ...
 
 
+_OF_WORDS: Final = "fix the model or the question (try: transect targets check MODEL --questions FILE)"
+_OF_OTHERS: Final = "fix the model, or how it is read (--task, --output, --preprocess; try: transect targets check)"
+"""What helps where every image failed."""
+
+
 @final
 class FailureBudget:
     """Stops a run whose target fails on too many images.
@@ -178,10 +183,13 @@ class FailureBudget:
     planned: images of the whole run for this target. limit_share: share of them that may fail. The run is stopped as
     soon as more than that have failed (it cannot come back within the limit), or when of at least `minimum` answers
     more than half, and more than the limit, have failed (there is no point in going on). An answer that says itself why
-    it has none (no face, a refusal) is an outcome and no failure. Safe to share between threads.
+    it has none (no face, a refusal) is an outcome and no failure. in_words: whether the target answers questions in
+    words, for the advice. Safe to share between threads.
     """
 
-    def __init__(self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = 20) -> None:
+    def __init__(
+        self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = 20, in_words: bool = False
+    ) -> None:
         if not 0 <= limit_share <= 1:
             raise BadInput(f"share of failed images: expected 0 to 1, got {limit_share:g}")
         self.target, self.planned, self.limit_share, self.minimum = target, planned, limit_share, minimum
@@ -189,6 +197,7 @@ class FailureBudget:
         self.seen = 0
         self._reasons: Counter[str] = Counter()
         self._told = False
+        self._remedy = _OF_WORDS if in_words else _OF_OTHERS
 
     @property
     def failed(self) -> int:
@@ -217,8 +226,7 @@ class FailureBudget:
         if self.failed == self.seen:
             return (
                 f"{self.target} failed on each of the first {counted(self.seen, 'image')}; most often ({times}): "
-                f"{reason}; fix the model, or how it is read (--task, --output, --preprocess; try: transect targets "
-                "check), and choose another --out"
+                f"{reason}; {self._remedy}, and choose another --out"
             )
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "

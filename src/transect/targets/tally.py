@@ -58,7 +58,7 @@ class Tally:
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:
-        minimum = {} if first else {"minimum": _NEVER}
+        minimum: dict[str, int] = {} if first else {"minimum": _NEVER}
         self._part = FailureBudget(target, planned, limit_share=limit_share, **minimum)
         self._counted: list[Counted] = []
 

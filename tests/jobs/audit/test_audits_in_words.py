@@ -18,7 +18,7 @@ from transect import Requirement
 from transect.analysis import finished_run
 from transect.effects.samples import SAME_FOR_ALL
 from transect.errors import BadInput, FolderOfAnotherSpec, TooManyFailures, UnknownName
-from transect.experiment import study
+from transect.experiment import opened_targets
 from transect.experiment.edits import check_of
 from transect.experiment.study_work import PartTask, StudyWork, facts_of
 from transect.jobs.audit import studies as planned
@@ -327,7 +327,7 @@ def test_a_worker_opens_each_question_by_text_and_makes_the_same_rows(short, tmp
     settings = _lit(short)
     auditing.audit("stub_speaker:speaker", out=tmp_path, **settings)
     request = expanded(auditing.request(targets=("stub_speaker:speaker",), **settings))
-    targets = study.resolve_targets(request.targets, request.model.options(), request.names)
+    targets = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
     designed, _ = planned.designs(request, targets)
     (part,) = planned.complete(designed, request, targets, check_of())
     assert all(recipe is not None for recipe in part.recipe.targets)
@@ -380,7 +380,20 @@ def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
     ]
     assert {row["what_became_of_it"] for row in rows} <= {"answered", "refused"}
     assert rows[-1]["value"] in ("hire", "reject", "wait")
+    assert {row["value"] for row in rows[:3]} <= {"yes", "no", ""}
     assert "expected questions to ask it" in refused("targets", "check", "vlm:models/tiny")
+
+
+def test_a_check_names_the_questions_about_two_images_that_it_does_not_ask():
+    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", "hiring")
+    assert "not asked here, since an audit shows two images at once: hire_which" in done.stderr
+
+
+def test_a_check_of_a_model_whose_calls_fail_ends_with_the_reason(short, monkeypatch):
+    monkeypatch.setattr("stub_speaker.speaker", StubSpeaker(fails=1.0))
+    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short))
+    assert done.returncode == 2
+    assert "stub/smile: no answer: HTTP 503 (tries: 4); check the model and the question" in done.stderr
 
 
 def test_a_study_file_is_written_for_questions(short, tmp_path):

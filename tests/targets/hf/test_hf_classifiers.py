@@ -175,7 +175,7 @@ def test_weights_without_a_head_are_refused(tmp_path):
     body = {name: value for name, value in weights.items() if not name.startswith("classifier")}
     save_file(body, tmp_path / "model.safetensors", {"format": "pt"})
     with pytest.raises(
-        BadInput, match="the weights lack classifier.bias and 1 more: expected an image classifier, trained"
+        BadInput, match="expected the weights of an image classifier, found no classifier.bias and 1 more: save the"
     ):
         resolve(str(tmp_path))
 

@@ -45,6 +45,11 @@ def test_a_name_and_a_batch(folder):
 def test_a_folder_without_a_model(tmp_path):
     assert "found no config.json and no *.safetensors" in refusal(tmp_path)
     assert "expected a folder with config.json, found none" in refusal(tmp_path / "nowhere")
+    message = refusal("models/nowhere")
+    assert (
+        message
+        == "vlm:models/nowhere: expected a folder, or the id of a model in the local cache, found neither: check the path"
+    )
 
 
 def test_an_unknown_model_type(folder):
@@ -83,7 +88,10 @@ def test_no_processor(folder):
     (folder / "processor_config.json").unlink()
     (folder / "tokenizer_config.json").unlink()
     (folder / "tokenizer.json").unlink()
-    assert "expected the model's processor" in refusal(folder)
+    assert (
+        "expected the model's processor (processor_config.json or preprocessor_config.json), found none: save it"
+        in (refusal(folder))
+    )
 
 
 def test_no_chat_template(folder):
@@ -93,7 +101,7 @@ def test_no_chat_template(folder):
 
 def test_a_template_without_a_place_for_images(folder):
     (folder / "chat_template.jinja").write_text("{% for m in messages %}{{ m['content'][-1]['text'] }}{% endfor %}")
-    assert "expected a processor and a model that take an image with a text: " in refusal(folder)
+    assert "expected a processor and a model that take an image with a text, got: " in refusal(folder)
 
 
 def test_a_template_that_takes_no_system_prompt_fails_those_asks(folder):
@@ -107,7 +115,7 @@ def test_a_template_that_takes_no_system_prompt_fails_those_asks(folder):
 
 def test_image_tokens_that_the_model_does_not_know(folder):
     edit(folder / "config.json", image_token_id=9, image_token_index=9)
-    assert "expected a processor and a model that take an image with a text: " in refusal(folder)
+    assert "expected a processor and a model that take an image with a text, got: " in refusal(folder)
 
 
 def test_pickled_weights_are_not_read(folder):
@@ -124,7 +132,9 @@ def test_weights_that_do_not_fill_the_network(folder):
     weights = load_file(folder / "model.safetensors")
     body = {name: value for name, value in weights.items() if not name.endswith("lm_head.weight")}
     save_file(body, folder / "model.safetensors", {"format": "pt"})
-    assert "the weights lack lm_head.weight: expected a trained model" in refusal(folder)
+    assert "expected weights of the whole network, found no lm_head.weight: save the trained model again" in refusal(
+        folder
+    )
 
 
 def test_a_model_that_cannot_generate(folder, monkeypatch):

@@ -247,7 +247,9 @@ def test_what_does_not_fit_is_that_asks_failure(speaker):
     wanted = [Ask("", long, max_tokens=4), Ask("", PROMPTS[0], max_tokens=500), Ask("", PROMPTS[0], max_tokens=4)]
     first, second, third = speaker.speak(SHOWN[:1], [wanted])[0]
     assert first.failure.startswith("context too long: 6")
-    assert first.failure.endswith("tokens and 4 for the answer, the model takes 512")
+    assert first.failure.endswith(
+        "tokens and 4 for the answer, the model takes 512; shorten the prompt or lower max_tokens"
+    )
     assert second.failure.startswith("context too long: ")
     assert second.tokens_sent == third.tokens_sent
     assert (third.failure, first.text, first.tokens_received) == ("", "", None)

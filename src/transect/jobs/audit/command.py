@@ -76,7 +76,7 @@ def audit(
         str | None,
         typer.Option(
             help="Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, "
-            "traits, alt-text, appearance); each question is a target."
+            "traits, pairs, alt-text, appearance); each question about one image is a target."
         ),
     ] = None,
     judge: Annotated[
@@ -176,6 +176,13 @@ def audit(
         _observation(
             help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeatable; default "
             "every attribute."
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        _observation(
+            help="With --dataset or --images, and --compare NAME: ask questions about two images of matched pairs: the "
+            "table that transect match wrote, of pairs that differ in NAME."
         ),
     ] = None,
     truth: Annotated[

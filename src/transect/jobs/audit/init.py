@@ -13,7 +13,7 @@ from transect.designs.levels import parse_vary
 from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.experiment import costs
-from transect.experiment.study import resolve_targets
+from transect.experiment.opened_targets import resolve_targets
 from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.jobs.audit import presets, run
 from transect.jobs.audit.config import settings_in

@@ -135,10 +135,11 @@ class AuditRequest:
     attributes that keep the subject's own value (direct effects). subjects: shown at every combination of levels.
     images: observe a population of N images instead of experimenting. observe: observe N images as well. dataset:
     labelled photographs, READER:PATH. max_unreadable: of these, how many may be left out since they cannot be read.
-    compare: attributes or nuisances to compare observed images by (default: every attribute). replicate: generators
-    with which the experiment is repeated, a study each. interpolate: pairs of subjects to interpolate between. truth:
-    the right answer of all targets, as "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted. control:
-    also vary something that cannot matter, where that is cheap. preset: the preset that settings are from; see
+    compare: attributes or nuisances to compare observed images by (default: every attribute). pairs: matched pairs
+    of observed images, which questions about two images are asked about: a table with columns a and b. replicate:
+    generators with which the experiment is repeated, a study each. interpolate: how many pairs to interpolate between.
+    truth: the right answer of all targets, as "smile>0.5", or of one, as "TARGET=face". outcomes: what is counted.
+    control: also vary something that cannot matter, where that is cheap. preset: what settings are from; see
     `transect.audit_preset`. questions: of models that answer in words: a file of questions, or a set
     that ships, such as "hiring"; each is a target. judge: the model that gives the codes of free texts that the file
     leaves to one, a spec or a `Speaker`. scorers: your own functions of texts, "NAME=module:function" or by name.
@@ -161,6 +162,7 @@ class AuditRequest:
     dataset: str | None = None
     max_unreadable: int | None = None
     compare: Sequence[str] = ()
+    pairs: TableLike | None = None
     replicate: Sequence[str | Path | Generator] = ()
     interpolate: int | None = None
     truth: str | Sequence[str] = ()

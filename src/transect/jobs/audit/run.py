@@ -14,7 +14,7 @@ from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
 from transect.errors import BadInput
-from transect.experiment import costs, negative_control, study, two_images
+from transect.experiment import costs, negative_control, opened_targets, study, two_images
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
 from transect.jobs.audit import room
@@ -118,7 +118,8 @@ def audit_cost(
         for part in planned.complete(designed, whole, targets, check_of()):
             part.spec()  # which refuses outcomes that a target does not have
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
-        paired = two_images.quotes(pairs, [each.design for each in designed if planned.shows_pairs(each)])
+        shown = [each for each in designed if planned.shows_pairs(each)]
+        paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
         return CostResult(
             costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
         )
@@ -223,7 +224,7 @@ def _listed(target: TargetLike | Sequence[TargetLike]) -> tuple[TargetLike, ...]
 def _resolved(request: AuditRequest) -> list[Target]:
     if not request.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
-    targets = study.resolve_targets(request.targets, request.model.options(), request.names)
+    targets = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
     if request.preset is not None:
         preset(request.preset).check(targets)
     return targets

@@ -23,6 +23,7 @@ from transect.experiment.outcome_choice import shared_out
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.jobs.audit import replicated_worlds
+from transect.jobs.audit.matched import with_matched
 from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
 from transect.records import Attribute, Design, Task
@@ -75,7 +76,7 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     elif edited := replicated_worlds.photographs(request):
         studies += _as_they_are(edited, request)
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
-    return _compared(studies, request.compare), lines
+    return with_matched(_compared(studies, request.compare), request), lines
 
 
 def complete(
@@ -94,9 +95,18 @@ def complete(
     rule = request.verification
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
         raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
+    if request.pairs is not None and not pairs:
+        raise BadInput(
+            "--pairs: expected --questions with a question of the kind pair, got none; add one, or give --questions "
+            "pairs"
+        )
     if pairs and not any(map(shows_pairs, studies)):
         names = ", ".join(dict.fromkeys(each.question.name for each in pairs))
-        say(f"{names} left out: two images at once are of one subject at two levels; give --vary", error=True)
+        say(
+            f"{names} left out: two images at once are of one subject at two levels, or of two matched subjects; give "
+            "--vary, or --pairs with --dataset",
+            error=True,
+        )
     counted, lines = shared_out(request.outcomes, targets)
     for line in lines:
         say(line, error=True)
@@ -105,8 +115,8 @@ def complete(
 
 
 def shows_pairs(study: Study) -> bool:
-    """Whether two images of a subject are shown at once in it: in an experiment whose attributes are set to levels."""
-    return _verifiable(study) and bool(study.design.levels)
+    """Whether two images are shown at once in it: of a subject at two levels that are set, or of matched subjects."""
+    return study.matched is not None or (_verifiable(study) and bool(study.design.levels))
 
 
 def observed(studies: Sequence[Study]) -> dict[str, Attribute]:

@@ -154,8 +154,8 @@ def _refuse_dataset(labels: object) -> None:
 def _target(labels: object, options: DirectionsOptions) -> Target | None:
     """The target whose answers are the labels; None where they come from elsewhere."""
     if isinstance(labels, str) and labels.startswith(_TARGET):
-        from transect.experiment import study
+        from transect.experiment import opened_targets
 
-        target: Target = study.resolve_targets(labels.removeprefix(_TARGET), dict(options.target))[0]
+        target: Target = opened_targets.resolve_targets(labels.removeprefix(_TARGET), dict(options.target))[0]
         return target
     return labels if isinstance(labels, Target) else None

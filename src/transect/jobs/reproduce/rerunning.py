@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
+from transect.designs.matched_pairs import MatchedPairs
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE
 from transect.errors import BadInput
@@ -19,6 +20,7 @@ from transect.jobs.reproduce.places import Given, open_pairs, open_target, open_
 from transect.protocols import Target
 from transect.records import Task
 from transect.runs import bins, boundary, covariates, error_conditions, margins
+from transect.runs.answer_tables import pairs_of
 from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.locks import refuse_links_in
 from transect.runs.part_names import pairs_table
@@ -74,6 +76,7 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
         () if design.levels else tuple(attribute.name for attribute in spec.attributes),
         None if spec.edits is None else _edits(spec.edits, given),
         pairs=tuple(asked for asked in pairs.values() if asked is not None),
+        matched=_matched(run),
         counted={entry.name: tuple(entry.outcomes) for entry in spec.targets},
     )
     if spec.verification is not None and any(Task(target.task) is Task.EMBEDDING for target in targets):
@@ -81,6 +84,17 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
         again = _with_rule(again, rule.false_match_rate, rule.within)
     not_asked = tuple(name for name, target in {**opened, **pairs}.items() if target is None)
     return Rebuilt(place, again, spec, not_asked, _changed(run, again, not_asked))
+
+
+def _matched(run: FinishedRun) -> MatchedPairs | None:
+    """The matched pairs of a run, as its tables hold them."""
+    entry = next((entry for entry in run.spec.pairs if "matched" in entry.description.facts), None)
+    if entry is None:
+        return None
+    facts = entry.description.facts["matched"]
+    pairs = pairs_of(run.read_table(pairs_table(entry.slug), run.spec.parts))
+    first, second = (tuple(pair[side] for pair in pairs) for side in (1, 2))
+    return MatchedPairs(str(facts["attribute"]), first, second, str(facts["from"]))
 
 
 def make(rebuilt: Rebuilt, run: Path, out: Path, *, quiet: bool) -> None:

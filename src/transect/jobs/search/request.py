@@ -25,7 +25,7 @@ from transect.designs.search.space import Space, space_of
 from transect.designs.search.testing import Phases
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, UnknownName
-from transect.experiment import study, worlds
+from transect.experiment import opened_targets, worlds
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.jobs.search.asking import outcome_of, question_of
 from transect.protocols import Generator, Target, TargetLike, World
@@ -194,7 +194,7 @@ def prepare(
     options = options or SearchOptions()
     asked = question_of(target, options.questions, options.question)
     name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
-    (resolved,) = study.resolve_targets([asked], options.target, [] if name is None else [name])
+    (resolved,) = opened_targets.resolve_targets([asked], options.target, [] if name is None else [name])
     world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)

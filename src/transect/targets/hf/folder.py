@@ -68,12 +68,12 @@ def is_folder(path: Path) -> bool:
     return (path / CONFIG).is_file() and any(path.glob(WEIGHTS))
 
 
-def opened(argument: str, *, allow_download: bool = False) -> ModelFolder:
-    """The folder of that path, or the cached one of that id, with its config read.
+def opened(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
+    """The folder of that path, or the cached one of that id, with its config read. scheme: for messages.
 
     Raises BadInput where there is none, where config or safetensors are missing, and where it needs code of its own.
     """
-    path = _located(argument, allow_download)
+    path = _located(argument, allow_download, scheme)
     needed = {CONFIG: (path / CONFIG).is_file(), WEIGHTS: any(path.glob(WEIGHTS))}
     if missing := [name for name, there in needed.items() if not there]:
         raise BadInput(_lacking(path, (CONFIG, WEIGHTS, PROCESSOR), missing))
@@ -100,7 +100,7 @@ def _is_id(argument: str) -> bool:
     return bool(_ID.fullmatch(argument))
 
 
-def _located(argument: str, allow_download: bool) -> Path:
+def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     path = Path(argument)
     if path.is_dir():
         return path
@@ -112,9 +112,10 @@ def _located(argument: str, allow_download: bool) -> Path:
         found = snapshot_download(argument, local_files_only=not allow_download, allow_patterns=list(_FILES))
     except Exception as error:  # the hub's client raises many kinds
         if not allow_download:
+            offered = ", or download it with --allow-download" if scheme == "hf" else ""
             raise BadInput(
-                f"hf:{argument}: expected a folder, or the id of a model in the local cache, found neither: check the "
-                "path, or download it with --allow-download"
+                f"{scheme}:{argument}: expected a folder, or the id of a model in the local cache, found neither: "
+                f"check the path{offered}"
             ) from None
         raise BadInput(
             f"hf:{argument}: could not be downloaded: {words_of(error, 160)}; check id and network"

@@ -78,17 +78,25 @@ def network(
                 output_loading_info=True,
             )
     except Exception as error:  # the library raises many kinds for folders that do not fit
-        raise BadInput(f"model folder {folder.path}: expected {what}: {first_line(error)}") from None
+        raise BadInput(
+            f"model folder {folder.path}: expected {what}, got: {first_line(error)}: save the model again with "
+            "save_pretrained"
+        ) from None
     missing = sorted({str(key) for key in (*report["missing_keys"], *report["mismatched_keys"])})
     unfilled = [key for key in missing if not unused or unused not in key]
     if unfilled:
         more = f" and {len(unfilled) - 1} more" if len(unfilled) > 1 else ""
-        raise BadInput(f"model folder {folder.path}: the weights lack {unfilled[0]}{more}: expected {what}, trained")
+        raise BadInput(
+            f"model folder {folder.path}: expected the weights of {what}, found no {unfilled[0]}{more}: save the "
+            "trained model again with save_pretrained"
+        )
     try:
         # The library maps the file into memory: without a copy, later writing to it would change the weights.
         return copy.deepcopy(loaded).to(options.device).eval(), tuple(missing)
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device: expected one that PyTorch has, got {options.device!r} ({first_line(error)})") from None
+        raise BadInput(
+            f"device: expected one that PyTorch has, got {options.device!r} ({first_line(error)}): take cpu or cuda"
+        ) from None
 
 
 def processor(folder: ModelFolder) -> Any:

@@ -265,7 +265,8 @@ def _marked(question: WordQuestion, order: tuple[int, ...], part: str) -> str:
 _LOOSE_LETTER: Final = re.compile(
     r"(?<![\w'])(?:(?i:option)\s*:?\s*[\"'(\[]*([A-Za-z])(?![\w'\-])"
     r"|(?i:choice|answer|letter)\s*:?\s*[\"'(\[]*([A-Z])(?![\w'\-])"
-    r"|[(\[\"]([A-Za-z])[)\]\"]|([B-HJ-Z])(?![\w'\-])|(A)(?=[).:,]|\s*(?:\||$)|\s+(?:and|or)\s+[B-Z]\b))"
+    r"|[(\[\"]([A-Za-z])[)\]\"]|([B-HJ-Z])(?![\w'\-])|(A)(?=[).:,]|\s*(?:\||$)|\s+(?:and|or)\s+[B-Z]\b"
+    r"|\s*[/&]\s*[B-Z]\b|\s+[B-HJ-Z](?=[\s.,]|$)))"
 )
 """A letter that stands for an option: never the article "a", nor "I"."""
 

@@ -186,7 +186,10 @@ class LocalSpeaker:
         answer, most = max(ask.max_tokens, self._answers.longest(ask.options)), self._longest
         if most is None or prompt.tokens + answer <= most:
             return ""
-        return f"context too long: {prompt.tokens} tokens and {answer} for the answer, the model takes {most}"
+        return (
+            f"context too long: {prompt.tokens} tokens and {answer} for the answer, the model takes {most}; shorten "
+            "the prompt or lower max_tokens"
+        )
 
     def _probed(self, network: Any, rounding: float, feature_bytes: int) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
@@ -197,7 +200,12 @@ class LocalSpeaker:
                 prompts = [self._prompts.of(digest([image]), [image], "", _PROBE) for image in _made_up()]
                 plain = torch.cat([self._answers.first_logits([prompt]) for prompt in prompts])
             except Exception as error:
-                raise refused(self._folder, "a processor and a model that take an image with a text", error) from None
+                raise refused(
+                    self._folder,
+                    "a processor and a model that take an image with a text",
+                    error,
+                    "take processor, chat template and weights of the same model",
+                ) from None
             if not can_be_handed(network):
                 return "encoded with every batch, since the architecture takes no features in place of pixels"
             self._answers.features = Features(network, feature_bytes)

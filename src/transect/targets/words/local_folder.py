@@ -22,6 +22,8 @@ from transect.texts import words_of
 DTYPES: Final = ("float32", "float16", "bfloat16")
 _READ: Final = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
 """The files that the library may read."""
+_PROCESSOR: Final = ("processor_config.json", "preprocessor_config.json")
+"""The files that a processor is in, of which a folder has one."""
 _KEPT_SETTINGS: Final = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
 """Generation settings of a folder that forbid tokens; those that change probabilities are not used."""
 
@@ -42,7 +44,7 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     """The model of a folder. Raises MissingExtra and BadInput as `local.load` says."""
     if dtype not in DTYPES:
         raise UnknownName("dtype", dtype, DTYPES)
-    found = folders.opened(argument)
+    found = folders.opened(argument, scheme="vlm")
     folder, config = found.path, found.config
     with loading.quiet(argument, "vlm"):
         _check_kind(folder, config)
@@ -54,9 +56,9 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     return Opened(network, processor, longest, _facts(folder, config, device, dtype, processor))
 
 
-def refused(folder: Path | str, expected: str, error: BaseException) -> BadInput:
-    """What is said of a folder that the library cannot use, with the first words of its error."""
-    return BadInput(f"model folder {folder}: expected {expected}: {words_of(error, 160)}")
+def refused(folder: Path | str, expected: str, error: BaseException, fix: str) -> BadInput:
+    """What is said of a folder that the library cannot use, with the first words of its error, and what helps."""
+    return BadInput(f"model folder {folder}: expected {expected}, got: {words_of(error, 160)}: {fix}")
 
 
 def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:
@@ -71,10 +73,15 @@ def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:
 
 def _processor(folder: Path) -> Any:
     library: Any = importlib.import_module("transformers")
+    if not any((folder / name).is_file() for name in _PROCESSOR):
+        raise BadInput(
+            f"model folder {folder}: expected the model's processor ({' or '.join(_PROCESSOR)}), found none: save it "
+            "into the folder with save_pretrained"
+        )
     try:
         processor = library.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises many kinds for folders that do not fit
-        raise refused(folder, "the model's processor, saved with save_pretrained", error) from None
+        raise refused(folder, "the model's processor", error, "save it into the folder with save_pretrained") from None
     missing = [part for part in ("tokenizer", "image_processor") if getattr(processor, part, None) is None]
     if missing:
         raise BadInput(
@@ -99,18 +106,28 @@ def _network(folder: Path, device: str, dtype: str) -> Any:
             folder, **settings, dtype=getattr(torch, dtype), output_loading_info=True
         )
     except Exception as error:  # as above
-        raise refused(folder, "an image-text-to-text model", error) from None
+        raise refused(
+            folder, "an image-text-to-text model", error, "save the model again with save_pretrained"
+        ) from None
     unfilled = sorted({str(key) for key in (*loading["missing_keys"], *loading["mismatched_keys"])})
     if unfilled:
         more = f" and {len(unfilled) - 1} more" if len(unfilled) > 1 else ""
-        raise BadInput(f"model folder {folder}: the weights lack {unfilled[0]}{more}: expected a trained model")
+        raise BadInput(
+            f"model folder {folder}: expected weights of the whole network, found no {unfilled[0]}{more}: save the "
+            "trained model again with save_pretrained"
+        )
     if not network.can_generate():
-        raise BadInput(f"model folder {folder}: expected a model that generates text, got {type(network).__name__}")
+        raise BadInput(
+            f"model folder {folder}: expected a model that generates text, got {type(network).__name__}: take "
+            "another model"
+        )
     try:
         # The library maps the file into memory: without a copy, later writing to it would change the weights.
         return (copy.deepcopy(network) if torch.device(device).type == "cpu" else network).to(device).eval()
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)})") from None
+        raise BadInput(
+            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
+        ) from None
 
 
 def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
@@ -119,7 +136,10 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     stated = network.generation_config
     ends = stated.eos_token_id if stated.eos_token_id is not None else tokenizer.eos_token_id
     if ends is None:
-        raise BadInput(f"model folder {folder}: expected a token that ends an answer (eos_token_id), found none")
+        raise BadInput(
+            f"model folder {folder}: expected a token that ends an answer, found none: add eos_token_id to "
+            "generation_config.json"
+        )
     ends = [ends] if isinstance(ends, int) else list(ends)
     stated_pad = tokenizer.pad_token_id if stated.pad_token_id is None else stated.pad_token_id
     network.generation_config = library.GenerationConfig(

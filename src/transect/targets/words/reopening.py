@@ -38,8 +38,9 @@ def reopen(stored: Mapping[str, Any], source: object = "", coding: Mapping[str, 
 
 
 def reopen_pairs(stored: Mapping[str, Any], source: object = "", coding: Mapping[str, object] = _NOTHING) -> AskedOfTwo:
-    """As `reopen`, of a question about two images."""
+    """As `reopen`, of a question about two images; which pairs were matched is not the model's."""
     _ = coding  # two images are asked about in no free text
+    stored = {key: value for key, value in stored.items() if key != "matched"}
     name, model, question = str(stored["name"]), str(stored["model"]["name"]), asked_of(stored)
     asked = AskedOfTwo(_speaker(name, model, source), question, name.removesuffix(f"/{question.name}"))
     if wrong := differing_from(stored, json_of(asked.describe())):

@@ -1,4 +1,7 @@
-"""Which of two images of a subject does a model choose, when it sees both? By pairs of levels, places and levels."""
+"""Which of two images does a model choose, when it sees both? By pairs of levels, places and levels.
+
+The two are of one subject, at two levels; or of two subjects who differ in a label and are matched in others.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import numpy as np
 from transect.analysis import two_images
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import point, table, words
-from transect.analysis.two_images import AskedPairs
+from transect.analysis.sections.in_words import matched_subjects
+from transect.analysis.two_images import AskedPairs, Matched
 from transect.designs.two_at_once import Pair, all_pairs, along, cell_pairs, rule
 from transect.effects.analysis import CONFIDENCE
 from transect.effects.bradley_terry import SOURCES as BRADLEY_TERRY
@@ -69,46 +73,57 @@ def sections(run: Run) -> list[Section]:
 def section_of(run: Run, asked: AskedPairs) -> Section:
     """The section of one question about two images."""
     compared = _compared(run, asked)
+    matched = asked.matched
     abilities = [each for name in run.design.levels if (each := _of_levels(run, asked, name))]
+    text, tables = [*_TEXT], [_preferences(compared), _places(compared), *abilities, *_of_cells(run, asked)]
+    if matched is not None:
+        text = matched_subjects.text(run, matched)
+        tables = [_preferences(compared), matched_subjects.balanced(run, matched), _places(compared)]
+        tables += _of_matched_levels(asked, matched)
     return Section(
         key="two_images",
         study=run.spec.name,
         target=asked.name,
-        title=f"Two images at once: {short_name(asked.name)}",
-        text=[*_headline(compared), *_question(run, asked), *_TEXT],
+        title=f"{'Two images at once' if matched is None else 'Matched pairs'}: {short_name(asked.name)}",
+        text=[*_headline(compared, matched), *_question(run, asked), *text],
         figures=[_figure(compared)],
-        tables=[
-            _preferences(compared),
-            _places(compared),
-            *abilities,
-            *_of_cells(run, asked),
-            _unanswered(asked, compared),
-            _quotes(run, asked),
-        ],
+        tables=[*tables, _unanswered(asked, compared), _quotes(run, asked)],
         sources=list(dict.fromkeys([*PREFERENCES, *BRADLEY_TERRY, *asked.question.sources])),
     )
 
 
 def _compared(run: Run, asked: AskedPairs) -> list[_Compared]:
-    rows = []
-    for name, levels in run.design.levels.items():
-        label = run.attributes[name].label
-        for (low, high), cells in along(run.design, name).items():
-            found = asked.preferred(cells, seed=run.design.seed)
-            rows.append((name, label(levels[low]), label(levels[high]), cells, found))
+    rows = [
+        (*levels, cells, asked.preferred(cells, seed=run.design.seed)) for levels, cells in _shown_levels(run, asked)
+    ]
     corrected = holm(np.array([row[-1].p for row in rows])).tolist()
     return [_Compared(*row, p) for row, p in zip(rows, corrected, strict=True)]
 
 
-def _headline(compared: Sequence[_Compared]) -> list[str]:
+def _shown_levels(run: Run, asked: AskedPairs) -> list[tuple[tuple[str, str, str], list[Pair]]]:
+    """An attribute and two of its levels, and the pairs of cells that differ in them alone."""
+    if (matched := asked.matched) is not None:
+        shown = sorted({pair.cells for pair in asked.pairs})
+        levels = matched.levels
+        return [((matched.attribute, levels[low], levels[high]), [(low, high)]) for low, high in shown]
+    found = []
+    for name, values in run.design.levels.items():
+        label = run.attributes[name].label
+        for (low, high), cells in along(run.design, name).items():
+            found.append(((name, label(values[low]), label(values[high])), cells))
+    return found
+
+
+def _headline(compared: Sequence[_Compared], matched: Matched | None) -> list[str]:
     findings = [each for each in compared if each.is_finding]
     if not findings:
         return ["No finding: for no two levels is it shown that the model prefers one of them."]
-    return [f"Finding: {_said(each)}" for each in findings]
+    return [f"Finding: {_said(each, matched)}" for each in findings]
 
 
-def _said(each: _Compared) -> str:
+def _said(each: _Compared, matched: Matched | None) -> str:
     """A finding in words."""
+    shown, counted = ("images of one subject", "subjects") if matched is None else ("matched people", "pairs")
     share, found = each.found.share, each.found
     decided = round((found.second.estimate + found.first.estimate) * found.subjects)
     second = share.estimate > 0.5
@@ -117,8 +132,8 @@ def _said(each: _Compared) -> str:
         1 - share.high, 1 - share.estimate, 1 - share.low
     )  # fmt: skip
     return (
-        f"of two images of one subject the model prefers {words(each.attribute)} {level} to {other} for {value:.0%} of "
-        f"the {decided:,} subjects for whom it prefers either ({low:.0%} to {high:.0%}); of all {found.subjects:,} it "
+        f"of two {shown} the model prefers {words(each.attribute)} {level} to {other} for {value:.0%} of "
+        f"the {decided:,} {counted} for whom it prefers either ({low:.0%} to {high:.0%}); of all {found.subjects:,} it "
         f"prefers neither for {found.undecided.estimate:.0%}."
     )
 
@@ -129,12 +144,14 @@ def _question(run: Run, asked: AskedPairs) -> list[str]:
         "A result may be used for": question.may_be_used_for,
         "It may not be used for": question.may_not_be_used_for,
     }
-    each = len(cell_pairs(run.design))
+    shown = f"{rule(run.design)}, {len(cell_pairs(run.design)):,} of each subject"
+    if asked.matched is not None:
+        shown = matched_subjects.shown(asked.matched)
+        del limits["A result may be used for"]  # which questions say of two images of one subject
     return [
         f"Asked: “{one_line(question.prompt, 1000)}”"
         + (f" and {len(question.paraphrases) - 1} more wordings." if len(question.paraphrases) > 1 else ""),
-        f"Shown: {rule(run.design)}, {each:,} of each subject. Every text that was sent and received stands in the "
-        "tables pairs/ of the run folder.",
+        f"Shown: {shown}. Every text that was sent and received stands in the tables pairs/ of the run folder.",
         *(f"{head}: {one_line(text, 2000)}" for head, text in limits.items() if text),
     ]
 
@@ -187,6 +204,15 @@ def _of_levels(run: Run, asked: AskedPairs, name: str) -> Table | None:
     return _abilities(f"Levels of {words(name)} in order", labels, asked.abilities(places, len(levels)))
 
 
+def _of_matched_levels(asked: AskedPairs, matched: Matched) -> list[Table]:
+    """Abilities of the levels at which matched pairs are, where they are more than two."""
+    if len(matched.levels) < 3:
+        return []
+    places = {pair.cells: pair.cells for pair in asked.pairs}
+    found = asked.abilities(places, len(matched.levels))
+    return [_abilities(f"Levels of {words(matched.attribute)} in order", matched.levels, found)]
+
+
 def _of_cells(run: Run, asked: AskedPairs) -> list[Table]:
     """Abilities of whole cells, where all pairs of several attributes' cells were shown."""
     design = run.design
@@ -223,9 +249,9 @@ def _unanswered(asked: AskedPairs, compared: Sequence[_Compared]) -> Table:
 
 
 def _quotes(run: Run, asked: AskedPairs) -> Table:
-    cells = [
-        ", ".join(run.attributes[name].label(value) for name, value in cell.items()) for cell in run.design.cells()
-    ]
+    cells: Sequence[str] = [", ".join(_labels(run, cell)) for cell in run.design.cells()]
+    if asked.matched is not None:
+        cells = asked.matched.levels
     rows: list[list[object]] = []
     for status in Status:
         found = ((pair, one) for pair in asked.pairs for one in pair.said[:EACH] if one.status is status)
@@ -235,7 +261,12 @@ def _quotes(run: Run, asked: AskedPairs) -> Table:
             first, second = reversed(shown) if swapped(one.order) else shown
             text = f"“{one_line(one.text, 240)}”" if one.text else one_line(one.reason, 240)
             rows.append([str(pair.subject), first, second, str(status), text, chosen or one.reason])
-    heads = [("subject", "text"), ("shown first", "text"), ("shown second", "text"), ("what became of it", "text")]
+    heads = [
+        ("subject" if asked.matched is None else "pair", "text"),
+        ("shown first", "text"),
+        ("shown second", "text"),
+        ("what became of it", "text"),
+    ]
     return table("The first answers of each kind", [*heads, ("the model said", "text"), ("read as", "text")], rows)
 
 
