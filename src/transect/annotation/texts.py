@@ -78,10 +78,11 @@ class RunTexts:
         codes = self._codes(parts)
         rows = self.run.read_table(f"answers/{self.target.slug}", parts).to_pylist()
         return tuple(
-            Coded(f"{row['id']}/{row['paraphrase']}/{row['repeat']}", judged_text(row["text"]), *shown[row["id"]],
+            Coded(f"{row['id']}/{row['paraphrase']}/{row['repeat']}", judged_text(row["text"]), subject, person, cell,
                   codes.get((row["id"], row["paraphrase"], row["repeat"]), {}))
             for row in rows
             if row["status"] == Status.ANSWERED
+            for subject, person, cell in [shown[row["id"]]]
         )  # fmt: skip
 
     @property

@@ -161,7 +161,7 @@ def _of_text(name: str) -> Callable[[Said], float]:
 def _with_unjudged(reasons: np.ndarray, scores: Float[np.ndarray, " n"], said: Sequence[Sequence[Said]]) -> np.ndarray:
     """The reasons, and of an answer without a code what became of the judge's."""
     found = reasons.copy()
-    for row in np.flatnonzero(~np.isfinite(scores) & (reasons == "")):
+    for row in np.flatnonzero(~np.isfinite(scores) & (reasons == "")).tolist():
         became = [each.status for one in said[row] for each in one.judged if each.status is not Status.ANSWERED]
         found[row] = f"not judged: the judge's answer is {next(iter(became), 'none')}"
     return found

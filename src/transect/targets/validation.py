@@ -57,7 +57,7 @@ def _known_scores(answer: Predictions, row: int) -> Float[np.ndarray, " k"]:
     """The scores of an image; of texts that a judge was to code without those that it did not give, which are NaN."""
     scores, said = answer.scores[row], () if answer.said is None else answer.said[row]
     judged = answer.task is Task.MULTILABEL and any(one.judged for one in said)
-    return scores[~np.isnan(scores)] if judged else scores
+    return np.asarray(scores[~np.isnan(scores)]) if judged else scores
 
 
 def box_fault(boxes: object) -> str:

@@ -51,7 +51,7 @@ class Codes:
     @property
     def both(self) -> Bool[np.ndarray, " n"]:
         """Which texts have both codes."""
-        return np.isfinite(self.judge) & np.isfinite(self.people)
+        return np.asarray(np.isfinite(self.judge) & np.isfinite(self.people))
 
 
 def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " texts"]:
