@@ -58,8 +58,9 @@ class Tally:
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:
-        minimum: dict[str, int] = {} if first else {"minimum": _NEVER}
-        self._part = FailureBudget(target, planned, limit_share=limit_share, **minimum)
+        self._part = FailureBudget(target, planned, limit_share=limit_share)
+        if not first:
+            self._part.minimum = _NEVER
         self._counted: list[Counted] = []
 
     @property
