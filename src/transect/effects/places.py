@@ -83,9 +83,11 @@ def place_bias(
         raise BadInput(f"places: expected numbers from 0 to {k - 1}, got {known.min():g} to {known.max():g}")
     at = [np.where(np.isfinite(places), places == place, np.nan) for place in range(k)]
     chosen, who = np.stack(at, axis=-1), repeated.clusters_of(people)
+    of_all, levels = _shares(chosen.reshape(len(chosen), -1, k), who, confidence, seed), range(places.shape[1])
+    of_each = (of_all,) if len(levels) == 1 else (_shares(chosen[:, level], who, confidence, seed) for level in levels)
     return PlaceBias(
-        of_all=_shares(chosen.reshape(len(chosen), -1, k), who, confidence, seed),
-        by_level=tuple(_shares(chosen[:, level], who, confidence, seed) for level in range(places.shape[1])),
+        of_all=of_all,
+        by_level=tuple(of_each),
         change=shares_by_option(chosen, people=people, confidence=confidence, seed=seed),
     )
 

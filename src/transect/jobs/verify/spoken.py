@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,7 @@ from transect.effects import (
     sign_flip,
     wording_effects,
 )
+from transect.effects.option_shares import OptionShares
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import WordingEffects
 from transect.jobs.verify.contenders import Contender, SimulatedEstimates, Tables
@@ -64,22 +66,33 @@ def refusals_by_answer(tables: Tables) -> SimulatedEstimates:
     return _paired(d.reshape(len(d), -1), 0.02, 1.0)
 
 
+def _options(tables: Tables) -> list[OptionShares]:
+    """The shares of each table; kept for the last tables, which two contenders look at."""
+    chosen = tables["chosen"]
+    key = hashlib.sha256(repr(chosen.shape).encode() + chosen.tobytes()).hexdigest()
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = [shares_by_option(chosen_shares(t[:, :, None, :, None], 3), asked=2) for t in chosen]
+    return _KEPT[key]
+
+
+_KEPT: Final[dict[str, list[OptionShares]]] = {}
+
+
 def option_contrast(tables: Tables) -> SimulatedEstimates:
     """The share of the option that moves most; corrected for three options."""
-    found = [shares_by_option(chosen_shares(t[:, :, None, :, None], 3), asked=2) for t in tables["chosen"]]
-    rows = [each.contrasts[_OPTION] for each in found]
+    rows = [each.contrasts[_OPTION] for each in _options(tables)]
     return SimulatedEstimates.of([_told(each.difference, each.p_corrected) for each in rows])
 
 
 def any_option(tables: Tables) -> SimulatedEstimates:
     """Whether the attribute changes the share of any option."""
-    found = [shares_by_option(chosen_shares(t[:, :, None, :, None], 3), asked=2).p for t in tables["chosen"]]
-    return SimulatedEstimates.tests(found)
+    return SimulatedEstimates.tests([found.p for found in _options(tables)])
 
 
 def _place(key: str) -> Contender:
     def contender(tables: Tables) -> SimulatedEstimates:
-        found = [place_bias(t, 3).of_all for t in tables[key]]
+        found = [place_bias(t.reshape(len(t), 1, -1), 3).of_all for t in tables[key]]
         return SimulatedEstimates.of([_told(each.effects[0], each.p) for each in found])
 
     return contender
