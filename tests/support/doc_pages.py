@@ -153,6 +153,13 @@ PAGES = {
     "docs/how-to/ask-a-vision-language-model.md": Page(
         made=(files.tiny_vlm,), extra={"transect sample-data": PEOPLE, "transect match": "--caliper 3"}
     ),
+    "docs/how-to/code-answers-with-a-judge.md": Page(
+        {"transect annotate": "people code the texts; tests/annotation/test_texts_for_people.py"},
+        (files.tiny_vlm, files.scorer),
+        extra={"transect audit": "--max-failures 1"},
+        replace={"--judge judge.toml": "--judge vlm:models/tiny"},
+        small={"--subjects": 8, "--size": 32},
+    ),
     "docs/how-to/audit-a-hugging-face-model.md": Page(
         {
             "transect audit hf:models/clip": "tests/targets/hf/test_hf_zero_shot.py builds a CLIP",

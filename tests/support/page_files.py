@@ -53,6 +53,13 @@ def tiny_vlm() -> None:
     tiny_vlms.tiny_vlm(Path("models/tiny"))
 
 
+def scorer() -> None:
+    """mine.py, the page's function of texts."""
+    Path("mine.py").write_text(
+        "def exclamation(texts):\n    return [text.count('!') / max(len(text), 1) for text in texts]\n"
+    )
+
+
 def signing_keys() -> None:
     """auditor and auditor.pub, as ssh-keygen makes them."""
     from cryptography.hazmat.primitives import serialization as form
