@@ -65,12 +65,12 @@ class OwnMarks:
             return Marks.of_points(self._points(rows, size), self._labelled.name)
         masks = [_masks(self._drawn, self._labelled.ids[row], self._box(row, size), size) for row in rows]
         named = {name: np.array([mask[name] for mask in masks], np.float32).reshape(-1, size, size) for name in MASKS}
-        there = np.asarray(named["face"].any(axis=(1, 2)))
+        there = np.array([bool(face.any()) for face in named["face"]], dtype=np.bool_)
         reasons = tuple("" if known else "no masks are known" for known in there)
         nothing = np.full((len(rows), 68, 2), np.nan)
         points = nothing if self._labelled.points is None else self._points(rows, size)
         whole = points if points.shape[1:] == nothing.shape[1:] else nothing
-        return Marks(whole, five_points(points), named, np.asarray(there, dtype=np.float64), reasons, self._labelled.name)
+        return Marks(whole, five_points(points), named, there.astype(np.float64), reasons, self._labelled.name)
 
     def _points(self, rows: Int[np.ndarray, " n"], size: int) -> Float[np.ndarray, "n k 2"]:
         labelled = self._labelled
