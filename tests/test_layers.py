@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 RANKS = [
     ["__init__", "texts", "errors", "said", "records", "protocols"],
     ["engines", "runs", "console"],
-    ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
+    ["datasets", "marks", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "effects", "annotation", "testing"],
     ["attacks", "mitigation", "ratings"],
     ["experiment", "reports"],

@@ -141,7 +141,7 @@ def test_features_of_the_worlds_faces_lie_in_one_place(name):
     """Near and far, turned in the plane: in the crop the eyes and the mouth of one person hardly move."""
     world = FaceWorld(image_size=128)
     latents = world.set(world.sample([3, 3]), {"roll": [-15.0, 15.0], "distance": [0.8, 1.2], "yaw": 0.0, "pitch": 0.0})
-    from transect.targets.alignment import five_points
+    from transect.marks.records import five_points
 
     points = five_points(world.landmarks(latents))
     maps = from_crop(name, points, np.full((2, 4), np.nan), 112)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from transect.errors import BadInput
-from transect.targets.alignment import ARCFACE, cropped, five_points, from_crop, similarity
+from transect.marks.records import five_points
+from transect.targets.alignment import ARCFACE, cropped, from_crop, similarity
 
 NO_BOX = np.full((1, 4), np.nan)
 POINTS = ARCFACE[None] + 0.5

@@ -2,13 +2,15 @@
 
 images1024x1024/00000/00000.png, or thumbnails128x128/00000/00000.png, or a folder of such pictures
 labels.csv (or .parquet)    id,age,smile …: the number of the picture, and its labels
-ffhq-dataset-v2.json        which pictures are for training and for validation
+ffhq-dataset-v2.json        which pictures are for training and for validation, and 68 landmarks of each
 
 Source: Karras, Laine and Aila 2019, A style-based generator architecture for generative adversarial networks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +19,17 @@ from transect.datasets.columns import Labelled, attributes_of, subjects_of
 from transect.datasets.files import TABLES, by_stem, columns_of, find, folder_of, images_below
 from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
+from transect.datasets.points import Points, of_lists
 from transect.errors import BadInput, UnknownName
 from transect.runs.plain_json import loads
 
 _PICTURES: Final = ("images1024x1024", "thumbnails128x128", "in-the-wild-images")
+_PLACES: Final = {
+    "images1024x1024": ("image", 1.0),
+    "thumbnails128x128": ("image", 128 / 1024),
+    "in-the-wild-images": ("in_the_wild", 1.0),
+}
+"""Whose landmarks of the list count, and how many pixels one of theirs is."""
 _LISTED: Final = "ffhq-dataset-v2.json"
 _PARTS: Final = ("training", "validation")
 _ID: Final = ("id", "file", "image", "filename")
@@ -51,8 +60,27 @@ def read(path: Path, request: Request) -> LabelledImages:
     subjects = subjects_of(people, len(stems))
     known = digest([*tables, "\n".join(stems).encode()])
     left = {**left, OTHER_PART: len(stems) - len(kept)}
+    points = _points(path, pictures.name, stems)
     rows = Rows(Files(tuple(files[s] for s in stems)), tuple(stems), labels, subjects, known, skipped, left)
-    return build("ffhq", path, rows.take(kept), request)
+    return build("ffhq", path, replace(rows, points=points).take(kept), request)
+
+
+def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
+    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder.
+
+    The list has them in pixels of the picture of 1,024 and of the one as it was found. Raises BadInput for other lists.
+    """
+    source = path / _LISTED
+    if not source.is_file() or pictures not in _PLACES:
+        return None
+    part, scale = _PLACES[pictures]
+    try:
+        entries = loads(source.read_text(encoding="utf-8")).items()
+        listed = {_stem(number): entry.get(part, {}).get("face_landmarks", []) for number, entry in entries}
+        cells = [[scale * float(place) for point in listed.get(stem, []) for place in point] for stem in stems]
+    except (OSError, ValueError, AttributeError, TypeError):
+        raise BadInput(f"{source}: expected FFHQ's list with landmarks, got another; fetch it again") from None
+    return of_lists(cells, str(source)) if any(cells) else None
 
 
 def _labelled(

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput
+from transect.marks.records import five_points
 from transect.records import DECLARED, Images
 from transect.targets import alignment
 from transect.targets.preprocess import Preprocess
@@ -80,7 +81,7 @@ class Aligner:
         boxes = extent if images.face_boxes is None else images.face_boxes
         known = np.isfinite(boxes if self.name == "box" else images.landmarks.reshape(len(images), -1)).all(axis=1)
         reasons = tuple("" if there else NO_LANDMARKS for there in known)
-        return alignment.five_points(images.landmarks), boxes, reasons
+        return five_points(images.landmarks), boxes, reasons
 
     def _search(
         self, images: Images, finder: FaceFinder, predictor: FaceLandmarks
@@ -91,7 +92,7 @@ class Aligner:
         for row, faces in enumerate(found):
             if len(faces):
                 boxes[row], points[row] = faces[0], predictor.of(images.pixels[row], faces[0])
-        return alignment.five_points(points), boxes, tuple("" if len(faces) else NO_FACE for faces in found)
+        return five_points(points), boxes, tuple("" if len(faces) else NO_FACE for faces in found)
 
 
 def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:

@@ -11,8 +11,6 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from PIL import Image
 
-from transect.errors import BadInput
-
 ARCFACE: Final = np.array(
     [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
 )
@@ -32,22 +30,6 @@ COUNTS: Final = (5, 68)
 """Landmarks that are understood: ARCFACE's five in its order, and the 68 of 300-W in dlib's order."""
 _WIDER: Final = 1.25
 """Side of the crop "box" over the longer side of the face's box."""
-_EYES: Final = (slice(36, 42), slice(42, 48))
-_NOSE: Final = 30
-_MOUTH: Final = (48, 54)
-
-
-def five_points(landmarks: Float[np.ndarray, "n k 2"]) -> Float[np.ndarray, "n 5 2"]:
-    """Middles of the eyes, tip of the nose, corners of the mouth, of 5 or 68 landmarks. Raises BadInput for others."""
-    if landmarks.shape[1] not in COUNTS:
-        raise BadInput(
-            f"landmarks: expected 5 (eyes, tip of the nose, corners of the mouth) or 68 of each face, got "
-            f"{landmarks.shape[1]}; give others"
-        )
-    if landmarks.shape[1] == len(ARCFACE):
-        return landmarks
-    eyes = [landmarks[:, part].mean(axis=1) for part in _EYES]
-    return np.stack([*eyes, landmarks[:, _NOSE], *(landmarks[:, corner] for corner in _MOUTH)], axis=1)
 
 
 def similarity(points: Float[np.ndarray, "n k 2"], template: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "n 2 3"]:

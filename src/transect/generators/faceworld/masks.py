@@ -6,6 +6,8 @@ all others as they are, bit by bit; the other masks hold the pixels of which the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Bool
@@ -32,10 +34,12 @@ MASKS: dict[str, str] = {
     "person": "touched by head, hair, neck, clothes or what is worn",
 }
 """The masks and what their pixels are."""
+FURTHER: dict[str, str] = {"hat": "at least half is what is worn on the head"}
+"""Masks that are drawn where they are asked for."""
 
 
-def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
-    """Boolean [b, size, size] by the names of MASKS, of the pictures of a tile."""
+def draw_masks(tile: Tile, further: Sequence[str] = ()) -> dict[str, Bool[np.ndarray, "b size size"]]:
+    """Boolean [b, size, size] by the names of MASKS and of some of FURTHER, of the pictures of a tile."""
     p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
     frame, shown = heads.frame, _shown(heads, p, lattices)
@@ -52,7 +56,7 @@ def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
         "glasses": glasses,
         "background": ~person,
         "person": person,
-    }
+    } | {name: shown[name] >= 0.5 for name in further}
     return {name: mask[:, :size, :size].cpu().numpy() for name, mask in masks.items()}
 
 

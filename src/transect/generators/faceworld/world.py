@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transect.engines.cores import cores
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.generators.devices import device_of
 from transect.generators.faceworld import camera, exposure
 from transect.generators.faceworld.attributes import ATTRIBUTES
@@ -22,7 +22,7 @@ from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
 from transect.generators.faceworld.latent_view import rotate, rotate_back
-from transect.generators.faceworld.masks import MASKS, draw_masks
+from transect.generators.faceworld.masks import FURTHER, MASKS, draw_masks
 from transect.generators.faceworld.one_thread import one_thread, one_thread_per_operation
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
@@ -131,8 +131,10 @@ class FaceWorld:
         self._for_each(render_rows, latents, values)
         return Images(pixels, boxes)
 
-    def masks(self, latents: Latents) -> dict[str, Bool[np.ndarray, "n h w"]]:
+    def masks(self, latents: Latents, further: Sequence[str] = ()) -> dict[str, Bool[np.ndarray, "n h w"]]:
         """Pixels by part: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
+
+        further: names of more masks that are drawn, of which there is one, hat. Raises UnknownName for another.
 
         glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
         (and without blur and JPEG, which mix pixels) leaves all others as they are, but for the shade of glasses on
@@ -144,11 +146,14 @@ class FaceWorld:
         >>> bool((masks["background"] ^ masks["person"]).all())
         True
         """
+        for name in further:
+            if name not in FURTHER:
+                raise UnknownName("mask", name, FURTHER)
         shape = (len(latents), self.image_size, self.image_size)
-        masks = {name: np.empty(shape, dtype=np.bool_) for name in MASKS}
+        masks = {name: np.empty(shape, dtype=np.bool_) for name in (*MASKS, *further)}
 
         def draw_rows(rows: Int[np.ndarray, " b"], tile: Tile) -> None:
-            for name, mask in draw_masks(tile).items():
+            for name, mask in draw_masks(tile, further).items():
                 masks[name][rows] = mask
 
         self._for_each(draw_rows, latents, self.model.solve(latents))
