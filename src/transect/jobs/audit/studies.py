@@ -48,6 +48,8 @@ def check(request: AuditRequest) -> None:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
     if request.max_unreadable is not None and not request.dataset:
         raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
+    if request.interpolate is not None and request.world.photographs is not None:
+        raise BadInput("--interpolate: nothing lies between two backgrounds; leave it or --photographs out")
     replicated_worlds.check(request)
     if request.images is None:
         return
