@@ -17,6 +17,7 @@ from transect.designs.edit_validity import (
     KEPT,
     LEAST_SHIFT,
     MOST_DRIFT,
+    OUTSIDE,
     RANGE,
     REALISM,
     SAME_PERSON,
@@ -47,11 +48,22 @@ _SHIPPED: Final = (
     "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
     "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
+_OF_PHOTOGRAPHS: Final = (
+    "The unedited image is the photograph, and limits come from photographs as they are. The set attribute should read "
+    "as the generator's file states for its level, or where nothing is stated for a number, move as the level moved."
+)
+_SHIPPED_PHOTOGRAPHS: Final = (
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. It has "
+    "seen rendered faces alone: on photographs it shows that an edit changed much or little, and a pass is no evidence "
+    "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
+    "--questions edits."
+)
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
     DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
     IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
     REALISM: f"as real as {KEPT:g} % of unedited images",
+    OUTSIDE: "every pixel outside of what was edited is that of the subject's own image",
     RANGE: f"no more values cut at the ends of the range than in {KEPT:g} % of unedited images, or in the own",
 }
 
@@ -72,7 +84,7 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         key=KEY,
         study=spec.name,
         title="Do the images show what was set, and nothing else?",
-        text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
+        text=_texts(spec),
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
         tables=[
@@ -83,6 +95,13 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         ],
         sources=[SOURCE],
     )
+
+
+def _texts(spec: RunSpec) -> list[str]:
+    shipped = bool(spec.edits and spec.edits.shipped)
+    if not spec.generator.starts_from_photographs or spec.generator.photographs:
+        return [_TEXT, *([_SHIPPED] if shipped else [])]
+    return [_TEXT, _OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
 
 
 def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
@@ -112,7 +131,7 @@ def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], l
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
     rows: list[list[object]] = []
-    for gate in GATES:
+    for gate in (gate for gate in GATES if gate != OUTSIDE or gate in fails):
         reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
                    for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
         if gate not in fails:

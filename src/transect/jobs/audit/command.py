@@ -244,6 +244,13 @@ def audit(
         int,
         checks_option(help="Replace a subject whose images fail a check up to N times; 0: only count the failures."),
     ] = 0,
+    shipped: Annotated[
+        bool,
+        checks_option(
+            "--check-shipped",
+            help="Let the network that ships read what no --check-… target does; it has seen rendered faces alone.",
+        ),
+    ] = False,
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,

@@ -222,7 +222,7 @@ def _with_check(study: Study, request: AuditRequest, opened: EditCheck) -> Study
     if study.recipe is None:
         return None
     asked = request.checks
-    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw)
+    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw, asked.shipped)
     return replace(study.recipe, check=recipe_of_check(given, opened))
 
 
