@@ -339,9 +339,9 @@ def annotate(
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
     folder of images, or a data set as READER:PATH. questions: shipped questions (paper, monk, pairs, same-person,
-    quality, conditions) or TOML files; by default "paper". They are fixed when the first method that needs the database
-    creates it. database: a file or postgresql://user@host/name; by default annotation.sqlite in annotations/ of a run
-    folder, or, for other images, in annotations-NAME/ of the current folder. photographs: of an inversion, the
+    quality, conditions, edits) or TOML files; by default "paper". They are fixed when the first method that needs the
+    database creates it. database: a file or postgresql://user@host/name; by default annotation.sqlite in annotations/
+    of a run folder, or, for other images, in annotations-NAME/ of the current folder. photographs: of an inversion, the
     photographs that were inverted, as a folder or READER:PATH: pairs of both can then be rated.
 
     Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput where there
