@@ -220,9 +220,17 @@ def _parts(text: str, names: str, finder: str, base: Path, labelled: LabelledIma
     for name in parts:
         if name not in MASKS:
             raise UnknownName("part of a face", name, MASKS, f"mask {text!r}")
+    return Parts(open_marks("+".join(_located(each, base) for each in finder.split("+")), labelled), parts)
+
+
+def _located(finder: str, base: Path) -> str:
+    """A finder with its file relative to `base`.
+
+    >>> _located("dlib:68.dat", Path("models")), _located("dataset", Path("models"))
+    ('dlib:models/68.dat', 'dataset')
+    """
     kind, colon, file = finder.partition(":")
-    located = f"{kind}:{base / file}" if colon and not Path(file).is_absolute() else finder
-    return Parts(open_marks(located, labelled), parts)
+    return f"{kind}:{base / file}" if colon else kind
 
 
 def _framed(shown: Shown, stored: UInt8[np.ndarray, "a b 3"], name: str) -> Bool[np.ndarray, "h w"]:
