@@ -252,8 +252,7 @@ class Gatekeeper:
         intended = {name: values[name].to_numpy() for name in self.design.levels}
         rows = np.repeat(np.arange(len(seeds)), self.design.n_cells)
         judged = judge(self.limits, edited, before.take(rows), intended)
-        as_they_are = Images(own.pixels[rows])
-        return edited, before, photograph_edits.with_outside(judged, self.world, latents, images, as_they_are)
+        return edited, before, photograph_edits.with_outside(judged, self.world, latents, images, own)
 
 
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder | None) -> Gatekeeper:

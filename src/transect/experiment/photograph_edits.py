@@ -103,12 +103,14 @@ def read_as_levels() -> frozenset[str]:
 def with_outside(judged: Judged, world: World, latents: Latents, images: Images, own: Images) -> Judged:
     """The judgement, and which images changed outside of what was to be edited; as it is where nothing is outside.
 
-    own: each image's subject as it is, row by row.
+    own: the subjects as they are, in order; as many images of each follow one another.
     """
     masks = _masks(world, latents)
     if masks is None or masks.all():
         return judged
-    changed = ((images.pixels != own.pixels).any(axis=3) & ~masks).any(axis=(1, 2))
+    rows = np.arange(len(images)) // (len(images) // len(own))
+    differ = [(image != own.pixels[row]).any(axis=2) for image, row in zip(images.pixels, rows, strict=True)]
+    changed = (np.array(differ) & ~masks).any(axis=(1, 2))
     everything = masks.all(axis=(1, 2))
     fails, unknown = {**judged.fails, OUTSIDE: changed}, {**judged.unknown, OUTSIDE: everything}
     return replace(judged, fails=fails, unknown=unknown)
