@@ -18,8 +18,10 @@ from jaxtyping import Float
 class Intended(Protocol):
     """What the reading of an attribute should be at each of its values."""
 
-    tolerance: float
-    """By how much a reading may miss it, in the reader's unit; NaN where it only has to move one way."""
+    @property
+    def tolerance(self) -> float:
+        """By how much a reading may miss it, in the reader's unit; NaN where it only has to move one way."""
+        ...
 
     def excess(
         self,

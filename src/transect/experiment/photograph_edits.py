@@ -111,7 +111,7 @@ def with_outside(judged: Judged, world: World, latents: Latents, images: Images,
     rows = np.arange(len(images)) // (len(images) // len(own))
     differ = [(image != own.pixels[row]).any(axis=2) for image, row in zip(images.pixels, rows, strict=True)]
     changed = (np.array(differ) & ~masks).any(axis=(1, 2))
-    everything = masks.all(axis=(1, 2))
+    everything = np.asarray(masks.all(axis=(1, 2)))
     fails, unknown = {**judged.fails, OUTSIDE: changed}, {**judged.unknown, OUTSIDE: everything}
     return replace(judged, fails=fails, unknown=unknown)
 

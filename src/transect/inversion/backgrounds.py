@@ -63,7 +63,7 @@ class Backgrounds:
 
     def photograph(self, subject: int) -> UInt8[np.ndarray, "s s 3"]:
         """The photograph of a subject, as it was inverted."""
-        return self.pictures.pixels([self.rows[subject]])[0]
+        return np.asarray(self.pictures.pixels([self.rows[subject]])[0])
 
     def inside(self, subject: int) -> Bool[np.ndarray, "s s"]:
         """The pixels that the generator may draw."""

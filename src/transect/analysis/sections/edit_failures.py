@@ -202,10 +202,12 @@ def _rows(
         if not (sent & ((lost_first == 1) | (lost_second == 1))).any():
             continue
         text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
-        left = [np.where(lost == 1, np.nan, y) for y, lost in ((first, lost_first), (second, lost_second))]
+        valid_first, valid_second = np.where(lost_first == 1, np.nan, first), np.where(lost_second == 1, np.nan, second)
         shares = [float(lost[sent].mean()) for lost in (lost_first, lost_second)]
-        effects = [_mean(first, second, sent), _mean(*left, sent)]
-        bounds = paired_bounds(*left, sent, seed=answers.design.seed) if answers.binary else _unbounded()
+        effects = [_mean(first, second, sent), _mean(valid_first, valid_second, sent)]
+        bounds = Bounds(np.nan, np.nan, np.nan, np.nan, _NO_RANGE)
+        if answers.binary:
+            bounds = paired_bounds(valid_first, valid_second, sent, seed=answers.design.seed)
         yield [text, group.label, *shares, *effects, *_cells(bounds), bounds.reason]
 
 
@@ -214,10 +216,6 @@ def _mean(
 ) -> float:
     both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
     return float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
-
-
-def _unbounded() -> Bounds:
-    return Bounds(np.nan, np.nan, np.nan, np.nan, _NO_RANGE)
 
 
 def _cells(bounds: Bounds) -> list[object]:

@@ -81,7 +81,7 @@ class EditedPhotographs:
     def picture(self, number: int) -> UInt8[np.ndarray, "s s 3"]:
         """The photograph as it is."""
         if self.subjects is None:
-            return self.labelled.pixels([int(self.rows[number])])[0]
+            return np.asarray(self.labelled.pixels([int(self.rows[number])])[0])
         return squared(self.subjects.picture(number), self.labelled.image_size)
 
     def shares(self, number: int, name: str) -> Float[np.ndarray, "s s"]:

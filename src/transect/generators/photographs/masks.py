@@ -284,7 +284,7 @@ def feathered(mask: Bool[np.ndarray, "h w"], feather: float) -> Float[np.ndarray
     if mask.all():
         return np.ones(mask.shape, dtype=np.float32)
     depth = distance_transform_edt(mask)
-    return np.minimum(depth / (feather * min(mask.shape) + 1), 1).astype(np.float32)
+    return np.asarray(np.minimum(depth / (feather * min(mask.shape) + 1), 1), dtype=np.float32)
 
 
 def composite(
