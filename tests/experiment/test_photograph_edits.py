@@ -166,7 +166,9 @@ def test_effects_are_bounded_where_edits_fail(audited):
 def test_the_report_says_what_it_compared_with(audited):
     result, folder = audited
     texts = section_of(result, "edit-validity")["text"]
-    assert any("The unedited image is the photograph" in text for text in texts)
+    assert "Each was compared with its photograph as it is" in texts[0]
+    gates = section_of(result, "edit-validity")["tables"][0]["rows"]
+    assert gates[0][1].startswith("the set attribute reads as stated for its level, within 0.5")
     page = (folder / "report.html").read_text()
     assert "Do the images show what was set" in page
     assert "How often do edits fail" in page

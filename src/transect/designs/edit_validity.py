@@ -34,7 +34,8 @@ MOST_DRIFT: Final = 1.0
 """Standard deviations of an attribute, over unedited images, that it may move when others are set."""
 FEWEST: Final = 20
 _MARGIN: Final = 0.01
-_TWO: Final = 0.5
+YES_OR_NO: Final = 0.5
+"""By how much the reading of a level, or of yes or no, may miss it."""
 _FOLDS: Final = 5
 _UNREAD: Final = "no rater, model or truth reads it"
 
@@ -180,7 +181,7 @@ def _expected(values: np.ndarray, readings: np.ndarray | None, levels: bool) -> 
     places = np.unique(x)
     curve = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(places)
     if levels and bool(np.isin(y, (0, 1)).all()):
-        return Expected(places, curve, _TWO)
+        return Expected(places, curve, YES_OR_NO)
     left = np.empty(len(x))
     for fold in range(_FOLDS):  # a step curve is nearer to the images that it was drawn through than to others
         inside = np.arange(len(x)) % _FOLDS == fold
@@ -246,7 +247,7 @@ def judge(
         name: _drift(edited, unedited, name, spread) for name, spread in limits.spreads.items() if name not in intended
     }
     for name, moved in drift.items():
-        gate(DRIFT, moved - (_TWO if name in edited.levels else MOST_DRIFT))
+        gate(DRIFT, moved - (YES_OR_NO if name in edited.levels else MOST_DRIFT))
     apart = distances(edited.identity, unedited.identity) if len(edited.identity) else np.full(n, np.nan)
     if np.isfinite(limits.identity):
         gate(IDENTITY, apart - limits.identity)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int
 
 from transect.controls.world import LearnedWorld
 from transect.datasets.labelled import SUBJECT
-from transect.designs.edit_validity import MOST_DRIFT, OUTSIDE, REFERENCE, Judged, Measured
+from transect.designs.edit_validity import MOST_DRIFT, OUTSIDE, REFERENCE, YES_OR_NO, Judged, Measured
 from transect.designs.intended import Intended, Moved, Stated
 from transect.designs.steps import Steps
 from transect.generators.faceworld.attributes import ATTRIBUTES
@@ -25,7 +25,6 @@ from transect.protocols import EditsPhotographs, World
 from transect.records import SUBJECTS_PER_SEED, Attribute, Design, Images, Latents
 from transect.runs.capabilities import truths
 
-_YES_OR_NO: Final = 0.5
 _UNSTATED: Final = "what it should read as at its levels is not stated"
 
 
@@ -71,7 +70,7 @@ def _intended(world: EditsPhotographs, attribute: Attribute, measures: Measured,
     if not stated:
         return _UNSTATED if attribute.discrete else Moved(as_it_is)
     if name in measures.levels or set(stated.values()) <= {0.0, 1.0}:
-        return Stated(stated, as_it_is, _YES_OR_NO)
+        return Stated(stated, as_it_is, YES_OR_NO)
     readings = measures.readings.get(name, np.full(1, np.nan))
     spread = float(np.nanstd(readings)) if np.isfinite(readings).any() else np.nan
     return Stated(stated, as_it_is, MOST_DRIFT * spread)

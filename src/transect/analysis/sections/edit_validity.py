@@ -22,6 +22,7 @@ from transect.designs.edit_validity import (
     REALISM,
     SAME_PERSON,
     SHIFT,
+    YES_OR_NO,
 )
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
@@ -49,8 +50,13 @@ _SHIPPED: Final = (
     "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
 _OF_PHOTOGRAPHS: Final = (
-    "The unedited image is the photograph, and limits come from photographs as they are. The set attribute should read "
-    "as the generator's file states for its level, or where nothing is stated for a number, move as the level moved."
+    "An image of a photograph that was edited may not show what was set, or show more. Each was compared with its "
+    "photograph as it is; limits come from photographs as they are, each once, first those that the study does not "
+    "show. An image that fails a gate is counted here by cell, and it is included in every figure of this report."
+)
+_READ_BACK: Final = (
+    f"the set attribute reads as stated for its level, within {YES_OR_NO:g} for levels and yes or no, else within "
+    f"{MOST_DRIFT:g} SD; where nothing is stated for a number, it moves as the level moved"
 )
 _SHIPPED_PHOTOGRAPHS: Final = (
     "Attributes without a model named by --check-attribute were read by the network that ships with Transect. It has "
@@ -88,7 +94,7 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
         tables=[
-            _gates(fails, unknown, limits),
+            _gates(fails, unknown, limits, _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}),
             _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
             *_drifts(edits, rows),
             *_draws(spec, edits, rows, failed),
@@ -99,9 +105,14 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
 
 def _texts(spec: RunSpec) -> list[str]:
     shipped = bool(spec.edits and spec.edits.shipped)
-    if not spec.generator.starts_from_photographs or spec.generator.photographs:
+    if _in_latents(spec):
         return [_TEXT, *([_SHIPPED] if shipped else [])]
-    return [_TEXT, _OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
+    return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
+
+
+def _in_latents(spec: RunSpec) -> bool:
+    """Whether attributes were set in a latent space, also of inverted photographs."""
+    return not spec.generator.starts_from_photographs or bool(spec.generator.photographs)
 
 
 def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
@@ -127,7 +138,12 @@ def _warnings(
     return warnings
 
 
-def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]) -> Table:
+def _gates(
+    fails: Mapping[str, np.ndarray],
+    unknown: Mapping[str, np.ndarray],
+    limits: Mapping[str, Any],
+    meanings: Mapping[str, str],
+) -> Table:
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
     rows: list[list[object]] = []
@@ -135,7 +151,7 @@ def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], l
         reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
                    for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
         if gate not in fails:
-            rows.append([gate, _MEANINGS[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
+            rows.append([gate, meanings[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
             continue
         known = ~unknown[gate] | fails[gate]
         count, n = int(fails[gate].sum()), int(known.sum())
@@ -143,7 +159,7 @@ def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], l
         lost = int((~known).sum())
         reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
         share = count / n if n else np.nan
-        rows.append([gate, _MEANINGS[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
+        rows.append([gate, meanings[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
     return table("Gates", heads, rows)
 
 
