@@ -75,6 +75,19 @@ def test_parts_of_a_face_are_those_of_the_finder_without_margins():
     assert not Parts(LeftHalf(), ("face",)).of(unsure).any()
 
 
+def test_parts_without_a_finder_are_those_of_the_network_that_ships(tmp_path):
+    """A rendered face fills most of its own mask; the corner of the background is none of it."""
+    from transect.generators.faceworld.world import FaceWorld
+
+    world = FaceWorld(image_size=128)
+    latents = world.set(world.sample([3]), {"hat": 0.0, "yaw": 0.0, "distance": 1.0})
+    picture, drawn = world.render(latents).pixels[0], world.masks(latents)["face"][0]
+    found = open_mask("face", tmp_path).of(Shown("x", 0, 128, 128, picture, lambda whole: whole))
+    assert (found & drawn).sum() / (found | drawn).sum() > 0.7
+    assert not found[:8, :8].any()
+    assert open_mask("face@network", tmp_path).describe() == open_mask("face", tmp_path).describe()
+
+
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
@@ -88,7 +101,7 @@ def test_parts_of_a_face_are_those_of_the_finder_without_margins():
         ("people:mask", BadInput, "expected photographs of coco:PATH"),
         ("nose@dataset", UnknownName, "unknown part of a face 'nose'"),
         ("face@dataset", BadInput, "expected a data set for its own marks"),
-        ("hair", BadInput, "parts as face"),
+        ("hair+nose", UnknownName, "unknown part of a face 'nose'"),
         ("", BadInput, "expected rectangle:LEFT"),
     ],
 )

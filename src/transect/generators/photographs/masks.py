@@ -30,11 +30,13 @@ _INSIDE: Final = 128
 """The value from which a pixel of a mask's file is inside."""
 _SHAPES: Final = {"rectangle": "LEFT,TOP,RIGHT,BOTTOM", "ellipse": "X,Y,HALF_WIDTH,HALF_HEIGHT"}
 _FOLDER, _PEOPLE = "folder", "people"
+_SHIPPED: Final = "network"
+"""The finder of parts where none is named."""
 _KNOWN: Final = (*_SHAPES, _FOLDER, _PEOPLE, *MASKS)
 _EXPECTED: Final = (
     "rectangle:LEFT,TOP,RIGHT,BOTTOM, ellipse:X,Y,HALF_WIDTH,HALF_HEIGHT (shares of width and height), folder:PATH with"
-    f" a PNG for each photograph, parts as face+hair@FINDER ({', '.join(FINDERS)}), or people:mask or people:box of "
-    "COCO's annotations"
+    f" a PNG for each photograph, parts as face+hair or face+hair@FINDER ({', '.join(FINDERS)}), or people:mask or "
+    "people:box of COCO's annotations"
 )
 
 
@@ -197,8 +199,8 @@ def open_mask(text: str, base: Path, labelled: LabelledImages | None = None) -> 
     body, mark, query = text.strip().partition("?")
     feather = _feather(query) if mark else FEATHER
     parts, at, finder = body.partition("@")
-    if at:
-        return Mask(_parts(text, parts, finder, base, labelled), feather)
+    if at or parts.partition("+")[0] in MASKS:
+        return Mask(_parts(text, parts, finder if at else _SHIPPED, base, labelled), feather)
     kind, _, rest = body.partition(":")
     if kind in _SHAPES:
         return Mask(Shape(kind, _numbers(kind, rest)), feather)
