@@ -64,7 +64,7 @@ def kept_backgrounds(folder: Path) -> Image.Image:
     for place, picture in enumerate(pictures):
         Image.fromarray(picture).save(faces / f"{place}.png")
     invert(faces, "reference", inverted, steps=80, quiet=True, options=InvertOptions(distance="pixels"))
-    kept = {"photographs": faces, "mask": "ellipse:0.5,0.52,0.3,0.4"}
+    kept = {"photographs": faces, "mask": "face"}
     rows = []
     for options in ({}, kept):
         opened = WorldSettings("reference", latents=inverted / "latents.safetensors", **options).open()
