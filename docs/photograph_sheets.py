@@ -1,7 +1,7 @@
 """Draws what each edit does to a photograph: python docs/photograph_sheets.py writes docs/images/photographs/*.jpg.
 
 The "photographs" are rendered faces, and scikit-image's astronaut (public domain) where that library is installed; no
-picture of a person is in the repository. Needs a minute.
+picture of a person is in the repository. Needs a minute, and two more for the faces that are inverted.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from transect.designs.levels import default_levels
+from transect.experiment.world_settings import WorldSettings
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.attributes import USUAL
 from transect.generators.photographs.world import Photographs
+from transect.jobs.invert.run import InvertOptions, invert
 from transect.records import Attribute
 
 FOLDER = Path(__file__).parent / "images" / "photographs"
 SIZE = 150
 SUBJECTS = (3, 11)
+INVERTED = (3, 11, 25)
+TONES = (3.0, 5.0, 7.0, 9.0)
 HEAD = 18
 
 
@@ -51,6 +55,27 @@ def sheet(world: Photographs, attribute: Attribute) -> Image.Image:
     return whole
 
 
+def kept_backgrounds(folder: Path) -> Image.Image:
+    """Three rendered faces, inverted: each photograph and levels of skin tone, first as they are, then in a mask."""
+    faces, inverted = folder / "inverted", folder / "codes"
+    faces.mkdir()
+    world = FaceWorld(image_size=64)
+    pictures = world.render(world.sample(INVERTED)).pixels
+    for place, picture in enumerate(pictures):
+        Image.fromarray(picture).save(faces / f"{place}.png")
+    invert(faces, "reference", inverted, steps=80, quiet=True, options=InvertOptions(distance="pixels"))
+    kept = {"photographs": faces, "mask": "face"}
+    rows = []
+    for options in ({}, kept):
+        opened = WorldSettings("reference", latents=inverted / "latents.safetensors", **options).open()
+        subjects = opened.sample(np.arange(len(INVERTED))).repeat(len(TONES))
+        shown = opened.render(opened.set(subjects, {"skin_tone": np.tile(TONES, len(INVERTED))})).pixels
+        shown = shown.reshape(len(INVERTED), len(TONES), *shown.shape[1:])
+        rows += [np.concatenate([picture, *row], axis=1) for picture, row in zip(pictures, shown, strict=True)]
+    sheet = Image.fromarray(np.concatenate(rows))
+    return sheet.resize((2 * sheet.width, 2 * sheet.height), Image.Resampling.BICUBIC)
+
+
 def main() -> None:
     """Write a sheet for each edit."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -59,6 +84,8 @@ def main() -> None:
         world = Photographs(f"folder:{folder}", image_size=SIZE)
         for attribute in world.attributes:
             sheet(world, attribute).save(FOLDER / f"{attribute.name}.jpg", quality=82, subsampling=0)
+    with tempfile.TemporaryDirectory() as folder:
+        kept_backgrounds(Path(folder)).save(FOLDER / "backgrounds.jpg", quality=82, subsampling=0)
 
 
 if __name__ == "__main__":

@@ -192,6 +192,34 @@ class DrawsUnedited(Protocol):
 
 
 @runtime_checkable
+class EditsPhotographs(Protocol):
+    """A world whose subjects are photographs, on which attributes are set."""
+
+    @property
+    def photographs(self) -> int:
+        """How many there are; 0 where none are edited."""
+        ...
+
+    @property
+    def learned_edits(self) -> bool:
+        """Whether a learned model makes the edits, so that they may show something else than was asked for."""
+        ...
+
+    @property
+    def as_they_are(self) -> Mapping[str, float]:
+        """By attribute: the level at which a photograph is as it is."""
+        ...
+
+    def intended_readings(self) -> Mapping[str, Mapping[float, float]]:
+        """By attribute and level: what a model that reads the attribute should read, where that is stated."""
+        ...
+
+    def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n h w"]:
+        """The pixels that the edits of each row may change; outside, the image is bitwise the photograph."""
+        ...
+
+
+@runtime_checkable
 class MapsSpaces(Protocol):
     """A generator with several latent spaces."""
 

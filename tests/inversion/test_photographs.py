@@ -16,7 +16,7 @@ from transect.cli.app import app
 from transect.controls.directions import fit_direction
 from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.datasets.latents_file import content_of_codes, read_codes
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.experiment import worlds
 from transect.generators import load
 from transect.targets import as_target
@@ -241,3 +241,105 @@ def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
     assert json.loads(command(*arguments, "--dry-run").stdout)
     command(*arguments)
     assert len(pq.read_table(tmp_path / "run" / "images")) == 10
+
+
+def put_on_backgrounds(files, folder, count=58):
+    """A picture of noise for each photograph whose inversion did not fail, in the size of the network."""
+    (folder / "originals").mkdir()
+    size = load(files / "g.safetensors").image_size
+    rng = np.random.default_rng(7)
+    names = [name for place, name in enumerate(IDS) if place not in FAILED][:count]
+    for name in names:
+        Image.fromarray(rng.integers(0, 256, (size, size, 3), dtype=np.uint8)).save(folder / "originals" / name)
+    return folder / "originals", size
+
+
+def test_the_photograph_is_put_back_outside_the_mask(files, tmp_path):
+    """Bitwise outside; the generator's own pixels deep inside; in any batch; a rim of mixed light between."""
+    originals, size = put_on_backgrounds(files, tmp_path)
+    plain, world = opened(files), opened(files, photographs=originals, mask="ellipse:0.5,0.5,0.3,0.4?feather=0.1")
+    check_generator(world, seeds=[0, 1, 2])
+    subjects = world.sample([3, 0, 5])
+    y, x = (np.indices((size, size)) + 0.5) / size
+    mask = ((x - 0.5) / 0.3) ** 2 + ((y - 0.5) / 0.4) ** 2 <= 1
+    np.testing.assert_array_equal(world.generator.edit_masks(subjects), np.stack([mask] * 3))
+    for wanted in (1.0, 3.0):
+        latents = world.set(subjects, {"first": wanted})
+        made, drawn = world.render(latents).pixels, plain.render(latents).pixels
+        for row, place in enumerate((3, 0, 5)):
+            photograph = np.asarray(Image.open(originals / world.generator.ids[place]))
+            assert np.array_equal(made[row][~mask], photograph[~mask])
+            middle = np.s_[size // 2 - 1 : size // 2 + 1]
+            assert np.array_equal(made[row][middle, middle], drawn[row][middle, middle])
+        np.testing.assert_array_equal(world.render(latents.take(np.array([1]))).pixels[0], made[1])
+    facts = world.describe()["photographs"]["background"]
+    assert facts["mask"] == {"kind": "ellipse", "numbers": [0.5, 0.5, 0.3, 0.4], "feather": 0.1}
+    assert len(facts["pictures_sha256"]) == 64
+
+
+def test_draws_that_set_the_limits_of_edits_have_no_background(files, tmp_path):
+    """Their seeds may be those of photographs: 58 photographs, of which a study has 40 and its reference 18 numbers."""
+    originals, _ = put_on_backgrounds(files, tmp_path)
+    plain, world = opened(files), opened(files, photographs=originals, mask="rectangle:0,0,0.5,1")
+    own = world.sample_unedited([40, 41])
+    np.testing.assert_array_equal(own.values, plain.sample_unedited([40, 41]).values)
+    np.testing.assert_array_equal(world.render(own).pixels, plain.render(own).pixels)
+
+
+def test_masks_of_files_are_framed_as_the_photographs(files, tmp_path):
+    """Photographs of twice the size and a half more in width: both lose the sides and are halved."""
+    size = load(files / "g.safetensors").image_size
+    for folder in ("originals", "masks"):
+        (tmp_path / folder).mkdir()
+    inside = np.zeros((2 * size, 3 * size), np.uint8)
+    inside[:size, size // 2 : size // 2 + size] = 255  # a quarter of the middle square
+    for place, name in enumerate(IDS):
+        if place not in FAILED:
+            noise = np.random.default_rng(place).integers(0, 256, (2 * size, 3 * size, 3), dtype=np.uint8)
+            Image.fromarray(noise).save(tmp_path / "originals" / name)
+            Image.fromarray(inside).save(tmp_path / "masks" / name)
+    world = opened(files, photographs=tmp_path / "originals", mask=f"folder:{tmp_path / 'masks'}")
+    quarter = np.zeros((size, size), bool)
+    quarter[: size // 2, : size // 2] = True
+    np.testing.assert_array_equal(world.generator.edit_masks(world.sample([0]))[0], quarter)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mask": None}, "expected --photographs and --mask, .* got --photographs alone"),
+        ({"photographs": None}, "expected --photographs and --mask, .* got --mask alone"),
+        ({"latents": None}, "expected --latents FILE, whose photographs keep their background, got none"),
+        ({"mask": "rectangle:1.5,0,2,1"}, "--mask: expected a pixel on 0.png, got none"),
+        ({"mask": "face@nobody"}, "unknown finder of marks 'nobody'"),
+    ],
+)
+def test_backgrounds_that_do_not_fit_are_refused(files, tmp_path, options, message):
+    originals, _ = put_on_backgrounds(files, tmp_path)
+    with pytest.raises((BadInput, UnknownName), match=message):
+        opened(files, **{"photographs": originals, "mask": "ellipse:0.5,0.5,0.3,0.4", **options})
+
+
+def test_a_photograph_that_is_missing_is_named(files, tmp_path):
+    originals, _ = put_on_backgrounds(files, tmp_path, count=56)
+    with pytest.raises(
+        BadInput, match=r"expected the 58 photographs that were inverted, got none named 58\.png or 1 others"
+    ):
+        opened(files, photographs=originals, mask="ellipse:0.5,0.5,0.3,0.4")
+
+
+def test_an_audit_keeps_the_backgrounds(files, tmp_path):
+    originals, size = put_on_backgrounds(files, tmp_path)
+    mask = "rectangle:0,0,1,0.5?feather=0"
+    audited(files, tmp_path / "run", photographs=originals, mask=mask)
+    from transect.runs.tables import decode
+
+    rows = pq.read_table(tmp_path / "run" / "images")
+    images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
+    for row, image in enumerate(images):
+        name = [name for place, name in enumerate(IDS) if place not in FAILED][row // 2]
+        photograph = np.asarray(Image.open(originals / name))
+        assert np.array_equal(image[size // 2 :], photograph[size // 2 :])
+    assert (images[0] != images[1])[: size // 2].any()
+    with pytest.raises(BadInput, match="nothing lies between two backgrounds"):
+        audited(files, tmp_path / "other", photographs=originals, mask=mask, interpolate=2)

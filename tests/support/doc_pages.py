@@ -27,6 +27,10 @@ def my_model() -> None:
     files.onnx_model("my_model.onnx")
 
 
+def glasses_model() -> None:
+    files.onnx_model("glasses.onnx")
+
+
 def smile_model() -> None:
     files.onnx_model("smile.onnx")
 
@@ -227,11 +231,13 @@ PAGES = {
         small={"--subjects": 25},
         extra={
             "transect audit opencv:haarcascade_smile --vary smile": "--subjects 2",
+            "transect audit opencv:haarcascade_smile --generator photographs": "--subjects 2",
             "transect invert": "--steps 2",
             "transect render --generator reference": "--subjects 3",
         },
         after={
             "transect annotate invite runs/smile": files.raters_answer,
+            "transect annotate invite runs/covered": files.raters_answer,
             "transect annotate invite runs/faces": files.quality_answers,
             "transect annotate invite runs/inverted": files.pair_answers,
             "transect annotate export runs/smile --format mturk": files.crowd_results,
@@ -297,7 +303,7 @@ PAGES = {
     ),
     "docs/how-to/use-a-diffusion-pipeline.md": Page(
         slow=True,
-        made=(files.package, files.diffusion_pipeline, files.faces),
+        made=(files.package, files.diffusion_pipeline, files.inpainting_pipeline, files.faces, glasses_model),
         replace={
             "steps = 30": "steps = 3",
             "image_size = 512": "image_size = 16",

@@ -292,6 +292,13 @@ def diffusion_pipeline() -> None:
     small_pipelines.save_text(Path("stable-diffusion").absolute())
 
 
+def inpainting_pipeline() -> None:
+    """The folder stable-diffusion-inpainting: one that paints inside a mask."""
+    import small_pipelines
+
+    small_pipelines.save_inpaint(Path("stable-diffusion-inpainting").absolute())
+
+
 def face_weights() -> None:
     """A function embeds pictures, where a page has dlib's weights."""
     Path("thumbnail.py").write_text(

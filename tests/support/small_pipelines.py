@@ -80,3 +80,13 @@ def save_instruct(folder):
     made = StableDiffusionInstructPix2PixPipeline(**with_picture, requires_safety_checker=False)
     made.save_pretrained(folder, safe_serialization=True)
     return folder
+
+
+def save_inpaint(folder):
+    """A pipeline that paints inside a mask: its denoiser sees the noise, the mask and the picture without what is in it."""
+    from diffusers import StableDiffusionInpaintPipeline
+
+    with_mask = parts(folder.parent / "words", channels=9)
+    made = StableDiffusionInpaintPipeline(**with_mask, requires_safety_checker=False)
+    made.save_pretrained(folder, safe_serialization=True)
+    return folder

@@ -25,7 +25,7 @@ from transect.effects.shares import check_levels, read_shares
 from transect.effects.truth import FACE
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
 from transect.ratings.seen import attach
-from transect.records import Attribute, Effect, Task
+from transect.records import Attribute, Task
 from transect.reports.records import Section
 from transect.runs import bins, covariates, error_conditions, manifest, margins, unfinished
 from transect.runs import boundary as boundaries
@@ -122,7 +122,7 @@ def _report(
     rated = [
         section
         for run, study in zip(runs, studies, strict=True)
-        for section in [*_changes(study), *_run_sections(run, study.effects, cut_points)]
+        for section in [*_changes(study), *_run_sections(run, study, cut_points)]
     ]
     notes += dict.fromkeys(note for spec in specs_of for note in truth_notes(spec))
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
@@ -194,8 +194,10 @@ def _changes(study: findings.Findings) -> list[Section]:
     return [*curves.sections(*about), *changing.sections(*about)]
 
 
-def _run_sections(run: finished_run.Run, effects: Sequence[Effect], cut_points: bins.Bins) -> list[Section]:
+def _run_sections(run: finished_run.Run, study: findings.Findings, cut_points: bins.Bins) -> list[Section]:
     """The sections on one run's edits, calls, canaries and ratings."""
     place = run.folder.path
     about_calls = [*calling.sections(place), *steady.sections(place)]
-    return [*two_images.sections(run), *edits.sections(run), *about_calls, *pruned.sections(run, effects, cut_points)]
+    about_edits = edits.sections(run, study.answers)
+    about_ratings = pruned.sections(run, study.effects, cut_points)
+    return [*two_images.sections(run), *about_edits, *about_calls, *about_ratings]

@@ -3,7 +3,7 @@
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
 Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
 those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
-Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality` and `conditions` (of a conditional GAN).
+Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality`, `conditions` (of a conditional GAN) and `edits`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Question
 from transect.runs import toml_files
 
-SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions")
+SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
 """Of `pairs`: real, fake and duplicate pairs of an inversion and its photographs."""
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}

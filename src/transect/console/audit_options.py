@@ -73,6 +73,20 @@ InvertedLatents = Annotated[
         "--latents", help="Inverted photographs as subjects, edited along --directions; see: transect invert."
     ),
 ]
+InvertedSources = Annotated[
+    str | None,
+    images_option(
+        "--photographs", help="Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise."
+    ),
+]
+FaceMask = Annotated[
+    str | None,
+    images_option(
+        "--mask",
+        metavar="MASK",
+        help="Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
+    ),
+]
 By = Annotated[
     list[str] | None,
     report_option(

@@ -45,15 +45,20 @@ class PeopleOnPictures:
 
         Raises UnknownName for a region that COCO does not mark, as face.
         """
-        if region not in REGIONS:
-            raise UnknownName("region of COCO's annotations", region, REGIONS)
         return np.stack([self._mask(region, self.images.ids[int(row)]) for row in rows])
 
-    def _mask(self, region: str, name: str) -> Bool[np.ndarray, "h w"]:
+    def stored(self, region: str, name: str) -> Bool[np.ndarray, "height width"]:
+        """The pixels of that region on the picture of that id as it is stored. Raises UnknownName as `of`."""
+        if region not in REGIONS:
+            raise UnknownName("region of COCO's annotations", region, REGIONS)
         width, height = self.sizes[name]
         there = np.zeros((height, width), dtype=np.bool_)
         for person in self.people.get(name, ()):
             there |= _box(person, width, height) if region == "box" else _outline(person, width, height, name)
+        return there
+
+    def _mask(self, region: str, name: str) -> Bool[np.ndarray, "h w"]:
+        there = self.stored(region, name)
         drawn, whole = (self._framed(mask, name) for mask in (there, np.ones_like(there)))
         return (drawn > _TOUCHED) & (whole > _WITHIN)
 

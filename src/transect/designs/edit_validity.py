@@ -15,10 +15,13 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.designs.intended import Intended
 from transect.records import Images
 
 SHIFT, DRIFT, IDENTITY, REALISM, RANGE = "intended shift", "off-target drift", "identity", "realism", "image in range"
-GATES: Final = (SHIFT, DRIFT, IDENTITY, REALISM, RANGE)
+OUTSIDE: Final = "outside the mask"
+"""Of edits inside a mask alone: every pixel outside is that of the subject's own image."""
+GATES: Final = (SHIFT, DRIFT, IDENTITY, REALISM, RANGE, OUTSIDE)
 REFERENCE: Final = 100
 """Unedited subjects, none of them of the study, whose images set the limits."""
 KEPT: Final = 97.5
@@ -31,8 +34,10 @@ MOST_DRIFT: Final = 1.0
 """Standard deviations of an attribute, over unedited images, that it may move when others are set."""
 FEWEST: Final = 20
 _MARGIN: Final = 0.01
-_TWO: Final = 0.5
+YES_OR_NO: Final = 0.5
+"""By how much the reading of a level, or of yes or no, may miss it."""
 _FOLDS: Final = 5
+_UNREAD: Final = "no rater, model or truth reads it"
 
 
 @final
@@ -42,7 +47,8 @@ class Measured:
 
     readings: attributes as a rater, a model or the world's truth has them, NaN where there is no answer; levels:
     names of those whose values are levels (they drift by changing). identity [n, k]: embeddings; realism: higher is
-    more real; saturated: share of channel values at either end of the range. Empty arrays where nothing is measured.
+    more real; saturated: share of channel values at either end of the range; people: who is on each image, where
+    several show one person. Empty arrays where nothing is measured.
     """
 
     readings: Mapping[str, Float[np.ndarray, " n"]]
@@ -50,6 +56,7 @@ class Measured:
     identity: Float[np.ndarray, "_ k"] = field(default_factory=lambda: np.empty((0, 0)))
     realism: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     levels: frozenset[str] = frozenset()
+    people: Int[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def take(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Measured:
         """The chosen rows."""
@@ -59,6 +66,7 @@ class Measured:
             self.identity[rows] if len(self.identity) else self.identity,
             self.realism[rows] if len(self.realism) else self.realism,
             self.levels,
+            self.people[rows] if len(self.people) else self.people,
         )
 
 
@@ -92,6 +100,15 @@ class Expected:
         """The expected readings; beyond what was seen those of the end."""
         return np.asarray(np.interp(values, self.values, self.readings))
 
+    def excess(
+        self,
+        edited: Float[np.ndarray, " n"],
+        unedited: Float[np.ndarray, " n"],  # noqa: ARG002  (as `Intended` has it)
+        values: Float[np.ndarray, " n"],
+    ) -> Float[np.ndarray, " n"]:
+        """Distance to the expected reading beyond the tolerance."""
+        return np.asarray(np.abs(edited - self.at(values)) - self.tolerance)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -102,7 +119,7 @@ class Limits:
     own image; realism: lowest score; saturated: largest share. NaN with a reason in `reasons` where there is none.
     """
 
-    expected: Mapping[str, Expected]
+    expected: Mapping[str, Intended]
     spreads: Mapping[str, float]
     identity: float
     realism: float
@@ -110,15 +127,26 @@ class Limits:
     reasons: Mapping[str, str]
 
 
-def limits_of(reference: Measured, values: Mapping[str, Float[np.ndarray, " m"]], varied: Sequence[str]) -> Limits:
+def limits_of(
+    reference: Measured,
+    values: Mapping[str, Float[np.ndarray, " m"]],
+    varied: Sequence[str],
+    intended: Mapping[str, Intended | str] | None = None,
+) -> Limits:
     """Limits from unedited images. values: where the same subjects lie along the directions of the varied attributes.
 
-    A gate has none where its measure is missing, or fewer than 20 reference images have it.
+    intended: of photographs, what is expected of each varied attribute, or why nothing is. A gate has none where its
+    measure is missing, or fewer than 20 reference images have it.
     """
     reasons: dict[str, str] = {}
-    expected = {}
+    expected: dict[str, Intended] = {}
     for name in varied:
-        limits = _expected(values[name], reference.readings.get(name), name in reference.levels)
+        readings = reference.readings.get(name)
+        limits: Intended | str = _UNREAD
+        if intended is None:
+            limits = _expected(values[name], readings, name in reference.levels)
+        elif readings is not None:
+            limits = intended[name]
         if isinstance(limits, str):
             reasons[f"{SHIFT}: {name}"] = limits
         else:
@@ -126,10 +154,11 @@ def limits_of(reference: Measured, values: Mapping[str, Float[np.ndarray, " m"]]
     spreads = {name: float(np.nanstd(column)) for name, column in reference.readings.items() if _enough(column)}
     if not set(reference.readings) - set(varied):
         reasons[DRIFT] = "no attribute other than those that vary is read"
-    identity = _between(reference.identity)
+    identity = _between(reference.identity, reference.people)
     realism = float(np.nanpercentile(reference.realism, 100 - KEPT)) if _enough(reference.realism) else np.nan
     if np.isnan(identity):
-        reasons[IDENTITY] = "no embedding of faces was given"
+        few = f"fewer than {FEWEST} people to compare with"
+        reasons[IDENTITY] = few if len(reference.identity) else "no embedding of faces was given"
     if np.isnan(realism):
         reasons[REALISM] = "no score of realism was given"
     most = float(np.percentile(reference.saturated, KEPT)) + _MARGIN if _enough(reference.saturated) else np.nan
@@ -144,7 +173,7 @@ def _expected(values: np.ndarray, readings: np.ndarray | None, levels: bool) -> 
     from sklearn.isotonic import IsotonicRegression
 
     if readings is None:
-        return "no rater, model or truth reads it"
+        return _UNREAD
     known = np.isfinite(values) & np.isfinite(readings)
     if known.sum() < FEWEST:
         return f"{int(known.sum())} reference images have a reading, {FEWEST} are needed"
@@ -152,7 +181,7 @@ def _expected(values: np.ndarray, readings: np.ndarray | None, levels: bool) -> 
     places = np.unique(x)
     curve = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(places)
     if levels and bool(np.isin(y, (0, 1)).all()):
-        return Expected(places, curve, _TWO)
+        return Expected(places, curve, YES_OR_NO)
     left = np.empty(len(x))
     for fold in range(_FOLDS):  # a step curve is nearer to the images that it was drawn through than to others
         inside = np.arange(len(x)) % _FOLDS == fold
@@ -161,12 +190,15 @@ def _expected(values: np.ndarray, readings: np.ndarray | None, levels: bool) -> 
     return Expected(places, curve, max(float(np.percentile(left, KEPT)), LEAST_SHIFT * float(y.std())))
 
 
-def _between(embeddings: Float[np.ndarray, "n k"]) -> float:
+def _between(embeddings: Float[np.ndarray, "n k"], people: Int[np.ndarray, " _"]) -> float:
     """The distance below which 5 % of pairs of different people lie."""
     n = len(embeddings)
-    if n < FEWEST:
+    if n < FEWEST or (len(people) and len(np.unique(people)) < FEWEST):
         return np.nan
     first, second = np.triu_indices(n, 1)
+    if len(people):
+        others = people[first] != people[second]
+        first, second = first[others], second[others]
     apart = distances(embeddings[first], embeddings[second])
     return float(np.nanpercentile(apart, SAME_PERSON)) if np.isfinite(apart).any() else np.nan
 
@@ -210,13 +242,12 @@ def judge(
         unknown[name] = unknown.get(name, np.zeros(n, dtype=bool)) | ~known
 
     for name, curve in limits.expected.items():
-        off = np.abs(edited.readings[name] - curve.at(intended[name]))
-        gate(SHIFT, off - curve.tolerance)
+        gate(SHIFT, curve.excess(edited.readings[name], unedited.readings[name], intended[name]))
     drift = {
         name: _drift(edited, unedited, name, spread) for name, spread in limits.spreads.items() if name not in intended
     }
     for name, moved in drift.items():
-        gate(DRIFT, moved - (_TWO if name in edited.levels else MOST_DRIFT))
+        gate(DRIFT, moved - (YES_OR_NO if name in edited.levels else MOST_DRIFT))
     apart = distances(edited.identity, unedited.identity) if len(edited.identity) else np.full(n, np.nan)
     if np.isfinite(limits.identity):
         gate(IDENTITY, apart - limits.identity)

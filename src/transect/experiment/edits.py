@@ -7,7 +7,7 @@ edit_reference: the same measures of unedited subjects that are not of the study
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final
 
@@ -18,8 +18,10 @@ from jaxtyping import Int
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_latents
 from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, judge, limits_of, saturated
+from transect.designs.intended import Intended
 from transect.designs.steps import Steps
 from transect.errors import BadInput
+from transect.experiment import photograph_edits
 from transect.inversion.photographs import InvertedPhotographs
 from transect.protocols import Generator, KnowsIdentities, KnowsTruth, Target, World
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
@@ -40,8 +42,9 @@ class EditCheck:
 
     attributes: by name of the attribute, a target whose score or answer reads it; identity: one with embeddings;
     realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another. shipped:
-    where no target does, the network that ships reads the fitted attributes and the identity of images, and
-    `for_world` sets it for the reference generator only: the network was trained on faces like its own.
+    where no target does, the network that ships reads the fitted attributes and the identity of images. `for_world`
+    sets it for the reference generator, and for edits of photographs by a learned model that no target reads: the
+    network was trained on rendered faces, and the report says so.
     """
 
     attributes: Mapping[str, Target] = field(default_factory=dict)
@@ -58,8 +61,13 @@ class EditCheck:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no target to measure with, and no subject is drawn again."""
-        return not self.attributes and self.identity is None and self.realism is None and not self.redraw
+        """Whether there is nothing to measure with, and no subject is drawn again."""
+        return self.targetless and not self.redraw and not self.shipped
+
+    @property
+    def targetless(self) -> bool:
+        """Whether there is no target to measure with."""
+        return not self.attributes and self.identity is None and self.realism is None
 
     def entry(self) -> EditsEntry:
         """What recreates it, for a run's spec."""
@@ -83,6 +91,8 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
     generator = _generator(world)
     readings = _read_by_shipped(world, images) if check.shipped else {}
     levels: set[str] = set()
+    if check.shipped and photograph_edits.edited(world) is not None:
+        levels |= readings.keys() & photograph_edits.read_as_levels()
     if isinstance(generator, KnowsTruth):
         truths = generator.truths(latents)
         for attribute in generator.truth_attributes:
@@ -110,9 +120,10 @@ def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
     from transect.perceptual import features
 
     values = features.read(images.pixels)
-    return {
-        attribute.name: values[attribute.name] for attribute in _learned(world).attributes if attribute.name in values
-    }
+    known: Iterable[str] = [attribute.name for attribute in _learned(world).attributes]
+    if _generator(world) is None:
+        known = sorted(photograph_edits.well_read())
+    return {name: values[name] for name in known if name in values}
 
 
 def _learned(world: World) -> World:
@@ -136,26 +147,34 @@ def _is_reference(world: World) -> bool:
 
 
 def needed(world: World) -> bool:
-    """Whether a world's edits are checked by default: where attributes are set along fitted directions."""
-    return _generator(world) is not None
+    """Whether a world's edits are checked by default: along fitted directions, or by a model on photographs."""
+    photographs = photograph_edits.edited(world)
+    return _generator(world) is not None or (photographs is not None and photographs.learned_edits)
 
 
 def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
     """The check of a study: the requested one, or the world's own where attributes are learned; None elsewhere.
 
-    On the reference generator, the shipped network reads what no target does.
+    On the reference generator, the shipped network reads what no target does; so it does where a learned model edits
+    photographs and no target is given.
 
-    Raises BadInput where a check is requested and nothing is varied.
+    Raises BadInput where a check is requested and nothing is varied, and for further draws of photographs.
     """
     requested = check is not None and not check.empty
     if not design.levels:
         if requested:
             raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
         return None
-    if check is not None and check.redraw and isinstance(_generator(world), InvertedPhotographs):
-        raise BadInput("--redraw: expected none with --latents, since there is no other photograph to draw; drop it")
+    photographs = photograph_edits.edited(world)
+    if check is not None and check.redraw:
+        what = "--latents" if isinstance(_generator(world), InvertedPhotographs) else "photographs"
+        if what == "--latents" or photographs is not None:
+            raise BadInput(f"--redraw: expected none with {what}, since there is no other photograph to draw; drop it")
     chosen = check if requested else EditCheck() if needed(world) else None
-    return replace(chosen, shipped=True) if chosen is not None and _is_reference(world) else chosen
+    if chosen is None:
+        return None
+    unread = photographs is not None and photographs.learned_edits and chosen.targetless
+    return replace(chosen, shipped=True) if unread or _is_reference(world) else chosen
 
 
 def check_of(
@@ -163,8 +182,12 @@ def check_of(
     identity: object = None,
     realism: object = None,
     redraw: int = 0,
+    *,
+    shipped: bool = False,
 ) -> EditCheck:
     """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
+
+    shipped: whether the network that ships reads what no target does.
 
     Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
@@ -174,6 +197,7 @@ def check_of(
         None if identity is None else _resolved(identity, "embedding"),
         None if realism is None else _resolved(realism, "regression"),
         redraw,
+        shipped,
     )
 
 
@@ -220,22 +244,22 @@ class Gatekeeper:
     ) -> tuple[Measured, Measured, Judged]:
         """Measures of whole subjects' images, of their own, and what fails."""
         own_latents = self.world.sample(seeds)
-        before = measured(self.check, self.world, own_latents, self.world.render(own_latents))
+        own = self.world.render(own_latents)
+        before = measured(self.check, self.world, own_latents, own)
         edited = measured(self.check, self.world, latents, images)
         # As the controls read it: in the attribute's own unit also where cells are steps from the subject's own value.
         values = self.world.read(latents)
         intended = {name: values[name].to_numpy() for name in self.design.levels}
         rows = np.repeat(np.arange(len(seeds)), self.design.n_cells)
-        return edited, before, judge(self.limits, edited, before.take(rows), intended)
+        judged = judge(self.limits, edited, before.take(rows), intended)
+        return edited, before, photograph_edits.with_outside(judged, self.world, latents, images, own)
 
 
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder | None) -> Gatekeeper:
     """The limits that unedited subjects set, measured once and stored in the folder; None for a worker without one."""
-    seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
-    latents = sample_unedited(_learned(world), seeds)
-    measures = measured(check, world, latents, world.render(latents))
+    seeds, measures, latents = _reference(check, world, design)
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
-    limits = limits_of(measures, values, list(design.levels))
+    limits = limits_of(measures, values, list(design.levels), _intentions(check, world, design, measures))
     if folder is not None and not folder.has_part(REFERENCE_TABLE, 0):
         columns = {f"reading.{name}": column for name, column in measures.readings.items()}
         columns |= {f"value.{name}": column for name, column in values.items()} | {"saturated": measures.saturated}
@@ -246,11 +270,38 @@ def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder
     return Gatekeeper(check, world, design, limits)
 
 
+def _reference(check: EditCheck, world: World, design: Design) -> tuple[Int[np.ndarray, " m"], Measured, Latents]:
+    """Unedited images that set the limits: their subjects' seeds, what they measure, their latents."""
+    if photograph_edits.edited(world) is None:
+        beyond = np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
+        seeds = design.seed * SUBJECTS_PER_SEED + beyond
+        latents = sample_unedited(_learned(world), seeds)
+        return seeds, measured(check, world, latents, world.render(latents)), latents
+    seeds = photograph_edits.reference(world, design)
+    latents = world.sample(seeds)
+    measures = measured(check, world, latents, world.render(latents))
+    return seeds, photograph_edits.with_people(measures, world, latents), latents
+
+
+def _intentions(
+    check: EditCheck, world: World, design: Design, measures: Measured
+) -> Mapping[str, Intended | str] | None:
+    """What the set attributes of photographs should read as; None of latents, where unedited images show it."""
+    photographs = photograph_edits.edited(world)
+    if photographs is None:
+        return None
+    varied = {each.name: each for each in _learned(world).attributes if each.name in design.levels}
+    return photograph_edits.intentions(photographs, varied, measures, check.attributes.keys())
+
+
 def _text(limits: Limits) -> bytes:
     import json
 
-    plain = {name: None if np.isnan(value) else value for name, value in _numbers(limits).items()}
-    tolerances = {name: curve.tolerance for name, curve in limits.expected.items()}
+    def number(value: float) -> float | None:
+        return None if np.isnan(value) else value
+
+    plain = {name: number(value) for name, value in _numbers(limits).items()}
+    tolerances = {name: number(curve.tolerance) for name, curve in limits.expected.items()}
     return json.dumps({**plain, "tolerances": tolerances, "reasons": dict(limits.reasons)}, sort_keys=True).encode()
 
 

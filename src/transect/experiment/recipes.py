@@ -87,10 +87,11 @@ class CheckRecipe:
     identity: object = None
     realism: object = None
     redraw: int = 0
+    shipped: bool = False
 
     def open(self) -> EditCheck:
         """The check. Raises as `check_of`."""
-        return check_of(self.attributes, self.identity, self.realism, self.redraw)
+        return check_of(self.attributes, self.identity, self.realism, self.redraw, shipped=self.shipped)
 
 
 @final

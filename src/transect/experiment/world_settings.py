@@ -18,7 +18,9 @@ class WorldSettings:
     generator: a name, a network's file, or an object with the contract of Generator and Controls, which has its own
     size, population and device. population: a shipped name or a TOML file; default "balanced". image_size: pixels;
     default 128, or a network's own. device: default "cpu". directions: fitted directions that set the attributes of a
-    learned generator. latents: inverted photographs, which then are the subjects.
+    learned generator. latents: inverted photographs, which then are the subjects. photographs, mask: the folder or
+    READER:PATH of what was inverted, and the part of each in which the generator's image stands; outside the mask the
+    photograph is put back.
     """
 
     generator: str | Path | Generator = "faceworld"
@@ -27,8 +29,19 @@ class WorldSettings:
     device: str | None = None
     directions: Path | None = None
     latents: Path | None = None
+    photographs: str | Path | None = None
+    mask: str | None = None
 
     def open(self) -> World:
         """The world. Raises BadInput, UnknownName or MissingExtra as `open_world`."""
         generator = str(self.generator) if isinstance(self.generator, Path) else self.generator
-        return open_world(generator, self.image_size, self.population, self.device, self.directions, self.latents)
+        return open_world(
+            generator,
+            self.image_size,
+            self.population,
+            self.device,
+            self.directions,
+            self.latents,
+            self.photographs,
+            self.mask,
+        )

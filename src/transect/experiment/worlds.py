@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from transect.designs import transect_latents
 from transect.errors import BadInput
@@ -15,6 +15,11 @@ from transect.runs import capabilities
 if TYPE_CHECKING:
     from transect.inversion.photographs import InvertedPhotographs
 
+_BACKGROUND: Final = (
+    "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
+    "leave them out"
+)
+
 
 def open_world(
     generator: object,
@@ -23,10 +28,13 @@ def open_world(
     device: str | None = None,
     directions: str | Path | None = None,
     latents: str | Path | None = None,
+    photographs: str | Path | None = None,
+    mask: str | None = None,
 ) -> World:
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
-    latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
+    latents: a file of inverted photographs, which are the subjects then. photographs, mask: what was inverted, which is
+    put back outside the mask. Raises BadInput for another object, settings
     with an object, or a generator that sets nothing without directions.
     """
     if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
@@ -38,7 +46,13 @@ def open_world(
         from transect.controls.files import read_directions
         from transect.controls.world import LearnedWorld
 
-        return LearnedWorld(opened if latents is None else inverted(opened, latents), read_directions(Path(directions)))
+        if latents is not None:
+            opened = inverted(opened, latents, photographs, mask)
+        elif photographs is not None or mask is not None:
+            raise BadInput(_BACKGROUND)
+        return LearnedWorld(opened, read_directions(Path(directions)))
+    if latents is None and (photographs is not None or mask is not None):
+        raise BadInput(_BACKGROUND)
     if latents is not None:
         raise BadInput("--latents: expected --directions FILE, along which photographs are edited, got none; give it")
     if not (isinstance(opened, World) and opened.attributes):
@@ -70,11 +84,13 @@ def generator_of(
     return generator
 
 
-def inverted(generator: Generator, latents: str | Path) -> InvertedPhotographs:
-    """The generator with the photographs of that file as its subjects. Raises BadInput as `InvertedPhotographs`."""
+def inverted(
+    generator: Generator, latents: str | Path, photographs: str | Path | None = None, mask: str | None = None
+) -> InvertedPhotographs:
+    """The generator with the photographs of that file as subjects. Raises BadInput as `InvertedPhotographs.open`."""
     from transect.inversion.photographs import InvertedPhotographs
 
-    return InvertedPhotographs.open(generator, latents)
+    return InvertedPhotographs.open(generator, latents, photographs, mask)
 
 
 def truth_attributes(world: World) -> dict[str, Attribute]:

@@ -19,7 +19,7 @@ _AVAILABLE = {
     "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
     "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
-    "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
+    "diffusers:file.toml": "a diffusion pipeline, prompted, or editing or painting photographs, as the TOML file says",
     "photographs:reader:path": "your photographs, set by a camera's settings and covers; readers: transect datasets",
 }
 _DIFFUSERS = "diffusers:"

@@ -135,10 +135,22 @@ class Pictures:
         images = [self._decode(row) for row in rows]
         return np.stack(images) if images else np.zeros((0, self.size, self.size, 3), np.uint8)
 
-    def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
+    def stored_size(self, row: int) -> tuple[int, int]:
+        """Width and height of the image of a row as it is stored; of a data set as it is fitted."""
+        return self._open_image(row).size
+
+    def framed(self, whole: UInt8[np.ndarray, "a b 3"], row: int) -> UInt8[np.ndarray, "h w 3"]:
+        """A picture of the stored size of that row's, cut and resized as the row's is."""
         from PIL import Image
 
-        image = self._open_image(row)
+        return self._fitted(Image.fromarray(whole), row)
+
+    def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
+        return self._fitted(self._open_image(row), row)
+
+    def _fitted(self, image: PillowImage, row: int) -> UInt8[np.ndarray, "h w 3"]:
+        from PIL import Image
+
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:

@@ -22,7 +22,7 @@ from transect.runs.rated_questions import RatedQuestion, questions_of
 from transect.runs.wording import spaced
 
 PREFIX: Final = "perceived_"
-OF_THE_PICTURE: Final = ("fakeness", "quality")
+OF_THE_PICTURE: Final = ("fakeness", "quality", "looks_edited", "edited_where", "seam", "plausible")
 """Ratings of the picture, not of the face: models hold them equal only where the user asks for it."""
 FEW_VALUES: Final = 6
 """Without cut points and named levels, so many different values are a group each; more are cut at their terciles."""

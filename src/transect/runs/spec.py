@@ -6,7 +6,7 @@ written again has the same hash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
@@ -73,6 +73,16 @@ class GeneratorDescription:
     def edits_photographs(self) -> bool:
         """Whether its subjects are photographs on which a camera's settings are set."""
         return "pictures_sha256" in self.facts
+
+    @property
+    def starts_from_photographs(self) -> bool:
+        """Whether images are edits of photographs: by a camera's settings, a diffusion pipeline or an inversion."""
+        return self.edits_photographs or bool(self.facts.get("source")) or bool(self.photographs)
+
+    @property
+    def label_levels(self) -> Mapping[str, Sequence[str]]:
+        """By label of the edited photographs that has levels: their names."""
+        return self.facts.get("labels") or {}
 
     @property
     def steps(self) -> StepSize | None:

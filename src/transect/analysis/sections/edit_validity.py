@@ -17,10 +17,12 @@ from transect.designs.edit_validity import (
     KEPT,
     LEAST_SHIFT,
     MOST_DRIFT,
+    OUTSIDE,
     RANGE,
     REALISM,
     SAME_PERSON,
     SHIFT,
+    YES_OR_NO,
 )
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
@@ -47,11 +49,27 @@ _SHIPPED: Final = (
     "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
     "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
+_OF_PHOTOGRAPHS: Final = (
+    "An image of a photograph that was edited may not show what was set, or show more. Each was compared with its "
+    "photograph as it is; limits come from photographs as they are, each once, first those that the study does not "
+    "show. An image that fails a gate is counted here by cell, and it is included in every figure of this report."
+)
+_READ_BACK: Final = (
+    f"the set attribute reads as stated for its level, within {YES_OR_NO:g} for levels and yes or no, else within "
+    f"{MOST_DRIFT:g} SD; where nothing is stated for a number, it moves as the level moved"
+)
+_SHIPPED_PHOTOGRAPHS: Final = (
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. It has "
+    "seen rendered faces alone: on photographs it shows that an edit changed much or little, and a pass is no evidence "
+    "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
+    "--questions edits."
+)
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
     DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
     IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
     REALISM: f"as real as {KEPT:g} % of unedited images",
+    OUTSIDE: "every pixel outside of what was edited is that of the subject's own image",
     RANGE: f"no more values cut at the ends of the range than in {KEPT:g} % of unedited images, or in the own",
 }
 
@@ -72,17 +90,29 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         key=KEY,
         study=spec.name,
         title="Do the images show what was set, and nothing else?",
-        text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
+        text=_texts(spec),
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
         tables=[
-            _gates(fails, unknown, limits),
+            _gates(fails, unknown, limits, _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}),
             _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
             *_drifts(edits, rows),
             *_draws(spec, edits, rows, failed),
         ],
         sources=[SOURCE],
     )
+
+
+def _texts(spec: RunSpec) -> list[str]:
+    shipped = bool(spec.edits and spec.edits.shipped)
+    if _in_latents(spec):
+        return [_TEXT, *([_SHIPPED] if shipped else [])]
+    return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
+
+
+def _in_latents(spec: RunSpec) -> bool:
+    """Whether attributes were set in a latent space, also of inverted photographs."""
+    return not spec.generator.starts_from_photographs or bool(spec.generator.photographs)
 
 
 def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
@@ -108,15 +138,20 @@ def _warnings(
     return warnings
 
 
-def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]) -> Table:
+def _gates(
+    fails: Mapping[str, np.ndarray],
+    unknown: Mapping[str, np.ndarray],
+    limits: Mapping[str, Any],
+    meanings: Mapping[str, str],
+) -> Table:
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
     rows: list[list[object]] = []
-    for gate in GATES:
+    for gate in (gate for gate in GATES if gate != OUTSIDE or gate in fails):
         reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
                    for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
         if gate not in fails:
-            rows.append([gate, _MEANINGS[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
+            rows.append([gate, meanings[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
             continue
         known = ~unknown[gate] | fails[gate]
         count, n = int(fails[gate].sum()), int(known.sum())
@@ -124,7 +159,7 @@ def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], l
         lost = int((~known).sum())
         reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
         share = count / n if n else np.nan
-        rows.append([gate, _MEANINGS[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
+        rows.append([gate, meanings[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
     return table("Gates", heads, rows)
 
 

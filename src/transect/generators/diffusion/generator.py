@@ -3,13 +3,14 @@
 Text: the subject is the noise that it starts from; prompts differ in the words of one attribute alone (prompt pairs).
 Edit: the subject is a photograph, to which noise is added, and removed under the edit's prompt; the level is
 the share of noise (Meng et al. 2022, SDEdit, arXiv:2108.01073). Instruct: the same by instruction; the level is the
-share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Several edits follow one another.
+share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Inpaint: a level's prompt is painted inside
+a mask, and all pixels outside are put back bitwise. Several edits follow one another.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import final
@@ -17,14 +18,16 @@ from typing import final
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from scipy.special import ndtr
 
-from transect.datasets import LabelledImages, open_dataset
+from transect.datasets.labelled import SUBJECT
 from transect.errors import BadInput
+from transect.generators.diffusion.photographs import EditedPhotographs
 from transect.generators.diffusion.pipelines import check_prompts, facts_of, open_pipeline, own_size
 from transect.generators.diffusion.settings import Settings, read_settings
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
+from transect.generators.photographs.masks import composite
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
@@ -50,7 +53,10 @@ class DiffusionGenerator:
         check_prompts(self._pipeline, self.settings.every_prompt())
         self._facts = facts_of(folder)
         self.image_size = self._size(image_size)
-        self._source = self._photographs()
+        opened = (
+            EditedPhotographs.open(self.settings, self.path.parent, self.image_size) if self.settings.source else None
+        )
+        self._source: EditedPhotographs | None = opened
 
     @property
     def name(self) -> str:
@@ -68,19 +74,76 @@ class DiffusionGenerator:
         return self.settings.shown
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
-        """One subject per seed: its own levels (text, each equally probable) or photograph (row i of a run's seed).
+        """One subject per seed: its own levels (text, each equally probable) or photograph.
+
+        Photograph i of the data set is subject i in modes edit and instruct; in mode inpaint the order is that of
+        `Photographs`, by the run's seed.
 
         Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
         """
         numbers = check_seeds(seeds)
         if self._source is None:
             return Latents(numbers, exogenous_noise(numbers, self.latent_dim), SPACE)
-        rows = numbers % SUBJECTS_PER_SEED
-        if len(rows) and rows.max() >= len(self._source):
+        self.check_subjects(int((numbers % SUBJECTS_PER_SEED).max(initial=-1)) + 1)
+        return Latents(numbers, self._source.drawn(numbers).astype(np.float64)[:, None], SPACE)
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than there are photographs; prompts make any number."""
+        if self._source is not None and wanted > len(self._source):
             raise BadInput(
                 f"{self.name}: expected at most {len(self._source)} subjects, its photographs; ask for fewer"
             )
-        return Latents(numbers, rows.astype(np.float64)[:, None], SPACE)
+
+    @property
+    def photographs(self) -> int:
+        """How many photographs can be edited; 0 in mode text."""
+        return 0 if self._source is None else len(self._source)
+
+    @property
+    def learned_edits(self) -> bool:
+        """Whether photographs are edited: the pipeline was trained, and may show something else."""
+        return self._source is not None
+
+    @property
+    def as_they_are(self) -> Mapping[str, float]:
+        """By attribute: the level at which a photograph is as it is."""
+        return {} if self._source is None else dict.fromkeys(self.settings.attributes, 0.0)
+
+    def intended_readings(self) -> Mapping[str, Mapping[float, float]]:
+        """By attribute and level: what a model that reads the attribute should read, where the file says so."""
+        return {name: entry.readings for name, entry in self.settings.attributes.items() if entry.reads}
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What is known of an image: the levels that were asked for, and the labels of the photograph."""
+        labels = {} if self._source is None else self._source.labels
+        return (*self.attributes, *(replace(attribute, name=name) for name, attribute in labels.items()))
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """As `read`; of photographs with the labels (NaN: none), and the person as `subject`."""
+        columns = dict(self._values(latents))
+        if self._source is not None:
+            numbers = np.asarray(latents.values)[:, 0].astype(np.int64)
+            columns |= {name: self._source.label(name, numbers) for name in self._source.labels}
+            columns[SUBJECT] = self._source.people(numbers).astype(np.float64)
+        return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
+
+    def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n s s"]:
+        """The pixels that the edits of each row may change; outside, the image is bitwise the photograph.
+
+        In modes edit and instruct every pixel of a row that is edited; in mode text, where there is no photograph, all.
+        """
+        values, size = self._values(latents), self.image_size
+        masks = np.full((len(latents), size, size), self._source is None, dtype=np.bool_)
+        for row in range(len(latents) if self._source is not None else 0):
+            for name in (name for name, column in values.items() if column[row] > 0):
+                masks[row] |= self._may_change(int(latents.values[row, 0]), name)
+        return masks
+
+    def _may_change(self, number: int, name: str) -> Bool[np.ndarray, "s s"]:
+        if self._source is None or self.settings.mode != "inpaint":
+            return np.ones((self.image_size, self.image_size), dtype=np.bool_)
+        return np.asarray(self._source.shares(number, name) > 0)
 
     def read(self, latents: Latents) -> pa.Table:
         """The requested float64 levels of the prompt or strengths of the edits; the subject's own where not set."""
@@ -104,27 +167,29 @@ class DiffusionGenerator:
             if self._source is None:
                 pixels[row] = self._render_prompt(seed, levels)
             else:
-                pixels[row] = self._render_edit(self._source.pixels([int(latents.values[row, 0])])[0], seed, levels)
+                pixels[row] = self._render_edit(self._source, int(latents.values[row, 0]), seed, levels)
         return Images(pixels)
 
     def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec. Folders are left out: they can name people and machines."""
-        settings = {**self.settings.model_dump(), "pipeline": Path(self.settings.pipeline).name, "source": None}
-        source = None if self._source is None else self._source.describe()
-        description = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
+        settings = {**self.settings.described(), "pipeline": Path(self.settings.pipeline).name, "source": None}
+        source = {"source": None} if self._source is None else self._source.describe()
+        description = {"name": self.name, "image_size": self.image_size, "device": self.device, **source}
         return {**description, "settings": settings, **self._facts}
 
     def validity(self) -> dict[str, object]:
         """What a report states about the images."""
         how = "prompts" if self._source is None else "edits of photographs"
+        how = "painting inside masks on photographs" if self.settings.mode == "inpaint" else how
         statement = (
             f"Images of the diffusion pipeline {self._facts['pipeline']} by {how}. Values are what was asked for: what "
             "an image shows may differ, and other attributes may change too, as they did in the training data. "
             "Have people rate the images (--ratings, --perceived) before an effect is believed."
         )
+        notes = self._source.notes() if self._source is not None else ()
         return {
             "photometry_validated": False,
-            "statement": statement,
+            "statement": " ".join([statement, *notes]),
             "not_measured": "no truth is known of these images",
         }
 
@@ -139,13 +204,6 @@ class DiffusionGenerator:
                 f"image_size: expected a multiple of {factor} pixels for this pipeline, got {size}; change it"
             )
         return size
-
-    def _photographs(self) -> LabelledImages | None:
-        if not self.settings.source:
-            return None
-        reader, colon, location = self.settings.source.partition(":")
-        place = location if Path(location).is_absolute() else str(self.path.parent / location)
-        return open_dataset(f"{reader}{colon}{place}", image_size=self.image_size, labelled=False)
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
         if latents.space != SPACE or np.asarray(latents.values)[:1].size not in (0, self.latent_dim):
@@ -167,16 +225,36 @@ class DiffusionGenerator:
         return self._run(arguments, seed, 0)
 
     def _render_edit(
-        self, picture: UInt8[np.ndarray, "h w 3"], seed: int, values: dict[str, float]
+        self, source: EditedPhotographs, number: int, seed: int, values: dict[str, float]
     ) -> UInt8[np.ndarray, "h w 3"]:
+        picture = source.picture(number)
+        for place, (name, level) in enumerate(values.items()):
+            if level > 0 and self.settings.mode == "inpaint":
+                picture = self._painted(picture, source.shares(number, name), self._prompt(name, level), seed, place)
+            elif level > 0:
+                picture = self._run(self._edit(picture, name, level), seed, place)
+        return picture
+
+    def _edit(self, picture: UInt8[np.ndarray, "h w 3"], name: str, level: float) -> dict[str, object]:
         from PIL import Image
 
-        for place, (name, level) in enumerate(values.items()):
-            if level > 0:
-                prompt = self.settings.attributes[name].prompt
-                arguments: dict[str, object] = {"prompt": prompt, "image": Image.fromarray(picture)}
-                picture = self._run({**arguments, **self._strength(level)}, seed, place)
-        return picture
+        prompt = self.settings.attributes[name].prompt
+        return {"prompt": prompt, "image": Image.fromarray(picture), **self._strength(level)}
+
+    def _prompt(self, name: str, level: float) -> str:
+        """The words of a level above "as it is"."""
+        return list(self.settings.attributes[name].levels.values())[int(level) - 1]
+
+    def _painted(
+        self, picture: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"], prompt: str, seed: int, place: int
+    ) -> UInt8[np.ndarray, "h w 3"]:
+        """The picture with what the pipeline paints inside the mask; bitwise as it was outside."""
+        from PIL import Image
+
+        mask = Image.fromarray(np.where(shares > 0, 255, 0).astype(np.uint8))
+        size = {"height": self.image_size, "width": self.image_size}
+        arguments = {"prompt": prompt, "image": Image.fromarray(picture), "mask_image": mask, **size}
+        return composite(picture, self._run({**arguments, "strength": self.settings.strength}, seed, place), shares)
 
     def _strength(self, level: float) -> dict[str, float]:
         if self.settings.mode == "edit":

@@ -29,6 +29,7 @@ LOADERS: Final = {
     "text": "AutoPipelineForText2Image",
     "edit": "AutoPipelineForImage2Image",
     "instruct": "DiffusionPipeline",
+    "inpaint": "AutoPipelineForInpainting",
 }
 """diffusers' class that opens a folder for each mode."""
 
@@ -148,6 +149,7 @@ def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
         "text": ("prompt", "generator"),
         "edit": ("image", "strength"),
         "instruct": ("image", "image_guidance_scale"),
+        "inpaint": ("image", "mask_image", "strength"),
     }
     if missing := [name for name in arguments[mode] if name not in takes]:
         kind = type(pipeline).__name__

@@ -5,6 +5,7 @@ Every file is read once when the data set is opened: bytes for its SHA-256, pixe
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections import Counter
@@ -23,6 +24,7 @@ from transect.datasets.pictures import size_of
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import light
+from transect.records import SUBJECTS_PER_SEED
 from transect.runs import picture_files
 from transect.runs.wording import counted
 
@@ -90,6 +92,12 @@ class Subjects:
     def pictures_sha256(self) -> str:
         """SHA-256 over the files, in their order."""
         return hashlib.sha256("".join(look.sha256 for look in self.looks).encode()).hexdigest()
+
+    def drawn(self, seeds: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
+        """The photograph of each seed: subject i of a run's seed is the i-th of all in an order of that seed."""
+        runs, places = (seeds // SUBJECTS_PER_SEED).tolist(), (seeds % SUBJECTS_PER_SEED).tolist()
+        found = [_order(run, len(self))[place] for run, place in zip(runs, places, strict=True)]
+        return np.array(found, dtype=np.int64)
 
     def key(self, subject: int) -> int:
         """The number from which a photograph's own noise is drawn: it depends on its file alone."""
@@ -159,6 +167,12 @@ def corner(height: int, width: int, size: int) -> tuple[int, int]:
     (0, 8)
     """
     return (size - height) // 2, (size - width) // 2
+
+
+@functools.lru_cache(maxsize=8)
+def _order(run: int, count: int) -> tuple[int, ...]:
+    """All photographs in an order drawn by a run's seed."""
+    return tuple(np.random.Generator(np.random.Philox(run)).permutation(count).tolist())
 
 
 def _looks(labelled: LabelledImages) -> Iterator[Look]:

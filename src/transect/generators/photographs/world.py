@@ -6,7 +6,6 @@ several photographs are told apart by the data set, so that intervals count peop
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +91,25 @@ class Photographs:
         """Levels of the edits that have a range, the photograph as it is among them."""
         return USUAL
 
+    @property
+    def photographs(self) -> int:
+        """How many photographs can be used."""
+        return len(self.subjects)
+
+    @property
+    def learned_edits(self) -> bool:
+        """False: every edit is computed."""
+        return False
+
+    @property
+    def as_they_are(self) -> Mapping[str, float]:
+        """By edit: the level at which a photograph is as it is."""
+        return NEUTRAL
+
+    def intended_readings(self) -> Mapping[str, Mapping[float, float]]:
+        """None: a reading has to move as the level was moved."""
+        return {}
+
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than photographs."""
         self.subjects.check(wanted)
@@ -102,11 +120,8 @@ class Photographs:
         So no photograph is drawn twice within a run. Raises BadInput for more subjects than photographs.
         """
         numbers = check_seeds(seeds)
-        places = numbers % SUBJECTS_PER_SEED
-        self.check_subjects(int(places.max(initial=-1)) + 1)
-        runs = (numbers // SUBJECTS_PER_SEED).tolist()
-        rows = [_order(run, len(self.subjects))[place] for run, place in zip(runs, places.tolist(), strict=True)]
-        return Latents(numbers, np.array(rows, dtype=np.float64).reshape(-1, 1), SPACE)
+        self.check_subjects(int((numbers % SUBJECTS_PER_SEED).max(initial=-1)) + 1)
+        return Latents(numbers, self.subjects.drawn(numbers).astype(np.float64).reshape(-1, 1), SPACE)
 
     def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Photographs as they are, one drawn by each seed and put back, so that any number can be drawn."""
@@ -178,6 +193,7 @@ class Photographs:
             "pictures_sha256": found.pictures_sha256,
             "table_sha256": found.labelled.sha256,
             "images": len(found),
+            "labels": {name: list(each.levels) for name, each in self._labels.items() if each.discrete},
             "people": len(np.unique(found.people)),
             "crop": None if found.labelled.crop is None else str(found.labelled.crop),
             "left_out": found.left_out,
@@ -226,12 +242,6 @@ def _label_name(name: str) -> str:
     """A label's own name, or label.NAME where an edit or a measure is called so."""
     taken = {*NEUTRAL, *(attribute.name for attribute in MEASURED), SUBJECT}
     return f"label.{name}" if name in taken else name
-
-
-@functools.lru_cache(maxsize=8)
-def _order(run: int, count: int) -> tuple[int, ...]:
-    """All photographs in an order drawn by a run's seed."""
-    return tuple(np.random.Generator(np.random.Philox(run)).permutation(count).tolist())
 
 
 def _check_opencv() -> None:

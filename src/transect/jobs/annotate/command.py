@@ -45,7 +45,8 @@ Photographs = Annotated[
 Questions = Annotated[
     list[str] | None,
     typer.Option(
-        help="paper (default), monk, pairs, same-person, quality, conditions or a TOML file; repeat. Fixed once used."
+        help="paper (default), monk, pairs, same-person, quality, conditions, edits or a TOML file; repeat. Fixed once "
+        "used."
     ),
 ]
 

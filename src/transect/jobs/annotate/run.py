@@ -359,8 +359,8 @@ def annotate(
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
     folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
-    (paper, monk, pairs, same-person, quality, conditions) or TOML files; by default "paper". They are fixed when the
-    first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
+    (paper, monk, pairs, same-person, quality, conditions, edits) or TOML files; by default "paper". They are fixed when
+    the first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
     annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.
     photographs: of an inversion, those that were inverted, as a folder or READER:PATH: pairs can then be rated.
 

@@ -67,13 +67,15 @@ class CheckSettings:
     """Models that check whether images became what was set.
 
     attributes: NAME=TARGET texts, or targets by attribute; identity: an embedding; realism: a score. redraw: how many
-    further subjects are drawn in place of one whose images fail a check.
+    further subjects are drawn in place of one whose images fail a check. shipped: whether the network that ships reads
+    what no model does.
     """
 
     attributes: Sequence[str] | Mapping[str, TargetLike] = ()
     identity: TargetLike | None = None
     realism: TargetLike | None = None
     redraw: int = 0
+    shipped: bool = False
 
 
 @final

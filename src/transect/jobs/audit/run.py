@@ -167,7 +167,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs:
     if not quiet:
         _announce_preset(request, targets, designed, lines)
     checks = request.checks
-    check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
+    check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw, shipped=checks.shipped)
     studies = planned.complete(designed, request, targets, check_edits, pairs)
     settings = _checked(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])

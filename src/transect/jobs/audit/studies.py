@@ -50,6 +50,8 @@ def check(request: AuditRequest) -> None:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
     if request.max_unreadable is not None and not request.dataset:
         raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
+    if request.interpolate is not None and request.world.photographs is not None:
+        raise BadInput("--interpolate: nothing lies between two backgrounds; leave it or --photographs out")
     replicated_worlds.check(request)
     if request.images is None:
         return
@@ -234,7 +236,7 @@ def _with_check(study: Study, request: AuditRequest, opened: EditCheck) -> Study
     if study.recipe is None:
         return None
     asked = request.checks
-    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw)
+    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw, asked.shipped)
     return replace(study.recipe, check=recipe_of_check(given, opened))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transect.console.audit_options import Directions, InvertedLatents
+from transect.console.audit_options import Directions, FaceMask, InvertedLatents, InvertedSources
 from transect.console.common_options import Device, Engine, Json, Population, Seed, Workers
 from transect.console.kept_command import keep
 from transect.console.results import show
@@ -26,6 +26,8 @@ def render(
     ] = "faceworld",
     directions: Directions = None,
     latents: InvertedLatents = None,
+    photographs: InvertedSources = None,
+    mask: FaceMask = None,
     vary: Annotated[
         list[str] | None, typer.Option(help="Show each subject at these levels, in a row; see: transect audit.")
     ] = None,
@@ -58,7 +60,7 @@ def render(
     from transect.jobs.render import run
 
     path = out or Path("data_set" if data_set else "sheet.png")
-    world = WorldSettings(generator, population, size, device, directions, latents)
+    world = WorldSettings(generator, population, size, device, directions, latents, photographs, mask)
     result = run.render(
         path,
         subjects=subjects,

@@ -265,6 +265,11 @@ def _plain_world(stored: GeneratorDescription, given: Given) -> World:
         raise BadInput("expected the file of its directions, got none; give it: --directions FILE")
     if stored.photographs and given.latents is None:
         raise BadInput("expected the file of its inverted photographs, got none; give it: --latents FILE")
+    if "background" in stored.photographs:
+        raise BadInput(
+            "expected images of the generator alone, got photographs put back outside a mask, which are not kept; run "
+            "the audit's own command again"
+        )
     sized = named.startswith(("faceworld", "photographs:"))
     size = facts.get("image_size") if sized else None
     directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
