@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from transect.analysis.finished_run import Run
-from transect.analysis.sections import edit_validity
+from transect.analysis.sections import drift, edit_validity
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
 from transect.reports.records import Section
 
@@ -16,4 +18,6 @@ def sections(run: Run) -> list[Section]:
     if run.spec.edits is None:
         return []
     edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
-    return [edit_validity.section(run.spec, run.attributes, edits, reference)]
+    rows = np.flatnonzero(edits["cell"].to_numpy() >= 0)
+    adjusted = drift.adjusted_table(run, edits, rows)
+    return [edit_validity.section(run.spec, run.attributes, edits, reference, adjusted)]

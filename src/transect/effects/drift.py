@@ -85,7 +85,9 @@ def drift_adjusted(
     whole = complete(y, {**treatment, **readings, **noisy}, clusters=subjects)
     columns = _within(np.column_stack([whole.y, whole.x]), whole.groups, whole.n_groups)
     outcome, known = columns[:, 0], dict(zip(whole.names, columns[:, 1:].T, strict=True))
-    chosen, left = _chosen(readings, known, next(iter(treatment)), whole.n_groups)
+    spreads = dict(zip(whole.names, whole.x.std(axis=0), strict=True)) if len(whole) else {}
+    drifts = {name: _drift(known[name], known[next(iter(treatment))], spreads.get(name, 0.0)) for name in readings}
+    chosen, left = _chosen(drifts, whole.n_groups)
     named, levels = labels or Labels(basis="experimental"), {name: known[name] for name in treatment}
     raw = _first(outcome, levels, whole.groups, named, confidence)
     adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named, confidence)
@@ -104,20 +106,15 @@ def _within(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"], cou
     return np.asarray(values - (regression.group_sums(values, groups, count) / sizes[:, None])[groups])
 
 
-def _chosen(
-    readings: Mapping[str, Float[np.ndarray, " n"]],
-    known: Mapping[str, Float[np.ndarray, " m"]],
-    treated: str,
-    subjects: int,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The readings that follow what was set most, within subjects, and those left out. Outcomes do not count."""
-    level = known[treated]
+def _drift(reading: Float[np.ndarray, " n"], level: Float[np.ndarray, " n"], spread: float) -> float:
+    """How far a reading moves with what was set, in standard deviations over all images. Outcomes do not count."""
+    length = float(level @ level)
+    return abs(float(reading @ level)) / length / spread if length > 0 and spread > 0 else 0.0
 
-    def follows(name: str) -> float:
-        lengths = float(np.sqrt((known[name] @ known[name]) * (level @ level)))
-        return abs(float(known[name] @ level)) / lengths if lengths > 0 else 0.0
 
-    order = sorted(readings, key=lambda name: -follows(name))
+def _chosen(drifts: Mapping[str, float], subjects: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The readings that drifted most, as many as there are subjects for; and those left out."""
+    order = sorted(drifts, key=lambda name: -drifts[name])
     most = subjects // PER_SUBJECTS
     return tuple(order[:most]), tuple(order[most:])
 
