@@ -52,6 +52,14 @@ def test_drift_is_found_counted_and_kept(directions, tmp_path):
     assert gates["realism"][-1] == "no score of realism was given"
     drifts = {row[0]: row for row in section["tables"][2]["rows"]}
     assert drifts["skin tone"][1] > 5 * drifts["age"][1]
+    adjusted = section["tables"][-1]
+    assert adjusted["title"].startswith("Effects, as they are and at equal readings")
+    heads, (row,) = adjusted["columns"], adjusted["rows"]
+    effect = dict(zip(heads, row, strict=True))
+    assert (effect["target"], effect["effect"], effect["images"]) == ("brightness", "smile: 0.4 to 1.8", 18)
+    assert effect["adjusted for"] == "skin tone"  # six subjects allow one reading, and it drifted most
+    assert abs(effect["raw"]) > 0.03  # the skin's, not the smile's
+    assert abs(effect["adjusted"]) < abs(effect["raw"]) / 2
     cells = section["tables"][1]["rows"]
     assert [row[0] for row in cells] == ["smile 0.4", "smile 1", "smile 1.8"]
     assert sum(row[1] for row in cells) == pytest.approx(1)

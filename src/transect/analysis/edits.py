@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.finished_run import Run
-from transect.analysis.sections import edit_failures, edit_validity
+from transect.analysis.sections import drift, edit_failures, edit_validity
 from transect.analysis.sections.answers import Answers
 from transect.datasets.labelled import SUBJECT
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
@@ -24,10 +24,11 @@ def sections(run: Run, answers: Sequence[Answers] = ()) -> list[Section]:
     if run.spec.edits is None:
         return []
     edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
-    about = [edit_validity.section(run.spec, run.attributes, edits, reference)]
+    rows = edits["cell"].to_numpy() >= 0
+    adjusted = drift.adjusted_table(run, edits, np.flatnonzero(rows))
+    about = [edit_validity.section(run.spec, run.attributes, edits, reference, adjusted)]
     if not run.spec.generator.starts_from_photographs:
         return about
-    rows = edits["cell"].to_numpy() >= 0
     failed = np.zeros(int(rows.sum()), dtype=np.bool_)
     for name in (name for name in edits.column_names if name.startswith("fails.")):
         failed |= edits[name].to_numpy(zero_copy_only=False)[rows]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from transect.generators.stylegan2.generator import Options, StyleGAN2
+from transect.protocols import Generator
 
 NAME: Final = "reference"
 _FOLDER: Final = Path(__file__).with_name("weights")
@@ -24,3 +25,12 @@ def reference(device: str = "cpu", **options: Unpack[Options]) -> StyleGAN2:
     64
     """
     return StyleGAN2.from_file(WEIGHTS, name=NAME, device=device, **options)
+
+
+def is_reference(generator: Generator) -> bool:
+    """Whether a generator is this one: by the weights, since a user's file may have the same name."""
+    from transect.runs import model_files
+    from transect.runs.capabilities import description
+
+    weights = description(generator).get("weights_sha256")
+    return weights is not None and weights == model_files.sha256(WEIGHTS)

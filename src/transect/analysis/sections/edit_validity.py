@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
+from transect.analysis.sections import drift
 from transect.analysis.sections.answers import point, table, words
 from transect.designs.edit_validity import (
     DRIFT,
@@ -21,6 +22,8 @@ from transect.designs.edit_validity import (
     RANGE,
     REALISM,
     SAME_PERSON,
+    SECOND_DRIFT,
+    SECOND_SHIFT,
     SHIFT,
     YES_OR_NO,
 )
@@ -64,9 +67,15 @@ _SHIPPED_PHOTOGRAPHS: Final = (
     "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
     "--questions edits."
 )
+_OPTIMISED: Final = (
+    "Edits were moved on until that network read what was set, and everything else as before (hold=reoptimise). Its "
+    "gates therefore say little. A second reader, which shares neither its form nor its labels, judges the same."
+)
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
     DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
+    SECOND_SHIFT: "the same as the second reader has it",
+    SECOND_DRIFT: "the same as the second reader has it",
     IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
     REALISM: f"as real as {KEPT:g} % of unedited images",
     OUTSIDE: "every pixel outside of what was edited is that of the subject's own image",
@@ -74,8 +83,17 @@ _MEANINGS: Final = {
 }
 
 
-def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table) -> Section:
-    """The section of one study. edits, reference: the tables of `transect.experiment.edits`."""
+def section(
+    spec: RunSpec,
+    attributes: Mapping[str, Attribute],
+    edits: pa.Table,
+    reference: pa.Table,
+    adjusted: Table | None = None,
+) -> Section:
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`.
+
+    adjusted: effects beside those at equal readings of what was not set, see `drift`; None where nothing else is read.
+    """
     rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
     cells = edits["cell"].to_numpy()[rows]
     gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]
@@ -90,24 +108,27 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         key=KEY,
         study=spec.name,
         title="Do the images show what was set, and nothing else?",
-        text=_texts(spec),
+        text=_texts(spec, SECOND_DRIFT in gates, adjusted),
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
         tables=[
             _gates(fails, unknown, limits, _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}),
             _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
-            *_drifts(edits, rows),
+            *_drifts(edits, rows, "drift.", "Attributes that were not set"),
+            *_drifts(edits, rows, "second_drift.", "Attributes that were not set, by the second reader"),
+            *([] if adjusted is None else [adjusted]),
             *_draws(spec, edits, rows, failed),
         ],
-        sources=[SOURCE],
+        sources=[SOURCE, *([] if adjusted is None else drift.SOURCES)],
     )
 
 
-def _texts(spec: RunSpec) -> list[str]:
+def _texts(spec: RunSpec, second: bool, adjusted: Table | None) -> list[str]:
     shipped = bool(spec.edits and spec.edits.shipped)
-    if _in_latents(spec):
-        return [_TEXT, *([_SHIPPED] if shipped else [])]
-    return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
+    if not _in_latents(spec):
+        return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
+    told = [] if adjusted is None else [drift.TEXT + (drift.SECOND if second else "")]
+    return [_TEXT, *([_SHIPPED] if shipped else []), *([_OPTIMISED] if second else []), *told]
 
 
 def _in_latents(spec: RunSpec) -> bool:
@@ -223,12 +244,12 @@ def _coverage_figure(failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"
     return Figure(kind="rows", title=title, caption="(the numbers are images)", panels=[panel])
 
 
-def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
+def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"], prefix: str, title: str) -> list[Table]:
     """How far each attribute that was not set moved; nothing where none is read."""
-    names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
+    names = [name.removeprefix(prefix) for name in edits.column_names if name.startswith(prefix)]
     drifts: list[tuple[str, float | None, float | None, float, int, int]] = []
     for name in names:
-        moved = edits[f"drift.{name}"].to_numpy()[rows]
+        moved = edits[f"{prefix}{name}"].to_numpy()[rows]
         known = moved[np.isfinite(moved)]
         lost = len(moved) - len(known)
         shares = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
@@ -242,7 +263,7 @@ def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     heads = [("attribute", "text"), ("mean change, SD", "number"), ("95 % below, SD", "number")]
     heads += [("beyond the limit, or level changed", "proportion"), ("images", "count"), ("not read", "count")]
     more = f": the {SHOWN} of {len(drifts)} that fail most" if len(drifts) > SHOWN else ""
-    return [table(f"Attributes that were not set{more}", heads, drifts[:SHOWN])]
+    return [table(f"{title}{more}", heads, drifts[:SHOWN])]
 
 
 def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:

@@ -1,0 +1,100 @@
+"""Effects beside the same effects adjusted for what drifted, in the section on edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int
+
+from transect.analysis.finished_run import Run
+from transect.analysis.sections.answers import table, words
+from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.drift import SOURCES, DriftAdjusted, drift_adjusted
+from transect.effects.samples import Labels
+from transect.records import Attribute, Effect
+from transect.reports.records import Table
+from transect.reports.wording import short_name
+from transect.runs.spec import TargetEntry
+
+SHOWN: Final = 40
+TITLE: Final = "Effects, as they are and at equal readings of what was not set"
+TEXT: Final = (
+    "The raw effect of an edit is that of everything it moved. The adjusted effect compares images of a subject at "
+    "equal readings of the attributes that were not set (least squares within subjects). It assumes straight lines, "
+    "and that nothing drifted unread. Noise in the readings hides a part of the drift, so that the truth may lie "
+    "beyond the adjusted effect."
+)
+SECOND: Final = (
+    " The last estimate takes a second reader's readings as instruments for the first's, which undoes that noise where "
+    "the errors of the two are unrelated; it leaves out what the second reader does not read."
+)
+__all__ = ["SOURCES", "adjusted_table"]
+
+
+def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Table | None:
+    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit."""
+    first, second = readings_of(edits, rows, run.design.levels)
+    if not first or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
+        return None
+    lines: list[list[object]] = []
+    for target in run.spec.targets:
+        outcomes = TargetOutcomes(run, target)
+        for name in run.outcomes(target):
+            counted = outcomes.outcome(name)
+            labels = Labels(target.name, name, counted.unit, "experimental")
+            for attribute in run.design.levels:
+                levels = _levels(run, attribute)
+                found = drift_adjusted(counted.values, levels, first, run.people, second=second, labels=labels)
+                lines.append(_line(run.attributes[attribute], run.design.levels[attribute], target, name, found))
+    heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
+    for way in ("raw", "adjusted", *(("by the second reader",) if second else ())):
+        heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
+    heads += [("adjusted for", "text"), ("images", "count"), ("not estimated", "text")]
+    more = f": {SHOWN} of {len(lines)}" if len(lines) > SHOWN else ""
+    return table(f"{TITLE}{more}", heads, lines[:SHOWN])
+
+
+def readings_of(
+    edits: pa.Table, rows: Int[np.ndarray, " n"], varied: Mapping[str, Sequence[float]]
+) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, Float[np.ndarray, " n"]] | None]:
+    """Readings of attributes that were not set and that vary; by the second reader too, of those that it reads."""
+
+    def of(prefix: str) -> dict[str, Float[np.ndarray, " n"]]:
+        names = [name.removeprefix(prefix) for name in edits.column_names if name.startswith(prefix)]
+        return {name: edits[f"{prefix}{name}"].to_numpy()[rows] for name in names if name not in varied}
+
+    first, second = of("reading."), of("second.")
+    first = {name: column for name, column in first.items() if np.nanstd(column) > 0}
+    return first, {name: second[name] for name in first if name in second} or None
+
+
+def _levels(run: Run, attribute: str) -> dict[str, Float[np.ndarray, " n"]]:
+    """Indicators of every level but the first of each varied attribute; that of the attribute's last level first."""
+    ordered = {attribute: run.design.levels[attribute], **run.design.levels}
+    columns: dict[str, Float[np.ndarray, " n"]] = {}
+    for name, levels in ordered.items():
+        values = run.images[f"intended.{name}"].to_numpy()
+        for level in reversed(levels[1:]):
+            columns[f"{name} {level:g}"] = _is(values, level)
+    return columns
+
+
+def _is(values: Float[np.ndarray, " n"], level: float) -> Float[np.ndarray, " n"]:
+    same: Bool[np.ndarray, " n"] = np.isclose(values, level)
+    return same.astype(np.float64)
+
+
+def _line(
+    attribute: Attribute, levels: Sequence[float], target: TargetEntry, outcome: str, found: DriftAdjusted
+) -> list[object]:
+    effects: list[Effect] = [found.raw, found.adjusted]
+    effects += [found.instrumented] if found.instrumented is not None else []
+    between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
+    cells = [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
+    adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
+    reasons = dict.fromkeys(effect.reason for effect in effects if effect.reason)
+    row = [short_name(target.name), words(outcome), between, *cells, adjusted_for, found.raw.n_images]
+    return [*row, "; ".join(reasons)]

@@ -1,0 +1,252 @@
+"""A photograph's rendered twin: the settings of FaceWorld whose picture has the photograph's landmarks and skin colors.
+
+First the landmarks, by bounded least squares over pose, expression, shape and the identity code, with scale and shift
+in closed form; the code is held near the average face, as it is among FaceWorld's subjects. Then tone and light, by
+bounded least squares on the colors of six places of skin. What neither tells (hair, clothes, glasses, background) is
+that of an average subject. A twin resembles its photograph in pose, proportions and light. It is not the person.
+
+Source: Blanz and Vetter 1999, doi:10.1145/311535.311556 (a face model fitted to a picture, held near its mean).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from transect.errors import BadInput
+from transect.generators.faceworld.attributes import attribute
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_DIM, SPACE
+from transect.generators.faceworld.world import FaceWorld
+from transect.records import Images, Latents
+
+SHAPE: Final = (
+    "yaw", "pitch", "roll", "face_shape", "face_width", "smile", "mouth_open", "brow_raise", "mouth_slant",
+)  # fmt: skip
+LIGHT: Final = (
+    "skin_tone", "light_azimuth", "light_elevation", "fill_light", "white_balance", "exposure",
+)  # fmt: skip
+PLAIN: Final = {
+    "glasses": 0.0, "hat": 0.0, "earrings": 0.0, "noise": 0.0, "blur": 0.0, "jpeg_quality": 100.0, "distance": 1.0,
+    "light_level": 0.0, "gaze": 0.0, "makeup": 0.0, "lipstick": 0.0, "facial_hair": 0.0, "bangs": 0.0,
+}  # fmt: skip
+"""What every twin has, since landmarks and skin do not tell it."""
+POINTS: Final = 68
+_NEAR: Final = 0.01
+"""Interocular distances by which a landmark may be off at the price of one spread of the identity code."""
+_STEPS, _LIGHT_STEPS = 30, 12
+_FARTHEST: Final = 3.5
+_SLOPE_STEP: Final = 1e-3
+_LIGHT_STEP: Final = 0.02
+_LIGHT_PRIOR: Final = 0.02
+_TONES: Final = (2.5, 5.5, 8.5)
+_OUTLIER: Final = 0.03
+"""Difference of a color beyond which a place may be covered by hair, glasses or a hand."""
+_PITCH_SPREAD: Final = 8.0
+_EYES: Final = (slice(36, 42), slice(42, 48))
+
+Residuals = Callable[[Float[np.ndarray, "rows k"]], Float[np.ndarray, "rows m"]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One photograph's twin.
+
+    settings: attributes by name, as they are set. latents: one row, which FaceWorld renders. landmark_rms: root mean
+    square distance of the 68 points, in interocular distances of the photograph. color_rms: root mean square difference
+    of the skin's colors, 0 to 1. scale, shift: photograph's pixels = scale x twin's pixels + shift.
+    """
+
+    settings: Mapping[str, float]
+    latents: Latents
+    landmark_rms: float
+    color_rms: float
+    scale: float
+    shift: tuple[float, float]
+
+
+def twin(
+    pixels: UInt8[np.ndarray, "h w 3"],
+    landmarks: Float[np.ndarray, "68 2"],
+    *,
+    world: FaceWorld | None = None,
+    seed: int = 0,
+) -> Twin:
+    """The twin of a photograph with known landmarks; the same numbers for the same photograph.
+
+    pixels: sRGB. landmarks: dlib's 68 points, x and y in the photograph's pixels. world: what renders (default: 128
+    pixels). seed: of the subject that stands for what is not fitted, as its texture.
+
+    Raises BadInput for landmarks that are not 68 finite points with two eyes apart, or pixels that are no picture.
+    """
+    points = np.asarray(landmarks, dtype=np.float64)
+    if points.shape != (POINTS, 2) or not np.isfinite(points).all() or not interocular(points) > 0:
+        raise BadInput(
+            f"landmarks: expected {POINTS} finite points with two eyes apart, got {list(points.shape)}; find them again"
+        )
+    Images(np.asarray(pixels)[None])
+    made = world or FaceWorld(threads=1)
+    shape, identity = _fit_shape(points, made, seed)
+    light = _fit_light(pixels, points, made, seed, shape, identity)
+    settings = {**PLAIN, **shape, **light}
+    latents = latents_of(settings, identity, seed)
+    found = made.landmarks(latents)
+    scale, shift = placed(found, points)
+    away = scale[0] * found[0] + shift[0] - points
+    rms = float(np.sqrt((away**2).sum(axis=1).mean()) / interocular(points))
+    colors = skin_colors(made.render(latents).pixels[0], found[0]) - skin_colors(pixels, points)
+    across, down = (float(value) for value in shift[0])
+    return Twin(settings, latents, rms, float(np.sqrt((colors**2).mean())), float(scale[0]), (across, down))
+
+
+def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"], seed: int) -> Latents:
+    """One row: an average subject with this identity code and these settings."""
+    values = np.zeros((1, LATENT_DIM))
+    values[0, IDENTITY_COLUMNS] = identity
+    columns = {name: np.array([value]) for name, value in settings.items()}
+    return Latents(np.array([seed], dtype=np.int64), values, SPACE, columns)
+
+
+def interocular(points: Float[np.ndarray, "68 2"]) -> float:
+    """Distance between the middles of the eyes.
+
+    >>> interocular(np.repeat([[0.0, 0.0], [3.0, 4.0]], [42, 26], axis=0))
+    5.0
+    """
+    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    return float(np.hypot(*(right - left)))
+
+
+def placed(
+    found: Float[np.ndarray, "n 68 2"], points: Float[np.ndarray, "68 2"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
+    """Scale and shift that bring each row of points nearest to the photograph's, without turning them."""
+    middle, wanted = found.mean(axis=1, keepdims=True), points.mean(axis=0)
+    centered = found - middle
+    scale = (centered * (points - wanted)).sum(axis=(1, 2)) / (centered**2).sum(axis=(1, 2))
+    return scale, wanted - scale[:, None] * middle[:, 0]
+
+
+def skin_colors(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "68 2"]) -> Float[np.ndarray, "6 3"]:
+    """Mean colors, 0 to 1, of both cheeks, the forehead's sides, the nose and the chin."""
+    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    up = (left + right) / 2 - points[33]
+    places = [
+        left + 0.6 * (points[48] - left), right + 0.6 * (points[54] - right), left + 0.75 * up, right + 0.75 * up,
+        points[29], (points[57] + points[8]) / 2,
+    ]  # fmt: skip
+    radius = max(1.0, 0.12 * interocular(points))
+    rows, columns = np.mgrid[: len(pixels), : pixels.shape[1]] + 0.5
+    colors = []
+    for x, y in places:
+        inside = (columns - x) ** 2 + (rows - y) ** 2 <= radius**2
+        colors.append(pixels[inside].mean(axis=0) / 255 if inside.any() else np.full(3, np.nan))
+    return np.array(colors)
+
+
+def _fit_shape(
+    points: Float[np.ndarray, "68 2"], world: FaceWorld, seed: int
+) -> tuple[dict[str, float], Float[np.ndarray, " k"]]:
+    """Pose, expression and shape by name, and the identity code."""
+    low, high = _bounds(SHAPE)
+    count, traits = len(SHAPE), len(IDENTITY_COLUMNS)
+    low, high = np.append(low, np.full(traits, -_FARTHEST)), np.append(high, np.full(traits, _FARTHEST))
+    start = np.zeros(count + traits)
+    start[SHAPE.index("face_shape")] = 0.5
+    start[SHAPE.index("smile")] = start[SHAPE.index("mouth_open")] = 0.1
+    spread = (high - low) / 4
+    spread[SHAPE.index("pitch")] = _PITCH_SPREAD
+    spread[count:] = 1.0
+    eyes, free = interocular(points), np.array([name not in ("yaw", "roll") for name in SHAPE] + [True] * traits)
+
+    def residuals(rows: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "rows m"]:
+        found = world.landmarks(_rows(rows, SHAPE, PLAIN, seed))
+        scale, shift = placed(found, points)
+        away = (scale[:, None, None] * found + shift[:, None] - points) / (eyes * _NEAR)
+        return np.concatenate([away.reshape(len(rows), -1), ((rows - start) / spread)[:, free]], axis=1)
+
+    best, _ = _least_squares(residuals, start, low, high, _SLOPE_STEP * spread, _STEPS)
+    return dict(zip(SHAPE, best[:count].tolist(), strict=True)), best[count:]
+
+
+def _fit_light(
+    pixels: UInt8[np.ndarray, "h w 3"],
+    points: Float[np.ndarray, "68 2"],
+    world: FaceWorld,
+    seed: int,
+    shape: Mapping[str, float],
+    identity: Float[np.ndarray, " k"],
+) -> dict[str, float]:
+    """Tone and light by name."""
+    wanted = skin_colors(pixels, points)
+    known = np.isfinite(wanted).all(axis=1)
+    low, high = _bounds(LIGHT)
+    given = {**PLAIN, **shape}
+    metered = float(world.read(latents_of(given, identity, seed))["exposure"][0].as_py())
+    start = np.array([_TONES[1], 0.0, 30.0, 0.3, 0.0, metered])
+    places = world.landmarks(latents_of(given, identity, seed))[0]
+
+    def residuals(rows: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "rows m"]:
+        whole = np.concatenate([rows, np.tile(identity, (len(rows), 1))], axis=1)
+        shown = world.render(_rows(whole, LIGHT, given, seed)).pixels
+        away = np.array([(skin_colors(picture, places) - wanted)[known].ravel() for picture in shown])
+        return np.concatenate([away, _LIGHT_PRIOR * (rows - start) / (high - low)], axis=1)
+
+    step, tries = _LIGHT_STEP * (high - low), []
+    for tone in _TONES:  # dark skin in much light and light skin in little look alike: each start has its own end
+        begin = np.append(tone, start[1:])
+        tries.append(_least_squares(residuals, begin, low, high, step, _LIGHT_STEPS, _OUTLIER))
+    best = min(tries, key=lambda found: found[1])[0]
+    return dict(zip(LIGHT, best.tolist(), strict=True))
+
+
+def _bounds(names: tuple[str, ...]) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    ends = np.array([attribute(name).bounds for name in names], dtype=np.float64)
+    return ends[:, 0], ends[:, 1]
+
+
+def _rows(rows: Float[np.ndarray, "rows k"], names: tuple[str, ...], given: Mapping[str, float], seed: int) -> Latents:
+    """Settings of these names, then the identity code, in each row."""
+    values = np.zeros((len(rows), LATENT_DIM))
+    values[:, IDENTITY_COLUMNS] = rows[:, len(names) :]
+    settings = {name: np.full(len(rows), value) for name, value in given.items()}
+    settings |= {name: rows[:, place].copy() for place, name in enumerate(names)}
+    return Latents(np.full(len(rows), seed, dtype=np.int64), values, SPACE, settings)
+
+
+def _least_squares(
+    residuals: Residuals,
+    start: Float[np.ndarray, " k"],
+    low: Float[np.ndarray, " k"],
+    high: Float[np.ndarray, " k"],
+    step: Float[np.ndarray, " k"],
+    steps: int,
+    outlier: float | None = None,
+) -> tuple[Float[np.ndarray, " k"], float]:
+    """Bounded least squares, and its cost; slopes are differences, all made in one call.
+
+    outlier: the residual from which on it counts by its size and no longer by its square.
+    """
+    from scipy.optimize import least_squares
+
+    def slopes(where: Float[np.ndarray, " k"]) -> Float[np.ndarray, "m k"]:
+        signed = np.where(where + step > high, -step, step)  # never beyond a bound
+        made = residuals(np.concatenate([where[None], where + np.diag(signed)]))
+        return np.asarray(((made[1:] - made[0]) / signed[:, None]).T)
+
+    inside = np.clip(start, low + 1e-6 * (high - low), high - 1e-6 * (high - low))
+    found = least_squares(
+        lambda where: residuals(where[None])[0],
+        inside,
+        slopes,
+        bounds=(low, high),
+        x_scale=high - low,
+        max_nfev=steps,
+        loss="linear" if outlier is None else "soft_l1",
+        f_scale=1.0 if outlier is None else outlier,
+    )
+    return np.clip(np.asarray(found.x, dtype=np.float64), low, high), float(found.cost)

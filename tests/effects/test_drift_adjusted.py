@@ -1,0 +1,101 @@
+"""Effects adjusted for drift, against planted truths: bias of the raw effect, coverage of the adjusted ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transect.effects.drift import LEAST_F, PER_SUBJECTS, drift_adjusted
+from transect.errors import BadInput
+
+SET, DRIFTED = 0.3, 0.5
+
+
+def world(seed: int, subjects: int = 30, noise: float = 0.0):
+    """An attribute of effect .3 that drags another along, by .8 on average, whose own effect is .5 a unit."""
+    draws = np.random.default_rng(seed)
+    who, set_ = np.repeat(np.arange(subjects), 8), np.tile([0.0, 1.0] * 4, subjects)
+    own, moved = draws.normal(size=subjects)[who], 0.8 + 0.5 * draws.normal(size=subjects)
+    drifted = own + moved[who] * set_ + 0.6 * draws.normal(size=len(who))
+    outcome = SET * set_ + DRIFTED * drifted + draws.normal(size=subjects)[who] + 0.4 * draws.normal(size=len(who))
+    readings = [{"age": drifted + noise * draws.normal(size=len(who))} for _ in range(2)]
+    return outcome, {"smile": set_}, readings, who
+
+
+def test_by_hand():
+    """Two subjects, four images: outcome = 1 smile + 10 age, and age moves by 1 or by 3 with the smile, and by itself."""
+    who = np.repeat([0, 1], 4)
+    smile = np.array([0.0, 1.0, 0.0, 1.0] * 2)
+    age = np.array([0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 5.0, 8.0])
+    found = drift_adjusted(smile + 10 * age, {"smile": smile}, {"age": age}, who)
+    assert found.raw.estimate == pytest.approx(1 + 10 * 2)  # the mean drift is 2
+    assert found.readings == ()  # two subjects are too few to adjust for anything
+    assert found.left_out == ("age",)
+    many = np.tile(np.arange(10), 1).repeat(4)
+    twice = {"smile": np.tile(smile, 5)}, {"age": np.tile(age, 5)}
+    found = drift_adjusted(twice[0]["smile"] + 10 * twice[1]["age"], *twice, many)
+    assert found.readings == ("age",)
+    assert found.adjusted.estimate == pytest.approx(1.0)
+
+
+def test_the_raw_effect_is_biased_and_the_adjusted_covers_the_truth():
+    found = [drift_adjusted(outcome, set_, first, who) for outcome, set_, (first, _), who in map(world, range(150))]
+    raw, adjusted = np.array([each.raw.estimate for each in found]), [each.adjusted for each in found]
+    assert raw.mean() == pytest.approx(SET + DRIFTED * 0.8, abs=0.02)
+    assert np.mean([each.estimate for each in adjusted]) == pytest.approx(SET, abs=0.02)
+    assert not np.mean([each.raw.low < SET < each.raw.high for each in found]) > 0.02
+    covered = np.mean([each.low < SET < each.high for each in adjusted])
+    assert 0.91 <= covered <= 0.985  # 95 % of 150, two standard errors to either side
+
+
+def test_a_second_reader_undoes_the_noise_of_the_first():
+    """Noise as large as the drift's own spread hides half of it from one reader."""
+    simulated = [world(seed, noise=0.6) for seed in range(150)]
+    found = [drift_adjusted(y, set_, first, who, second=second) for y, set_, (first, second), who in simulated]
+    adjusted = np.mean([each.adjusted.estimate for each in found])
+    assert SET + 0.1 < adjusted < SET + DRIFTED * 0.8 - 0.05
+    both = [each.instrumented for each in found if np.isfinite(each.instrumented.low)]
+    assert len(both) > 140  # the others' first stages are too weak
+    assert np.mean([each.estimate for each in both]) == pytest.approx(SET, abs=0.03)
+    covered = np.mean([each.low < SET < each.high for each in both])
+    assert 0.91 <= covered <= 0.985
+
+
+def test_a_second_reader_that_reads_nothing_gives_no_interval():
+    outcome, set_, (first, _), who = world(0)
+    nothing = {"age": np.random.default_rng(1).normal(size=len(who))}
+    found = drift_adjusted(outcome, set_, first, who, second=nothing).instrumented
+    assert found is not None
+    assert np.isnan(found.low)
+    assert "first-stage F" in found.reason
+    assert f"{LEAST_F:g}" in found.reason
+
+
+def test_where_everybody_drifts_alike_nothing_can_be_told_apart():
+    outcome, set_, _, who = world(0)
+    found = drift_adjusted(outcome, set_, {"age": 2 * set_["smile"] + who}, who)
+    assert np.isnan(found.adjusted.estimate)
+    assert "age" in found.adjusted.reason
+    assert np.isfinite(found.raw.estimate)
+
+
+def test_with_few_subjects_what_followed_most_is_adjusted_for():
+    outcome, set_, (first, _), who = world(0, subjects=PER_SUBJECTS)
+    steady = np.random.default_rng(2).normal(size=len(who))
+    found = drift_adjusted(outcome, set_, {"steady": steady, **first}, who)
+    assert (found.readings, found.left_out) == (("age",), ("steady",))
+
+
+def test_rows_without_a_reading_are_counted():
+    outcome, set_, (first, _), who = world(0)
+    first["age"][3] = np.nan
+    found = drift_adjusted(outcome, set_, first, who)
+    assert found.raw.n_images == len(who) - 1
+
+
+def test_readers_of_different_attributes_are_refused():
+    outcome, set_, (first, _), who = world(0)
+    with pytest.raises(BadInput, match="drop these"):
+        drift_adjusted(outcome, set_, first, who, second={"yaw": first["age"]})
+    with pytest.raises(BadInput, match="no column"):
+        drift_adjusted(outcome, {}, first, who)
