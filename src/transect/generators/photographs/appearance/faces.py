@@ -1,0 +1,121 @@
+"""The face on one photograph: its 68 points and the masks of its parts, or why there is none that can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.marks import Marks
+
+UNSURE: Final = "photographs on which no face was found with confidence"
+PARTS: Final = ("skin", "hair", "mouth")
+NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
+_EYES: Final = (slice(36, 42), slice(42, 48))
+_INNER_LIPS: Final = slice(60, 68)
+_OUTER_LIPS: Final = slice(48, 60)
+_FINE: Final = 4
+_NARROW, _WIDE = 0.1, 2.5
+"""Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
+_INSIDE: Final = 0.95
+_LEAST: Final = 4e-3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Face:
+    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part."""
+
+    points: Float[np.ndarray, "68 2"]
+    masks: Mapping[str, Float[np.ndarray, "h w"]]
+
+    @property
+    def width(self) -> float:
+        """Pixels between the outer corners of the eyes, the measure of all widths of soft edges; at least 1."""
+        return max(1.0, float(np.linalg.norm(self.points[45] - self.points[36])))
+
+    def polygon(self, points: Int[np.ndarray, " k"] | slice, height: int, width: int) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies inside the polygon of these points."""
+        import cv2
+
+        fine = np.zeros((height * _FINE, width * _FINE), dtype=np.uint8)
+        corners = np.rint(self.points[points] * _FINE - 0.5).astype(np.int32)
+        cv2.fillPoly(fine, [corners], (1,))
+        return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
+
+    def eyes(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies between the lids."""
+        height, width = self.masks["skin"].shape
+        return np.maximum(*(self.polygon(part, height, width) for part in _EYES))
+
+    def lips(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that is lips, without what is between them."""
+        mouth = self.masks["mouth"]
+        outline = blurred(self.polygon(_OUTER_LIPS, *mouth.shape), 0.02 * self.width)
+        return np.minimum(mouth, outline) * (1 - self.inner_mouth())
+
+    def inner_mouth(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies between the lips."""
+        return self.polygon(_INNER_LIPS, *self.masks["mouth"].shape)
+
+
+def face_of(marks: Marks, threshold: float, top: int, left: int, height: int, width: int) -> Face | str:
+    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none."""
+    if not marks.kept(threshold)[0] or not np.isfinite(marks.points[0]).all():
+        return UNSURE
+    if any(part not in marks.masks for part in PARTS):
+        return NO_MASKS
+    inside = np.s_[0, top : top + height, left : left + width]
+    masks = {name: np.ascontiguousarray(mask[inside], dtype=np.float32) for name, mask in marks.masks.items()}
+    return Face(marks.points[0] - (left, top), masks)
+
+
+def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:
+    """Float32 values under a Gaussian blur in pixels: wide ones are computed on fewer pixels, narrow ones not."""
+    import cv2
+
+    if deviation < _NARROW:
+        return values
+    fewer = max(1, int(deviation / _WIDE))
+    height, width = values.shape[:2]
+    if fewer == 1 or min(height, width) < 2 * fewer:
+        return np.asarray(cv2.GaussianBlur(values, (0, 0), deviation, borderType=cv2.BORDER_REPLICATE))
+    small = cv2.resize(values, (-(-width // fewer), -(-height // fewer)), interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), deviation / fewer, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR))
+
+
+def mean_nearby(
+    values: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], deviation: float
+) -> Float[np.ndarray, "h w 3"]:
+    """The mean of the values nearby under that weight."""
+    total = blurred(weight, deviation)[:, :, None] + np.float32(1e-6)
+    return np.asarray(blurred(values * weight[:, :, None], deviation) / total)
+
+
+def matted(
+    scene: Float[np.ndarray, "h w 3"], mask: Float[np.ndarray, "h w"], width: float
+) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w 3"]]:
+    """At the border of a soft mask: how much of each pixel is the part, by its color between those of both sides.
+
+    Also the light of the part alone, which within the border is the pixel's own.
+    """
+    reach = 0.03 * width
+    inside, outside = (mask > _INSIDE).astype(np.float32), (mask < 1 - _INSIDE).astype(np.float32)
+    front, behind = (mean_nearby(scene, part, reach) for part in (inside, outside))
+    apart = front - behind
+    unsure = 0.02 * (front * front).sum(axis=2) + np.float32(_LEAST**2)
+    share = (((scene - behind) * apart).sum(axis=2) + unsure * mask) / ((apart * apart).sum(axis=2) + unsure)
+    border = (inside == 0) & (mask > 0)
+    return np.where(border, np.clip(share, 0, 1), mask), np.where(border[:, :, None], front, scene)
+
+
+def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
+    """Rows and columns that hold the mask; an empty box where it is empty."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not len(rows):
+        return slice(0, 0), slice(0, 0)
+    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)

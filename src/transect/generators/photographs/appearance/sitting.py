@@ -1,0 +1,98 @@
+"""One photograph's face, and what is composited on it: each part is taken apart once, whatever levels are set."""
+
+from __future__ import annotations
+
+import functools
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, UInt8
+
+from transect.generators.photographs.appearance import shades, skin_colors, tone
+from transect.generators.photographs.appearance.faces import Face
+from transect.generators.photographs.appearance.scene_light import pixels_of, untoning
+from transect.generators.photographs.attributes import NEUTRAL, Edits
+
+VERSION = 1
+"""Another compositing makes other pictures: raised whenever a pixel changes."""
+
+
+@final
+class Sitting:
+    """A photograph with its face. known: the tone of the skin where it is known; else it is read from the picture."""
+
+    def __init__(self, picture: UInt8[np.ndarray, "h w 3"], face: Face, known: float | None = None) -> None:
+        self.picture, self.face, self.known = picture, face, known
+
+    @functools.cached_property
+    def skin(self) -> tone.Skin:
+        """The skin, taken apart."""
+        return tone.skin_of(self.picture, self.face, self.known)
+
+    @functools.cached_property
+    def hair(self) -> shades.Hair:
+        """The hair, taken apart."""
+        return shades.hair_of(self.picture, self.face, self.skin.tone)
+
+    @functools.cached_property
+    def lips(self) -> shades.Lips:
+        """Where the lips are."""
+        return shades.lips_of(self.face)
+
+    def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
+        """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
+        picture = self.picture
+        if edits.skin_tone != NEUTRAL["skin_tone"]:
+            picture = self._toned(edits.skin_tone, self.stops(edits))
+        if edits.hair_color != NEUTRAL["hair_color"]:
+            picture = self._colored(picture, edits)
+        if edits.lipstick:
+            picture = self._painted(picture, edits)
+        return picture
+
+    def stops(self, edits: Edits) -> float:
+        """Stops that the camera adds for skin of the tone that is set; 0 where its exposure is held."""
+        if edits.skin_tone == NEUTRAL["skin_tone"]:
+            return 0.0
+        return skin_colors.remetered(self.skin.tone, edits.skin_tone, int(edits.metering))
+
+    def changed(self, edits: Edits) -> Bool[np.ndarray, "h w"]:
+        """The pixels that these edits may change."""
+        mask = np.zeros(self.picture.shape[:2], dtype=np.bool_)
+        if edits.skin_tone != NEUTRAL["skin_tone"]:
+            mask[self.skin.rows, self.skin.columns] |= self.skin.weight > 0
+            mask |= self.stops(edits) != 0
+        if edits.hair_color != NEUTRAL["hair_color"]:
+            mask[self.hair.rows, self.hair.columns] |= self.hair.weight > 0
+        if edits.lipstick:
+            mask[self.lips.rows, self.lips.columns] |= self.lips.weight > 0
+        return mask
+
+    def ita(self, edits: Edits) -> float:
+        """ITA in degrees of the median color of the skin that is shown; NaN without skin."""
+        skin = self.skin
+        return tone.median_ita(self.dressed(edits)[skin.rows, skin.columns], skin.sure)
+
+    def _toned(self, level: float, stops: float) -> UInt8[np.ndarray, "h w 3"]:
+        shown = _gained(stops)[self.picture] if stops else self.picture.copy()
+        shown[self.skin.rows, self.skin.columns] = tone.toned_skin(self.skin, level, stops)
+        return shown
+
+    def _painted(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
+        lips, shown = self.lips, picture.copy()
+        part = picture[lips.rows, lips.columns]
+        of_skin = edits.skin_tone or self.skin.tone
+        shown[lips.rows, lips.columns] = shades.painted_lips(part, lips, edits.lipstick, of_skin)
+        return shown
+
+    def _colored(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
+        """Hair is colored on the photograph as it is, so that its border is told from the skin that was there."""
+        hair, shown = self.hair, picture.copy()
+        part = shown[hair.rows, hair.columns]
+        shown[hair.rows, hair.columns] = shades.colored_hair(hair, part, edits.hair_color, self.stops(edits))
+        return shown
+
+
+@functools.lru_cache(maxsize=256)
+def _gained(stops: float) -> UInt8[np.ndarray, " 256"]:
+    return pixels_of(untoning() * np.float32(2.0**stops))
