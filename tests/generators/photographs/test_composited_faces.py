@@ -15,7 +15,7 @@ from transect.generators.photographs.appearance import skin_colors
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
 
-STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0}
+STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0, "glasses": 4.0}
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, final
 
+from transect.generators.faceworld.attributes import GLASSES
 from transect.records import Attribute
 
 BOARDS: Final = ("none", "left", "right", "top", "bottom", "middle")
@@ -38,7 +39,7 @@ METERING: Final = ("held", "scene", "face")
 
 _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
-_LIPSTICK = "FaceWorld's lipstick"
+_DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("skin_tone", "skin from light (1) to dark (10); below 1 as it is", 0, 10, "Monk scale", _MONK),
@@ -51,7 +52,9 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
         source=_PHOTOGRAPHY,
     ),
     _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
-    _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", _LIPSTICK),
+    _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
+    _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
+    Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
@@ -67,7 +70,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _set("jpeg_quality", "JPEG quality, rounded; 100 as it is: not compressed again", 5, 100, "", _JPEG),
 )
 
-APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick")
+APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "glasses")
 """Edits that are composited on a face, so that a photograph needs one."""
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
@@ -76,6 +79,7 @@ USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "skin_tone": (2.0, 4.0, 6.0, 8.0),
     "hair_color": (0.0, 0.33, 0.67, 1.0),
     "lipstick": (0.0, 0.5, 1.0),
+    "beard_shadow": (0.0, 0.5, 1.0),
     "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
     "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
     "defocus": (0.0, 0.01, 0.02, 0.04),
@@ -105,6 +109,8 @@ class Edits:
     metering: float = 0.0
     hair_color: float = -1.0
     lipstick: float = 0.0
+    beard_shadow: float = 0.0
+    glasses: float = 0.0
     board: float = 0.0
     hand: float = 0.0
     rotation: float = 0.0

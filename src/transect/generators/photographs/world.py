@@ -122,7 +122,7 @@ class Photographs:
         composited = tuple(name for name in APPEARANCE if name in names)
         if not composited or composited == self.composited:
             return self
-        kept, reasons = self.sitters.usable()
+        kept, reasons = self.sitters.usable(composited)
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(f"{self.name}: expected photographs with a face, got none ({found}); add some")

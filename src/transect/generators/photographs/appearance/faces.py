@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -14,6 +14,8 @@ from transect.marks import Marks
 UNSURE: Final = "photographs on which no face was found with confidence"
 PARTS: Final = ("skin", "hair", "mouth")
 NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
+_ALREADY: Final = {"glasses": ("glasses", "photographs of people who wear glasses already")}
+_WORN_SHARE: Final = 0.002
 _EYES: Final = (slice(36, 42), slice(42, 48))
 _INNER_LIPS: Final = slice(60, 68)
 _OUTER_LIPS: Final = slice(48, 60)
@@ -71,6 +73,14 @@ def face_of(marks: Marks, threshold: float, top: int, left: int, height: int, wi
     inside = np.s_[0, top : top + height, left : left + width]
     masks = {name: np.ascontiguousarray(mask[inside], dtype=np.float32) for name, mask in marks.masks.items()}
     return Face(marks.points[0] - (left, top), masks)
+
+
+def unsuited(face: Face, names: Sequence[str]) -> str:
+    """Why what these names composite does not suit the face; "" where it does."""
+    for name, (part, reason) in _ALREADY.items():
+        if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
+            return reason
+    return ""
 
 
 def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:

@@ -12,9 +12,10 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect.generators.faceworld.camera import HEADROOM, WHITE
 from transect.generators.photographs import light
 
+WHITE, HEADROOM = 6.0, 0.84
+"""As in FaceWorld's camera, whose module needs PyTorch: the scene light that becomes HEADROOM of white."""
 _BRIGHTEST: Final = 12.0
 """Beyond the scene light that becomes white."""
 _STEPS: Final = 16_384

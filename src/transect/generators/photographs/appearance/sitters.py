@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from transect.errors import BadInput
-from transect.generators.photographs.appearance.faces import Face, face_of
+from transect.generators.photographs.appearance.faces import Face, face_of, unsuited
 from transect.generators.photographs.appearance.sitting import VERSION, Sitting
 from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.subjects import Subjects, corner, squared
@@ -65,17 +65,17 @@ class Sitters:
                 f"{name}: expected a face for what is composited on it, got one of the {face}; leave such photographs"
                 " out with for_attributes"
             )
-        return Sitting(self.subjects.picture(subject), face)
+        return Sitting(self.subjects.picture(subject), face, self.subjects.key(subject))
 
-    def usable(self) -> tuple[Bool[np.ndarray, " n"], dict[str, int]]:
-        """Which photographs have a face, and how many have none by reason."""
+    def usable(self, names: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], dict[str, int]]:
+        """The photographs on which all of these can be composited, and how many others there are by reason."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            reasons = list(pool.map(self._reason, range(len(self.subjects))))
+            reasons = list(pool.map(lambda subject: self._reason(subject, names), range(len(self.subjects))))
         return np.array([not reason for reason in reasons]), dict(Counter(filter(None, reasons)))
 
-    def _reason(self, subject: int) -> str:
+    def _reason(self, subject: int, names: Sequence[str]) -> str:
         face = self.face(subject)
-        return face if isinstance(face, str) else ""
+        return face if isinstance(face, str) else unsuited(face, names)
 
     def describe(self) -> dict[str, Any]:
         """What recreates what is composited, as JSON values."""
@@ -92,22 +92,27 @@ class Sitters:
         probe = Edits(**{name: _PROBES[name]})
         shares = [float(sitting.changed(probe).mean()) for sitting in seen]
         size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
-        return f"{name.replace('_', ' ')}: {size}; {_CHECKED[name]}{self._read_back(name, seen)}."
+        return f"{name.replace('_', ' ')}: {size}; {self._checked(name, seen)}."
 
-    def _read_back(self, name: str, seen: Sequence[Sitting]) -> str:
-        if name != "skin_tone":
-            return ""
-        before = np.median([sitting.skin.ita for sitting in seen])
-        light, dark = (np.median([s.ita(Edits(skin_tone=level, metering=1.0)) for s in seen]) for level in (2.0, 9.0))
-        return f" (median {before:.0f} degrees before, {light:.0f} at tone 2 and {dark:.0f} at tone 9, scene metered)"
+    def _checked(self, name: str, seen: Sequence[Sitting]) -> str:
+        """How the level was checked."""
+        if name == "skin_tone":
+            before = np.median([sitting.skin.ita for sitting in seen])
+            light, dark = (np.median([s.ita(Edits(skin_tone=at, metering=1.0)) for s in seen]) for at in (2.0, 9.0))
+            return (
+                f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
+                f" {dark:.0f} at tone 9 with the scene metered"
+            )
+        if name in ("glasses", "beard_shadow"):
+            errors = [sitting.head.error for sitting in seen]
+            return (
+                f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
+                f" (median; at most {max(errors):.1%}); nothing reads it back"
+            )
+        return "nothing reads it back"
 
 
-_PROBES: Final = {"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0}
-_CHECKED: Final = {
-    "skin_tone": "read back as ITA of the skin",
-    "hair_color": "nothing reads it back",
-    "lipstick": "nothing reads it back",
-}
+_PROBES: Final = {"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0, "beard_shadow": 1.0, "glasses": 2.0}
 
 
 def left_out_by_group(subjects: Subjects, kept: Bool[np.ndarray, " n"]) -> Iterator[str]:

@@ -1,28 +1,41 @@
-"""One photograph's face, and what is composited on it: each part is taken apart once, whatever levels are set."""
+"""One photograph's face, and what is composited on it: each part is taken apart and drawn once, whatever is set."""
 
 from __future__ import annotations
 
 import functools
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Bool, UInt8
 
 from transect.generators.photographs.appearance import shades, skin_colors, tone
+from transect.generators.photographs.appearance.cameras import Camera, camera_of
 from transect.generators.photographs.appearance.faces import Face
+from transect.generators.photographs.appearance.layers import Layer, laid
 from transect.generators.photographs.appearance.scene_light import pixels_of, untoning
 from transect.generators.photographs.attributes import NEUTRAL, Edits
 
+if TYPE_CHECKING:
+    from transect.generators.photographs.appearance.heads import Head
+
+_WORN = ("beard_shadow", "glasses")
+_STUBBLE = 0.15
 VERSION = 1
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
 @final
 class Sitting:
-    """A photograph with its face. known: the tone of the skin where it is known; else it is read from the picture."""
+    """A photograph with its face. key: of its own noise.
 
-    def __init__(self, picture: UInt8[np.ndarray, "h w 3"], face: Face, known: float | None = None) -> None:
-        self.picture, self.face, self.known = picture, face, known
+    known: the tone of the skin where it is known; else it is read from the picture.
+    """
+
+    def __init__(
+        self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None
+    ) -> None:
+        self.picture, self.face, self.key, self.known = picture, face, key, known
+        self._drawn: dict[tuple[str, float], Layer] = {}
 
     @functools.cached_property
     def skin(self) -> tone.Skin:
@@ -39,6 +52,31 @@ class Sitting:
         """Where the lips are."""
         return shades.lips_of(self.face)
 
+    @functools.cached_property
+    def head(self) -> Head:
+        """FaceWorld's head in the place of the face, in its light."""
+        from transect.generators.photographs.appearance.heads import head_of, lit
+
+        return lit(head_of(self.face), self.face, self.picture)
+
+    @functools.cached_property
+    def camera(self) -> Camera:
+        """The camera that took the photograph."""
+        return camera_of(self.picture, self.face, self.skin.tone)
+
+    def worn(self, name: str, level: float) -> Layer:
+        """What lies before the photograph at that level of `beard_shadow` or `glasses`; it is drawn once."""
+        from transect.generators.photographs.appearance.worn import beard_of, glasses_of
+
+        if (name, level) not in self._drawn:
+            place = (self.head, self.face, self.camera, self.key)
+            if name == "glasses":
+                self._drawn[name, level] = glasses_of(*place, int(level))
+            else:
+                dark = shades.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
+                self._drawn[name, level] = beard_of(*place, level, dark)
+        return self._drawn[name, level]
+
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
         picture = self.picture
@@ -48,7 +86,16 @@ class Sitting:
             picture = self._colored(picture, edits)
         if edits.lipstick:
             picture = self._painted(picture, edits)
+        for layer in self._layers(edits):
+            shown = picture.copy()
+            part = picture[layer.rows, layer.columns]
+            shown[layer.rows, layer.columns] = laid(part, layer, 2.0 ** self.stops(edits))
+            picture = shown
         return picture
+
+    def _layers(self, edits: Edits) -> list[Layer]:
+        """What is worn, from back to front."""
+        return [self.worn(name, level) for name in _WORN if (level := getattr(edits, name))]
 
     def stops(self, edits: Edits) -> float:
         """Stops that the camera adds for skin of the tone that is set; 0 where its exposure is held."""
@@ -66,6 +113,8 @@ class Sitting:
             mask[self.hair.rows, self.hair.columns] |= self.hair.weight > 0
         if edits.lipstick:
             mask[self.lips.rows, self.lips.columns] |= self.lips.weight > 0
+        for layer in self._layers(edits):
+            mask[layer.rows, layer.columns] |= layer.touched()
         return mask
 
     def ita(self, edits: Edits) -> float:
