@@ -15,7 +15,8 @@ from transect.generators.photographs.appearance import skin_colors
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
 
-STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0, "glasses": 4.0}
+STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0}
+STRONG |= {"glasses": 4.0, "face_mask": 1.0, "hat": 3.0}
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,16 @@ def test_photographs_without_a_face_are_left_out_by_reason_and_group(everyone, w
     with pytest.raises(BadInput, match=r"expected at most 5 subjects, .* \(2 more are left out\)"):
         world.check_subjects(6)
     assert everyone.for_attributes(["exposure", "noise"]) is everyone
+
+
+def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varied(tmp_path):
+    worn, _ = sitters(tmp_path / "worn", 3, glasses=np.array([0.0, 2.0, 0.0]), hair_style=np.array([1.0, 1.0, 2.0]))
+    assert len(worn.for_attributes(["skin_tone"]).subjects) == 3
+    spectacled = worn.for_attributes(["glasses", "exposure"])
+    assert spectacled.subjects.left_out == {"photographs of people who wear glasses already": 1}
+    hatted = worn.for_attributes(["hat"])
+    stands_out = "photographs with hair that would stand out from under what is worn on the head"
+    assert hatted.subjects.left_out == {stands_out: 1}
 
 
 def test_without_being_left_out_it_is_one_line(everyone):

@@ -39,6 +39,9 @@ METERING: Final = ("held", "scene", "face")
 
 _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
+MASKS: Final = ("none", "surgical")
+HATS: Final = ("none", "cap", "beanie", "headscarf")
+_OWN = "drawn on a head that is fitted to the landmarks"
 _DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
@@ -54,7 +57,9 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
     _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
     _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
+    Attribute("face_mask", "categorical", "a surgical mask over nose, mouth and chin", levels=MASKS, source=_OWN),
     Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
+    Attribute("hat", "categorical", "what is worn on the head", levels=HATS, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
@@ -70,7 +75,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _set("jpeg_quality", "JPEG quality, rounded; 100 as it is: not compressed again", 5, 100, "", _JPEG),
 )
 
-APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "glasses")
+APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "hat")
 """Edits that are composited on a face, so that a photograph needs one."""
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
@@ -110,7 +115,9 @@ class Edits:
     hair_color: float = -1.0
     lipstick: float = 0.0
     beard_shadow: float = 0.0
+    face_mask: float = 0.0
     glasses: float = 0.0
+    hat: float = 0.0
     board: float = 0.0
     hand: float = 0.0
     rotation: float = 0.0

@@ -14,7 +14,12 @@ from transect.marks import Marks
 UNSURE: Final = "photographs on which no face was found with confidence"
 PARTS: Final = ("skin", "hair", "mouth")
 NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
-_ALREADY: Final = {"glasses": ("glasses", "photographs of people who wear glasses already")}
+_ALREADY: Final = {
+    "glasses": ("glasses", "photographs of people who wear glasses already"),
+    "hat": ("hat", "photographs of people who wear something on the head already"),
+}
+HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
+_BESIDE: Final = 0.2
 _WORN_SHARE: Final = 0.002
 _EYES: Final = (slice(36, 42), slice(42, 48))
 _INNER_LIPS: Final = slice(60, 68)
@@ -80,6 +85,11 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
     for name, (part, reason) in _ALREADY.items():
         if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
             return reason
+    if "hat" in names:
+        from transect.generators.photographs.appearance.heads import head_of
+        from transect.generators.photographs.appearance.worn import hair_beside
+
+        return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
     return ""
 
 

@@ -27,7 +27,7 @@ def toned(scene: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     >>> toned(np.array([0.0, 0.2, 1.0])).round(3)
     array([0.   , 0.141, 0.432])
     """
-    return np.minimum(scene * (scene * (HEADROOM / WHITE**2) + HEADROOM) / (scene + 1), 1.0)
+    return np.asarray(np.minimum(scene * (scene * (HEADROOM / WHITE**2) + HEADROOM) / (scene + 1), 1.0))
 
 
 @functools.cache

@@ -103,7 +103,7 @@ class Sitters:
                 f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
                 f" {dark:.0f} at tone 9 with the scene metered"
             )
-        if name in ("glasses", "beard_shadow"):
+        if name in _DRAWN:
             errors = [sitting.head.error for sitting in seen]
             return (
                 f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
@@ -112,7 +112,12 @@ class Sitters:
         return "nothing reads it back"
 
 
-_PROBES: Final = {"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0, "beard_shadow": 1.0, "glasses": 2.0}
+_PROBES: Final = {
+    **{"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0},
+    **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "hat": 3.0},
+}
+"""The levels by which the sizes of masks are stated."""
+_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "hat")
 
 
 def left_out_by_group(subjects: Subjects, kept: Bool[np.ndarray, " n"]) -> Iterator[str]:

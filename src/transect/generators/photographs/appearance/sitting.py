@@ -18,7 +18,7 @@ from transect.generators.photographs.attributes import NEUTRAL, Edits
 if TYPE_CHECKING:
     from transect.generators.photographs.appearance.heads import Head
 
-_WORN = ("beard_shadow", "glasses")
+_WORN = ("beard_shadow", "face_mask", "glasses", "hat")
 _STUBBLE = 0.15
 VERSION = 1
 """Another compositing makes other pictures: raised whenever a pixel changes."""
@@ -65,17 +65,23 @@ class Sitting:
         return camera_of(self.picture, self.face, self.skin.tone)
 
     def worn(self, name: str, level: float) -> Layer:
-        """What lies before the photograph at that level of `beard_shadow` or `glasses`; it is drawn once."""
-        from transect.generators.photographs.appearance.worn import beard_of, glasses_of
-
+        """What lies before the photograph at that level of one of _WORN; it is drawn once."""
         if (name, level) not in self._drawn:
-            place = (self.head, self.face, self.camera, self.key)
-            if name == "glasses":
-                self._drawn[name, level] = glasses_of(*place, int(level))
-            else:
-                dark = shades.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
-                self._drawn[name, level] = beard_of(*place, level, dark)
+            self._drawn[name, level] = self._draw(name, level)
         return self._drawn[name, level]
+
+    def _draw(self, name: str, level: float) -> Layer:
+        from transect.generators.photographs.appearance import worn
+
+        place = (self.head, self.face, self.camera, self.key)
+        if name == "glasses":
+            return worn.glasses_of(*place, int(level))
+        if name == "face_mask":
+            return worn.face_mask_of(*place)
+        if name == "hat":
+            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1])
+        dark = shades.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
+        return worn.beard_of(*place, level, dark)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
