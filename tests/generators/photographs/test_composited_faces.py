@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendered_marks import sitters
 
-from transect.errors import BadInput
+from transect import generators
+from transect.errors import BadInput, UnknownName
 from transect.generators.photographs.appearance import skin_colors
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
@@ -153,6 +154,18 @@ def test_no_face_at_all_is_one_line(tmp_path):
     bare, _ = sitters(tmp_path / "none", 0, others=3)
     with pytest.raises(BadInput, match=r"expected photographs with a face, got none \(3 photographs on which"):
         bare.for_attributes(["skin_tone"])
+
+
+def test_the_finder_is_named_with_the_photographs(tmp_path):
+    sitters(tmp_path / "faces", 2)
+    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?crop=center&marks=dataset")
+    with pytest.raises(BadInput, match="expected a data set with landmarks or masks, got none"):
+        opened.for_attributes(["skin_tone"])
+    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?marks=nobody")
+    with pytest.raises(UnknownName, match="unknown finder of marks 'nobody'"):
+        opened.for_attributes(["lipstick"])
+    with pytest.raises(BadInput, match="expected marks once, with a finder's name, got 'marks='"):
+        generators.load("photographs:folder:faces?marks=")
 
 
 def test_runs_of_cameras_edits_alone_keep_their_description(everyone, world):

@@ -86,10 +86,12 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
         if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
             return reason
     if "hat" in names:
+        from transect.generators.faceworld.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of
         from transect.generators.photographs.appearance.worn import hair_beside
 
-        return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
+        with one_thread_per_operation():
+            return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
     return ""
 
 

@@ -55,9 +55,11 @@ class Sitting:
     @functools.cached_property
     def head(self) -> Head:
         """FaceWorld's head in the place of the face, in its light."""
+        from transect.generators.faceworld.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of, lit
 
-        return lit(head_of(self.face), self.face, self.picture)
+        with one_thread_per_operation():
+            return lit(head_of(self.face), self.face, self.picture)
 
     @functools.cached_property
     def camera(self) -> Camera:
@@ -66,8 +68,11 @@ class Sitting:
 
     def worn(self, name: str, level: float) -> Layer:
         """What lies before the photograph at that level of one of _WORN; it is drawn once."""
+        from transect.generators.faceworld.one_thread import one_thread_per_operation
+
         if (name, level) not in self._drawn:
-            self._drawn[name, level] = self._draw(name, level)
+            with one_thread_per_operation():
+                self._drawn[name, level] = self._draw(name, level)
         return self._drawn[name, level]
 
     def _draw(self, name: str, level: float) -> Layer:
