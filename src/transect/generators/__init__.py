@@ -20,7 +20,7 @@ _AVAILABLE = {
     "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
-    "photographs:reader:path": "your photographs, set by what is composited on faces, a camera's settings and covers; readers: transect datasets",
+    "photographs:reader:path": "your photographs, with camera, covers and appearance set; readers: transect datasets",
 }
 _DIFFUSERS = "diffusers:"
 _PHOTOGRAPHS = "photographs:"

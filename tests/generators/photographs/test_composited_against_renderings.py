@@ -13,7 +13,7 @@ from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.own_marks import own_marks
 from transect.generators.photographs.appearance.faces import Face
-from transect.generators.photographs.appearance.scene_light import HEADROOM, WHITE
+from transect.generators.photographs.appearance.scene_light import COLOR_KEPT, HEADROOM, WHITE
 from transect.generators.photographs.appearance.sitting import Sitting
 from transect.generators.photographs.attributes import Edits
 
@@ -46,7 +46,7 @@ def distance(first: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
 def test_the_tone_curve_is_that_of_the_rendered_camera():
     from transect.generators.faceworld import camera
 
-    assert (WHITE, HEADROOM) == (camera.WHITE, camera.HEADROOM)
+    assert (WHITE, HEADROOM, COLOR_KEPT) == (camera.WHITE, camera.HEADROOM, camera.COLOR_KEPT)
 
 
 @pytest.mark.parametrize(("metering", "most"), [(0.0, 6.0), (1.0, 6.0)])
@@ -78,7 +78,7 @@ def test_the_tone_is_read_with_a_stated_error(scene):
     assert np.corrcoef(read, own)[0, 1] > 0.5
 
 
-@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", [1, 2, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (3, 4))])
 def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
     world, latents, faces, bare = scene
     moved = world.set(latents, {"glasses": float(kind)}, hold=["exposure"])

@@ -56,13 +56,13 @@ class Face:
     def eyes(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lids."""
         height, width = self.masks["skin"].shape
-        return np.maximum(*(self.polygon(part, height, width) for part in _EYES))
+        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in _EYES)))
 
     def lips(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that is lips, without what is between them."""
         mouth = self.masks["mouth"]
         outline = blurred(self.polygon(_OUTER_LIPS, *mouth.shape), 0.02 * self.width)
-        return np.minimum(mouth, outline) * (1 - self.inner_mouth())
+        return np.asarray(np.minimum(mouth, outline) * (1 - self.inner_mouth()))
 
     def inner_mouth(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lips."""

@@ -37,7 +37,7 @@ def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) ->
     shown = np.rint(np.clip(noisy, 0, 255)).astype(np.uint8)
     untouched = ~layer.touched()
     shown[untouched] = pixels[untouched]
-    return shown
+    return np.asarray(shown)
 
 
 def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3"], noise: float, key: int) -> Layer:
@@ -45,7 +45,7 @@ def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3
 
     noise: standard deviation in values of sRGB; key: of the numbers drawn. Both arrays are overwritten.
     """
-    untouched = (1 - passed < _HIDDEN).all(axis=2) & (added < _HIDDEN).all(axis=2)
+    untouched = np.asarray((1 - passed < _HIDDEN).all(axis=2) & (added < _HIDDEN).all(axis=2))
     passed[untouched], added[untouched] = 1, 0
     rows, columns = box_of(~untouched)
     passed, added = (np.ascontiguousarray(part[rows, columns]) for part in (passed, added))

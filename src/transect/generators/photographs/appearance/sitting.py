@@ -12,7 +12,7 @@ from transect.generators.photographs.appearance import shades, skin_colors, tone
 from transect.generators.photographs.appearance.cameras import Camera, camera_of
 from transect.generators.photographs.appearance.faces import Face
 from transect.generators.photographs.appearance.layers import Layer, laid
-from transect.generators.photographs.appearance.scene_light import pixels_of, untoning
+from transect.generators.photographs.appearance.scene_light import pixels_of, scene_of
 from transect.generators.photographs.attributes import NEUTRAL, Edits
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Sitting:
         return tone.median_ita(self.dressed(edits)[skin.rows, skin.columns], skin.sure)
 
     def _toned(self, level: float, stops: float) -> UInt8[np.ndarray, "h w 3"]:
-        shown = _gained(stops)[self.picture] if stops else self.picture.copy()
+        shown = pixels_of(scene_of(self.picture) * np.float32(2.0**stops)) if stops else self.picture.copy()
         shown[self.skin.rows, self.skin.columns] = tone.toned_skin(self.skin, level, stops)
         return shown
 
@@ -151,8 +151,3 @@ class Sitting:
         part = shown[hair.rows, hair.columns]
         shown[hair.rows, hair.columns] = shades.colored_hair(hair, part, edits.hair_color, self.stops(edits))
         return shown
-
-
-@functools.lru_cache(maxsize=256)
-def _gained(stops: float) -> UInt8[np.ndarray, " 256"]:
-    return pixels_of(untoning() * np.float32(2.0**stops))

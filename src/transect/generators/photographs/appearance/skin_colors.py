@@ -48,7 +48,12 @@ def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
 
 def mirrored(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """What the surface of skin of that tone returns without coloring it, of white light of strength 1."""
-    return np.asarray(MIRRORED + _SHEEN * _beside(tone) ** 0.4)
+    return np.asarray(MIRRORED + _SHEEN * sheen(tone))
+
+
+def sheen(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """How much of a lamp's light the surface of skin of that tone mirrors, over tone 5: as FaceWorld's."""
+    return np.asarray(_beside(tone) ** 0.4)
 
 
 def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:

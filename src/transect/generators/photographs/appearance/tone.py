@@ -24,7 +24,7 @@ _SMOOTH: Final = 0.02
 _LEAST: Final = 4e-3
 _HIDDEN: Final = 1 / 128
 """A weight below which a pixel stays as it is."""
-_MIRRORED_MOST: Final = 0.7
+_MIRRORED_MOST: Final = 0.35
 _HAIR: Final = 0.15
 """Light of hair that lies on skin, over that of the skin around it."""
 _SURE: Final = 0.5
@@ -89,7 +89,8 @@ def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray
     ratio = (after / before).astype(np.float32)
     shown = skin_colors.translucency(np.array([skin.tone, level]))
     redder = np.exp(skin.blood[:, :, None] * (_BLOOD_AXIS * np.float32(shown[1] / shown[0] - 1)))
-    added = _through_hair(skin, ratio, redder)
+    duller = np.divide(*skin_colors.sheen(np.array([level, skin.tone]))) - 1
+    added = _through_hair(skin, ratio, redder) + skin.mirrored[:, :, None] * np.float32(duller)
     lips = (skin_colors.lip_ratio(skin.tone, level) - 1).astype(np.float32)
     added += (skin.whole * lips - added) * skin.lips[:, :, None]
     scene = skin.scene + added * skin.weight[:, :, None]
@@ -108,11 +109,11 @@ def _through_hair(
     """What that ratio adds to skin. Where it becomes lighter, dark hairs on it (brows, stubble) stay."""
     body = skin.whole - skin.mirrored[:, :, None]
     if ratio.mean() <= 1:
-        return body * (ratio * redder - 1)
+        return np.asarray(body * (ratio * redder - 1))
     own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
     share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
     bare = np.clip(share / np.maximum(own, _LEAST), 0, 1)[:, :, None]
-    return body * (bare * (ratio * redder - 1))
+    return np.asarray(body * (bare * (ratio * redder - 1)))
 
 
 def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w"]]:
@@ -139,7 +140,7 @@ def _mirrored(
     bright = scene.mean(axis=2)
     nearby = blurred(weight * bright, 0.25 * width) / (blurred(weight, 0.25 * width) + _LEAST)
     most = np.minimum(np.maximum(bright - nearby, 0), _MIRRORED_MOST * scene.min(axis=2))
-    return np.clip(blurred(scene @ row, _SMOOTH * width), 0, most)
+    return np.asarray(np.clip(blurred(scene @ row, _SMOOTH * width), 0, most))
 
 
 def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
@@ -164,4 +165,4 @@ def _blood(
     melanin = np.diff(np.log(skin_colors.living_skin(near)), axis=0)[0]
     axes = np.stack([np.ones(3), melanin / np.linalg.norm(melanin), _BLOOD_AXIS], axis=1)
     amount = np.log(np.maximum(body, _LEAST)) @ np.linalg.inv(axes)[2].astype(np.float32)
-    return np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2)
+    return np.asarray(np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2))
