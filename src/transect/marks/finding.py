@@ -1,10 +1,11 @@
-"""Which marks are used: the data set's own, or those of a model of the user's.
+"""Which marks are used: the network's that ships, the data set's own, or those of a model of the user's.
 
-A finder is named by a text, as `dataset` or `dlib:FILE`.
+A finder is named by a text, as `network`, `dataset` or `dlib:FILE`.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from transect.datasets import LabelledImages
 
 FINDERS: Final = {
+    "network": "points and masks by the network that ships, which learned from rendered faces alone",
     "dataset": "the data set's own points and masks, where it has them",
     "dlib:FILE": "68 points by dlib's shape predictor, on the face that dlib's own detector finds",
+    "onnx:FILE": "masks by an ONNX network of the 19 classes of CelebAMask-HQ",
 }
 """The names that `open_marks` knows, FILE a file of yours -> meaning in one line."""
 
@@ -44,24 +47,38 @@ class Finder(Protocol):
 def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
     """The finder of that name. labelled: the data set whose own marks `dataset` gives.
 
-    Raises UnknownName for another name, BadInput for a file that cannot be used and for `dataset` without a data set
-    that has points or masks, MissingExtra where the library of a model is not installed.
+    Several joined by +, as dataset+network or dlib:FILE+onnx:FILE: each picture takes its points, and each mask, from
+    the first that is sure of it. Raises UnknownName for another name, BadInput for a file that cannot be used and for
+    `dataset` without a data set that has points or masks, MissingExtra where the library of a model is not installed.
     """
+    kinds = {name.partition(":")[0]: ":" in name for name in FINDERS}
+    first, *more = re.split(rf"\+(?=(?:{'|'.join(kinds)})(?::|\+|$))", text)
+    if more:
+        from transect.marks.joined import JoinedMarks
+
+        return JoinedMarks([open_marks(part, labelled) for part in (first, *more)])
     kind, colon, file = text.partition(":")
-    known = {name.partition(":")[0]: ":" in name for name in FINDERS}
-    if kind not in known:
+    if kind not in kinds:
         raise UnknownName("finder of marks", text, FINDERS)
-    if known[kind] != bool(colon and file):
-        wanted = f"{kind}:FILE" if known[kind] else kind
+    if kinds[kind] != bool(colon and file):
+        wanted = f"{kind}:FILE" if kinds[kind] else kind
         raise BadInput(f"marks: expected {wanted}, got {text!r}; change it")
     return _opened(kind, Path(file), labelled)
 
 
 def _opened(kind: str, file: Path, labelled: LabelledImages | None) -> Finder:
+    if kind == "network":
+        from transect.marks.shipped import NetworkMarks
+
+        return NetworkMarks()
     if kind == "dataset":
         from transect.marks.own import OwnMarks
 
         return OwnMarks(labelled)
+    if kind == "onnx":
+        from transect.marks.onnx_parser import OnnxMarks
+
+        return OnnxMarks(file)
     from transect.marks.dlib_points import DlibMarks
 
     return DlibMarks(file)

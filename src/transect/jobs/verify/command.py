@@ -155,6 +155,35 @@ def images(
     _show(run("images", quick=quick, seed=seed, out=out, quiet=json), json)
 
 
+@verify.command()
+def marks(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[READER:PATH]",
+            help="Photographs with points or masks of their own; without, FaceWorld's pictures.",
+        ),
+    ] = None,
+    finder: Annotated[str, typer.Option(help="Whose marks are measured: network or dlib:FILE.")] = "network",
+    by: Annotated[str | None, typer.Option(help="A label of the data set, whose levels are compared.")] = None,
+    subjects: Annotated[int, typer.Option(help="Subjects of FaceWorld, each shown at four skin tones.")] = 100,
+    size: Annotated[int | None, typer.Option(help="Width and height of the pictures, in pixels.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Leave out pictures below it, from 0 to 1; default: the finder's own.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how well points and masks of faces are found, by group, on photographs whose marks are known.
+
+    Error is the mean distance of points from the known ones, in distances between the eyes.
+    """
+    from transect.jobs.verify.marks import MarksSettings
+    from transect.jobs.verify.run import verify as run
+
+    settings = MarksSettings(finder, dataset, by, subjects, size, confidence)
+    _show(run("marks", settings=settings, quiet=json), json)
+
+
 @verify.command(name="run")
 def run_files(
     folder: Annotated[

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from transect.jobs.verify.by_attribute import EffectRow
 from transect.jobs.verify.estimators import ProvenRow
+from transect.jobs.verify.marks import MarksFigures
 from transect.jobs.verify.run_files import RunFiles
 from transect.jobs.verify.sharpness import SharpnessRow
 from transect.jobs.verify.world import PhotometryRow
@@ -288,12 +289,13 @@ class ImagesFigures:
 @final
 @dataclass(frozen=True, slots=True)
 class VerifyNumbers:
-    """The figures of one check; the others are empty. check: world, estimators, images or run."""
+    """The figures of one check; the others are empty. check: world, estimators, images, marks or run."""
 
     check: str
     world: WorldFigures | None = None
     estimators: tuple[ProvenRow, ...] = ()
     images: ImagesFigures | None = None
+    marks: MarksFigures | None = None
     run: RunFiles | None = None
 
 

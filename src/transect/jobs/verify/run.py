@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.verify import estimators, run_files, tables
+from transect.jobs.verify import estimators, marks_tables, run_files, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
+from transect.jobs.verify.marks import MarksSettings, measure_marks
 from transect.jobs.verify.settings import Settings
 from transect.reports.blocks import TextTable
 from transect.reports.short_page import ShortPageResult
@@ -20,11 +21,13 @@ from transect.runs.plain_json import plain
 from transect.runs.progress import announcing_stages
 from transect.texts import say
 
-CHECKS: Final = ("world", "estimators", "images", "run")
+Kind = TypeVar("Kind", Settings, MarksSettings)
+CHECKS: Final = ("world", "estimators", "images", "marks", "run")
 TITLES: Final = {
     "world": "FaceWorld compared with photographs",
     "estimators": "Estimators in worlds of planted truth",
     "images": "A model's true effects, and the estimate of each method",
+    "marks": "Marks of faces compared with those that are known",
     "run": "A run's files, and its manifest",
 }
 
@@ -46,6 +49,8 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
             return pa.Table.from_pylist(plain(self.numbers.world.photometry))
         if self.numbers.images is not None:
             return pa.Table.from_pylist(plain(self.numbers.images.rows))
+        if self.numbers.marks is not None:
+            return pa.Table.from_pylist(plain(self.numbers.marks.groups))
         if self.numbers.run is not None:
             names = ("file", "found")
             return pa.table({name: [row[n] for row in self.numbers.run.rows()] for n, name in enumerate(names)})
@@ -60,6 +65,8 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
             return tables.tables_of(self.numbers.world)
         if self.numbers.images is not None:
             return image_tables.tables_of(self.numbers.images)
+        if self.numbers.marks is not None:
+            return marks_tables.tables_of(self.numbers.marks)
         if self.numbers.run is not None:
             return [(TITLES["run"], list(run_files.HEADINGS), [list(row) for row in self.numbers.run.rows()])]
         rows = estimators.as_rows(self.numbers.estimators)
@@ -77,6 +84,8 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
             largest = max(row.images for row in self.numbers.images.overall)
             best = min((row for row in self.numbers.images.overall if row.images == largest), key=lambda row: row.rmse)
             return f"With {largest:,} images, {best.method} has the smallest error: {100 * best.rmse:.1f} points"
+        if self.numbers.marks is not None:
+            return self.numbers.marks.headline()
         if self.numbers.run is not None:
             return self.numbers.run.headline()
         holding = sum(row.holds() for row in self.numbers.estimators)
@@ -105,7 +114,7 @@ def _world_headline(world: WorldFigures) -> str:
 def verify(
     check: str,
     *,
-    settings: Settings | None = None,
+    settings: Settings | MarksSettings | None = None,
     seeds: int = estimators.SEEDS,
     quick: bool = False,
     seed: int = 0,
@@ -120,10 +129,11 @@ def verify(
     check: "world" measures FaceWorld (photometry, detectors, attributes, identity, groups that do not differ) with
     `settings`, an hour at full size; "estimators" puts every estimator into `seeds` tables of each world of planted
     truth, minutes; "images" trains a model, takes its true effects by brute force and compares every method with
-    them, a quarter of an hour, seconds if `quick`. seed: of that model. out: the folder that keeps what is computed
-    (runs/verify-world, runs/verify-images); call again to resume. "run" compares the files of the folder `run` with
-    its manifest: `numbers.run.holds`. key: an Ed25519 public key that must have signed it. sign: a private key that
-    signs it.
+    them, a quarter of an hour, seconds if `quick`. seed: of that model. "marks" compares the marks that a finder gives
+    with those that a data set or FaceWorld knows, by `settings`, a MarksSettings. out: the folder that keeps what is
+    computed (runs/verify-world, runs/verify-images); call again to resume. "run" compares the files of the folder
+    `run` with its manifest: `numbers.run.holds`. key: an Ed25519 public key that must have signed it. sign: a private
+    key that signs it.
 
     Returns the figures as records. Raises UnknownName for another check, BadInput for settings out of range and a run
     without a manifest, MissingExtra for a key without `transect[sign]`, FolderInUse, RunFolderError, and Interrupted
@@ -137,7 +147,7 @@ def verify(
     if check == "world":
         from transect.jobs.verify.validation import validate_world
 
-        world = validate_world(settings or Settings(), Path(out or "runs/verify-world"), quiet=quiet)
+        world = validate_world(_of_kind(Settings, settings), Path(out or "runs/verify-world"), quiet=quiet)
         return VerifyResult(VerifyNumbers(check, world=record_of(WorldFigures, world)))
     if check == "images":
         from transect.jobs.verify.images.sizes import QUICK, Sizes
@@ -146,6 +156,8 @@ def verify(
         sizes = replace(QUICK if quick else Sizes(), seed=seed)
         images = compare_methods(sizes, Path(out or "runs/verify-images"), quiet=quiet)
         return VerifyResult(VerifyNumbers(check, images=images))
+    if check == "marks":
+        return VerifyResult(VerifyNumbers(check, marks=measure_marks(_of_kind(MarksSettings, settings), quiet=quiet)))
     if check == "estimators":
         with announcing_stages(quiet=quiet):
             rows = estimators.prove(seeds, progress=None if quiet else _print_world)
@@ -156,6 +168,15 @@ def verify(
         files = run_files.check_files(run, *(None if path is None else Path(path) for path in (key, sign)))
         return VerifyResult(VerifyNumbers(check, run=files))
     raise UnknownName("check", check, CHECKS)
+
+
+def _of_kind(kind: type[Kind], settings: object) -> Kind:
+    """The check's settings; its defaults where there are none."""
+    if settings is None:
+        return kind()
+    if not isinstance(settings, kind):
+        raise BadInput(f"settings: expected {kind.__name__}, got {type(settings).__name__}; give those of the check")
+    return settings
 
 
 def _print_world(name: str) -> None:

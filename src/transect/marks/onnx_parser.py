@@ -1,0 +1,107 @@
+"""Masks by an ONNX network of the user's that tells the 19 classes of CelebAMask-HQ apart, as BiSeNet parsers do.
+
+Classes: 0 background, 1 skin, 2 and 3 brows, 4 and 5 eyes, 6 glasses, 7 and 8 ears, 9 earring, 10 nose, 11 mouth,
+12 and 13 lips, 14 neck, 15 necklace, 16 clothes, 17 hair, 18 hat. Sources: Lee et al. 2020, MaskGAN, arXiv:1907.11922;
+Yu et al. 2018, BiSeNet, arXiv:1808.00897.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from transect.errors import BadInput, MissingExtra
+from transect.marks.records import MASKS, NO_FACE, POINTS, Marks, five_points
+from transect.marks.views import Square, brought_back, seen
+from transect.runs import model_files
+from transect.texts import words_of
+
+CLASSES: Final = 19
+OF_MASK: Final = {
+    "skin": (1, 2, 3, 7, 8, 10, 14),
+    "hair": (17,),
+    "face": (1, 2, 3, 4, 5, 6, 10, 11, 12, 13),
+    "eyes": (4, 5),
+    "mouth": (11, 12, 13),
+    "glasses": (6,),
+    "person": tuple(range(1, CLASSES)),
+    "hat": (18,),
+}
+"""The classes that each mask consists of."""
+MEAN: Final = (0.485, 0.456, 0.406)
+SPREAD: Final = (0.229, 0.224, 0.225)
+"""Of ImageNet's channels, by which pictures from 0 to 1 are scaled for the network."""
+_SMALLEST: Final = 0.01
+"""Share of the picture below which a face is none."""
+_SIZE: Final = 512
+
+
+@final
+class OnnxMarks:
+    """Masks without points. Confidence is the mean probability of the likeliest class over the face's pixels.
+
+    Raises MissingExtra without ONNX Runtime, BadInput for a file that is no such network.
+    """
+
+    threshold = 0.5
+
+    def __init__(self, file: Path) -> None:
+        try:
+            import onnxruntime
+        except ModuleNotFoundError:
+            raise MissingExtra("onnx", "marks onnx:FILE") from None
+        model_files.check_readable(file)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime's own kinds
+            raise BadInput(f"{file}: expected an ONNX model, got another ({words_of(error, 100)})") from None
+        self.name, self._sha256 = f"onnx:{file.name}", model_files.sha256(file)
+        (entry, *more), self._file = self._session.get_inputs(), file
+        shape = entry.shape
+        if more or len(shape) != 4 or shape[1] != 3 or entry.type != "tensor(float)":
+            raise BadInput(f"{file}: expected one float input [n, 3, h, w], got {entry.type} {shape}; name another")
+        self._input, self._size = entry.name, shape[2] if isinstance(shape[2], int) else _SIZE
+
+    def describe(self) -> dict[str, Any]:
+        """Name, SHA-256 of the file and size of its input, as JSON values."""
+        return {"name": self.name, "sha256": self._sha256, "size": self._size, "threshold": self.threshold}
+
+    def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
+        """The masks of each picture. Raises BadInput where the network answers in another form."""
+        del rows
+        height, width = pixels.shape[1:3]
+        found = [self._shares(picture) for picture in pixels]
+        square = Square.whole(width, height)
+        masks = {}
+        for name, classes in OF_MASK.items():
+            whole = [brought_back(one[list(classes)].sum(axis=0), square, width, height)[0] for one in found]
+            masks[name] = np.array(whole, dtype=np.float32).reshape(-1, height, width)
+        sure = np.array([_sure(one) for one in found], dtype=np.float64)
+        there = np.array([(mask >= 0.5).mean() >= _SMALLEST for mask in masks["face"]], dtype=np.bool_)
+        nothing = np.full((len(pixels), POINTS, 2), np.nan)
+        reasons = tuple("" if one else NO_FACE for one in there)
+        ordered = {name: masks[name] for name in MASKS}
+        return Marks(nothing, five_points(nothing), ordered, np.where(there, sure, 0.0), reasons, self.name)
+
+    def _shares(self, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "c s s"]:
+        """Probabilities of the classes."""
+        square = Square.whole(picture.shape[1], picture.shape[0])
+        scaled = (seen(picture, square, self._size) / 255 - MEAN) / SPREAD
+        answer = self._session.run(None, {self._input: scaled.transpose(2, 0, 1)[None].astype(np.float32)})[0]
+        if answer.ndim != 4 or answer.shape[1] != CLASSES or answer.shape[2] != answer.shape[3]:
+            shape = list(answer.shape)
+            raise BadInput(f"{self._file}: expected a first output [n, {CLASSES}, s, s], got {shape}; name another")
+        logits = answer[0].astype(np.float64)
+        raised = np.exp(logits - logits.max(axis=0))
+        return np.asarray(raised / raised.sum(axis=0))
+
+
+def _sure(shares: Float[np.ndarray, "c s s"]) -> float:
+    face = shares[list(OF_MASK["face"])].sum(axis=0) >= 0.5
+    return float(shares.max(axis=0)[face].mean()) if face.any() else 0.0

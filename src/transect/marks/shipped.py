@@ -1,0 +1,161 @@
+"""The finder that ships: a small network that learned from FaceWorld's renderings alone (see weights/README.md).
+
+It looks at the whole picture, then twice more at a square about the face that it found. Each picture is looked at on
+its own, so that no answer depends on the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+
+from transect.marks.network import FACES, SIZE, MarksNetwork
+from transect.marks.records import EYES, MASKS, NO_FACE, SEVERAL, Marks, five_points
+from transect.marks.views import Square, brought_back, seen
+from transect.records import Images
+from transect.runs import model_files
+from transect.runs.tensor_files import Arrays, Facts, read_content
+
+WEIGHTS: Final = Path(__file__).parent / "weights" / "marks.safetensors"
+KIND: Final = "transect.marks"
+LOOKS: Final = 3
+"""How often it looks at a picture: at all of it, then about the face."""
+ABOUT: Final = 1.75
+"""Side of the square about the face over the longer side of its points' box."""
+LIMIT: Final = 0.1
+"""Confidence is the probability that points are wrong by less than this share of the eyes' distance on average."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A trained network and what was fitted after it.
+
+    bend, slope: probability of an error below LIMIT = 1 / (1 + exp(-(bend - slope ln e))), e the expected error in eye
+    distances. threshold: of confidence.
+    """
+
+    network: MarksNetwork
+    bend: float
+    slope: float
+    threshold: float
+    sha256: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was seen on one picture. points: in pixels; masks: [m, h, w] 0..1; expected: error in eye distances."""
+
+    points: Float[np.ndarray, "68 2"]
+    masks: Float[np.ndarray, "m h w"]
+    faces: Float[np.ndarray, " 3"]
+    expected: float
+
+
+@functools.lru_cache(maxsize=4)
+def load(path: Path = WEIGHTS) -> Taught:
+    """The network of a file that docs/marks_network.py wrote; by default the one that ships.
+
+    Raises BadInput for other files.
+    """
+    with torch.inference_mode(False):
+        remedy = "leave the path out to take the one that ships"
+        taught = read_content(path, {KIND: _parse}, expected="a file of the network of marks", remedy=remedy)
+    return Taught(taught.network, taught.bend, taught.slope, taught.threshold, model_files.sha256(path))
+
+
+def _parse(arrays: Arrays, facts: Facts) -> Taught:
+    weights = {name: torch.from_numpy(array).float() for name, array in arrays.items()}
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+        raise ValueError("its weights are not finite")
+    if json.loads(facts["masks"]) != list(MASKS):
+        raise ValueError("its masks are of other parts")
+    network = MarksNetwork().folded()
+    network.load_state_dict(weights)
+    fitted = [float(json.loads(facts[name])) for name in ("bend", "slope", "threshold")]
+    if not all(map(math.isfinite, fitted)):
+        raise ValueError("its confidence is not finite")
+    return Taught(network.requires_grad_(False), *fitted)
+
+
+@final
+class NetworkMarks:
+    """Points, masks and confidence by the network. Raises BadInput for a file that docs/marks_network.py did not write.
+
+    >>> finder = NetworkMarks()
+    >>> finder.find(np.full((1, 40, 60, 3), 128, np.uint8)).reasons
+    ('no face was found',)
+    """
+
+    name = "network"
+
+    def __init__(self, path: Path = WEIGHTS) -> None:
+        self._taught = load(path)
+        self.threshold = self._taught.threshold
+
+    def describe(self) -> dict[str, Any]:
+        """Name, SHA-256 of the weights and settings, as JSON values."""
+        return {"name": self.name, "sha256": self._taught.sha256, "looks": LOOKS, "threshold": self.threshold}
+
+    def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
+        """The marks of each picture, of any size. Raises BadInput for anything but images.
+
+        Where it sees no face, or several of about one size, there are no points, the reason says so, and masks are
+        those of the whole picture.
+        """
+        del rows
+        Images(pixels)
+        found = [look(self._taught.network, picture) for picture in pixels]
+        height, width = pixels.shape[1:3]
+        points = np.array([one.points for one in found], dtype=np.float64).reshape(-1, 68, 2)
+        shares = np.array([one.masks for one in found], np.float32).reshape(-1, len(MASKS), height, width)
+        faces = np.array([one.faces for one in found], dtype=np.float64).reshape(-1, len(FACES))
+        reasons = tuple({0: NO_FACE, 2: SEVERAL}.get(int(row.argmax()), "") for row in faces)
+        there = np.array([not reason for reason in reasons], dtype=np.bool_)
+        points[~there] = np.nan
+        sure = faces[:, 1] * self._probable(np.array([one.expected for one in found]))
+        masks = {name: shares[:, place] for place, name in enumerate(MASKS)}
+        return Marks(points, five_points(points), masks, np.where(there, sure, 0.0), reasons, self.name)
+
+    def _probable(self, expected: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        odds = self._taught.bend - self._taught.slope * np.log(expected)
+        return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float64)
+
+
+def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:
+    """Look at the picture LOOKS times. Masks beyond the last square are those of the whole picture."""
+    height, width = picture.shape[:2]
+    square = Square.whole(width, height)
+    points, errors, shares, faces = _answers(network, picture, square)
+    masks = [brought_back(share, square, width, height)[0] for share in shares]
+    for _ in range(LOOKS - 1):
+        square = Square.about(square.placed(points), ABOUT)
+        points, errors, shares, _ = _answers(network, picture, square)
+    for place, share in enumerate(shares):
+        near, inside = brought_back(share, square, width, height)
+        masks[place] = np.where(inside, near, masks[place])
+    eyes = [points[part].mean(axis=0) for part in EYES]
+    across = max(float(np.linalg.norm(eyes[1] - eyes[0])), 1e-3)
+    return Found(square.placed(points), np.array(masks, np.float32), faces, float(errors.mean()) / across)
+
+
+def _answers(
+    network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square
+) -> tuple[Float[np.ndarray, "68 2"], Float[np.ndarray, " 68"], Float[np.ndarray, "m s s"], Float[np.ndarray, " 3"]]:
+    """Points and their expected errors in widths of the square, masks 0..1, and the probabilities of FACES."""
+    pixels = torch.from_numpy(np.array(seen(picture, square, SIZE))).permute(2, 0, 1)[None].float() / 255
+    with torch.inference_mode():
+        answers = network(pixels)
+        faces = answers.faces.softmax(dim=1)
+        parts = (answers.points, answers.errors.exp(), answers.masks.sigmoid(), faces)
+    points, errors, shares, counts = (part[0].double().numpy() for part in parts)
+    return points, errors, shares, counts

@@ -1,0 +1,117 @@
+"""The network that ships: what it says of faces, of no face and of several, and that each picture counts alone."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from transect.errors import BadInput
+from transect.generators.faceworld.own_marks import own_marks
+from transect.generators.faceworld.world import FaceWorld
+from transect.marks import MASKS, open_marks
+from transect.marks.measuring import errors, overlaps
+from transect.marks.shipped import WEIGHTS, NetworkMarks
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return open_marks("network")
+
+
+@pytest.fixture(scope="module")
+def faces():
+    """Six plain portraits, and their exact marks."""
+    world = FaceWorld(image_size=96, threads=1)
+    plain = {"hat": 0.0, "glasses": 0.0, "yaw": 0.0, "pitch": 0.0, "roll": 0.0, "blur": 0.0, "noise": 0.0}
+    latents = world.set(world.sample(range(800_000_000, 800_000_006)), plain)
+    return world.render(latents).pixels, own_marks(world, latents)
+
+
+def test_faces_are_found_where_they_are(finder, faces):
+    pixels, truth = faces
+    found = finder.find(pixels)
+    assert found.kept(finder.threshold).sum() >= 5
+    assert np.nanmedian(errors(found, truth)["all points"]) < 0.12
+    shares = overlaps(found, truth)
+    assert tuple(found.masks) == MASKS
+    assert np.median(shares["face"]) > 0.75
+    assert np.median(shares["person"]) > 0.75
+    for mask in found.masks.values():
+        assert mask.dtype == np.float32
+        assert mask.shape == (6, 96, 96)
+        assert 0 <= mask.min() <= mask.max() <= 1
+
+
+def test_pictures_do_not_depend_on_each_other(finder, faces):
+    pixels, _ = faces
+    whole, one = finder.find(pixels[:3]), finder.find(pixels[2:3])
+    np.testing.assert_array_equal(whole.points[2], one.points[0])
+    np.testing.assert_array_equal(whole.confidence[2], one.confidence[0])
+    np.testing.assert_array_equal(whole.masks["hair"][2], one.masks["hair"][0])
+
+
+def test_a_picture_that_is_moved_has_its_points_moved(finder, faces):
+    """A margin of grey on the left and above: the points move with the face, nearly."""
+    picture = faces[0][0]
+    wide = np.pad(picture, ((24, 0), (24, 0), (0, 0)), mode="edge")
+    before, after = finder.find(picture[None]), finder.find(wide[None])
+    away = np.abs(after.points[0] - before.points[0] - 24).mean()
+    assert away < 3
+
+
+def test_no_face_has_no_marks(finder):
+    """Grey, black, noise, and stripes: nothing is kept."""
+    draws = np.random.default_rng(0)
+    noise = draws.integers(0, 256, (64, 64, 3))
+    stripes = np.zeros((64, 64, 3)) + 200 * (np.arange(64)[:, None, None] // 8 % 2)
+    pictures = np.array([np.full((64, 64, 3), 128), np.zeros((64, 64, 3)), noise, stripes]).astype(np.uint8)
+    found = finder.find(pictures)
+    assert not found.kept(finder.threshold).any()
+    assert np.isnan(found.points[[bool(reason) for reason in found.reasons]]).all()
+
+
+def test_several_faces_are_told(finder, faces):
+    pixels, _ = faces
+    pairs = np.concatenate([pixels[:3], pixels[3:]], axis=2)
+    found = finder.find(pairs)
+    assert (found.kept(finder.threshold)).sum() <= 1
+
+
+def test_pictures_on_their_side_are_left_out(finder, faces):
+    turned = np.ascontiguousarray(np.rot90(faces[0], axes=(1, 2)))
+    assert finder.find(turned).kept(finder.threshold).sum() <= 1
+
+
+def test_grey_pictures_and_those_of_any_size(finder, faces):
+    pixels, truth = faces
+    grey = np.repeat(pixels.mean(axis=3, keepdims=True).astype(np.uint8), 3, axis=3)
+    assert np.nanmedian(errors(finder.find(grey), truth)["all points"]) < 0.15
+    for shape in ((1, 1), (3, 50), (40, 9)):
+        found = finder.find(np.full((1, *shape, 3), 90, np.uint8))
+        assert found.masks["skin"].shape == (1, *shape)
+        assert not found.kept(finder.threshold).any()
+    none = finder.find(np.zeros((0, 32, 32, 3), np.uint8))
+    assert len(none) == 0
+    assert none.masks["skin"].shape == (0, 32, 32)
+    with pytest.raises(BadInput, match="not images"):
+        finder.find(np.zeros((1, 32, 32), np.uint8))
+
+
+def test_what_is_described_is_the_file(finder):
+    described = finder.describe()
+    assert len(described["sha256"]) == 64
+    assert described["threshold"] == finder.threshold
+    assert WEIGHTS.stat().st_size < 4_000_000
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="expected a file, found none"):
+        NetworkMarks(tmp_path / "none.safetensors")
+    tensors = load_file(WEIGHTS)
+    facts = {"kind": "transect.marks", "masks": '["skin"]', "bend": "0", "slope": "1", "threshold": "0.5"}
+    save_file(tensors, tmp_path / "other.safetensors", facts)
+    with pytest.raises(BadInput, match="its masks are of other parts"):
+        NetworkMarks(tmp_path / "other.safetensors")
+    name = next(iter(tensors))
+    save_file({**tensors, name: tensors[name] * np.inf}, tmp_path / "broken.safetensors", facts)
+    with pytest.raises(BadInput, match="its weights are not finite"):
+        NetworkMarks(tmp_path / "broken.safetensors")
