@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -12,7 +13,7 @@ from rendered_marks import sitters
 
 from transect import generators
 from transect.errors import BadInput, UnknownName
-from transect.generators.photographs.appearance import skin_colors
+from transect.generators.photographs.appearance import faces, skin_colors
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
 
@@ -142,6 +143,54 @@ def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varie
     hatted = worn.for_attributes(["hat"])
     stands_out = "photographs with hair that would stand out from under what is worn on the head"
     assert hatted.subjects.left_out == {stands_out: 1}
+
+
+def test_masks_in_doubt_become_sharper_and_skin_is_told_by_its_color():
+    """A disc of skin on grey, of which the finder is sure in the middle alone and doubts a ring on both sides."""
+    row, column = np.mgrid[:96, :96] - 48
+    radius = np.hypot(row, column)
+    picture = np.where((radius < 30)[..., None], (200, 150, 120), (110, 115, 120)).astype(np.uint8)
+    mask = np.clip(0.5 + (30 - radius) / 24, 0, 1).astype(np.float32)
+    points = np.zeros((68, 2))
+    points[[36, 45, 3, 41, 31, 35, 46, 13]] = [
+        (34, 44),
+        (62, 44),
+        (36, 58),
+        (40, 46),
+        (44, 56),
+        (52, 56),
+        (56, 46),
+        (60, 58),
+    ]
+    face = faces.Face(points, {"skin": mask})
+    sharper = faces.settled(faces.by_color(face, picture), face.width)
+    assert faces.doubt(sharper) < 0.5 * faces.doubt(mask)
+    assert ((sharper > 0.5) != (radius < 30)).mean() < 0.02
+    crisp = (radius < 30).astype(np.float32)
+    assert faces.settled(crisp, face.width) is crisp
+
+
+def test_hair_whose_outline_is_in_doubt_is_not_colored(world):
+    face = world.sitters.sitting(0).face
+    assert faces.unsuited(face, ["hair_color", "skin_tone"]) == ""
+    vague = dataclasses.replace(face, doubts={"hair": 2.0})
+    assert faces.unsuited(vague, ["hair_color"]) == "photographs on which the outline of the hair is in doubt"
+    assert faces.unsuited(vague, ["skin_tone"]) == ""
+
+
+def test_the_network_that_ships_finds_faces_for_it(tmp_path):
+    exact, _ = sitters(tmp_path / "faces", 3)
+    world = generators.load(f"photographs:folder:{tmp_path / 'faces'}").for_attributes(["skin_tone", "glasses"])
+    found = len(world.subjects)
+    assert found >= 2
+    latents = world.set(world.sample(range(found)), {"skin_tone": 8.0, "glasses": 4.0})
+    rows = world.subjects.rows[latents.values[:, 0].astype(int)]
+    same = dataclasses.replace(latents, values=rows[:, None].astype(float))
+    shown, truly = world.render(latents).pixels.astype(float), exact.render(same).pixels.astype(float)
+    before = exact.photograph(same)
+    assert np.abs(shown - truly).mean() < 0.35 * np.abs(before - truly).mean()
+    masks = world.edit_masks(latents)
+    assert np.array_equal(shown[~masks], before[~masks])
 
 
 def test_without_being_left_out_it_is_one_line(everyone):

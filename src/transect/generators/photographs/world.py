@@ -125,7 +125,9 @@ class Photographs:
         kept, reasons = self.sitters.usable(composited)
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
-            raise BadInput(f"{self.name}: expected photographs with a face, got none ({found}); add some")
+            raise BadInput(
+                f"{self.name}: expected photographs with a face, got none ({found}); add some or name another finder"
+            )
         narrowed = copy(self)
         narrowed.subjects = self.subjects.only(kept, reasons)
         narrowed.sitters = self.sitters.of(narrowed.subjects)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.marks import Marks
 
@@ -18,6 +18,8 @@ _ALREADY: Final = {
     "glasses": ("glasses", "photographs of people who wear glasses already"),
     "hat": ("hat", "photographs of people who wear something on the head already"),
 }
+VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
+_HAIR_DOUBT: Final = 1.0
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
 _BESIDE: Final = 0.2
 _WORN_SHARE: Final = 0.002
@@ -28,16 +30,28 @@ _FINE: Final = 4
 _NARROW, _WIDE = 0.1, 2.5
 """Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
 _INSIDE: Final = 0.95
+_SURE: Final = 0.5
+_DOUBT, _SHARP = 0.1, 0.1
+"""Likelihoods in doubt, and the share of the mask that may be so in a mask with sharp borders."""
+_SETTLED, _SMOOTH = (0.35, 0.65), 0.03
+_CHEEKS: Final = (3, 41, 31, 35, 46, 13)
+_FEWEST, _LEAST_SPREAD = 20, 0.03
+_USUAL_DISTANCE, _EVIDENCE = 8.0, (-3.0, 2.0)
+_NEARBY, _FEW = 0.06, 1e-3
 _LEAST: Final = 4e-3
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Face:
-    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part."""
+    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part.
+
+    doubts: by part, how many pixels the finder doubted, over those that it held for the part.
+    """
 
     points: Float[np.ndarray, "68 2"]
     masks: Mapping[str, Float[np.ndarray, "h w"]]
+    doubts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def width(self) -> float:
@@ -69,15 +83,62 @@ class Face:
         return self.polygon(_INNER_LIPS, *self.masks["mouth"].shape)
 
 
-def face_of(marks: Marks, threshold: float, top: int, left: int, height: int, width: int) -> Face | str:
-    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none."""
+def face_of(
+    marks: Marks, threshold: float, picture: UInt8[np.ndarray, "h w 3"], top: int = 0, left: int = 0
+) -> Face | str:
+    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none.
+
+    top, left: of the photograph in the square.
+    """
+    height, width = picture.shape[:2]
     if not marks.kept(threshold)[0] or not np.isfinite(marks.points[0]).all():
         return UNSURE
     if any(part not in marks.masks for part in PARTS):
         return NO_MASKS
     inside = np.s_[0, top : top + height, left : left + width]
+    points = marks.points[0] - (left, top)
     masks = {name: np.ascontiguousarray(mask[inside], dtype=np.float32) for name, mask in marks.masks.items()}
-    return Face(marks.points[0] - (left, top), masks)
+    doubts = {name: doubt(mask) for name, mask in masks.items()}
+    rough = Face(points, masks)
+    if doubts["skin"] > _SHARP:
+        masks["skin"] = by_color(rough, picture)
+    return Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+
+
+def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
+    """Doubts about skin, fewer: what has the chromaticity of cheeks and nose is likelier skin, what has not is less so.
+
+    Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
+    """
+    mask = blurred(face.masks["skin"], _SMOOTH * face.width)
+    cheeks = face.polygon(np.array(_CHEEKS), *mask.shape) > _SURE
+    if cheeks.sum() < _FEWEST:
+        return mask
+    logs = np.log(blurred(picture.astype(np.float32), 0.5) + 4)
+    ratios = np.stack([logs[..., 0] - logs[..., 1], logs[..., 2] - logs[..., 1]], axis=-1)
+    own = ratios[cheeks]
+    middle = np.median(own, axis=0)
+    spread = np.maximum(1.4826 * np.median(np.abs(own - middle), axis=0), _LEAST_SPREAD)
+    apart = (((ratios - middle) / spread) ** 2).sum(axis=-1)
+    odds = np.log(np.clip(mask, 1e-3, 1 - 1e-3) / (1 - np.clip(mask, 1e-3, 1 - 1e-3)))
+    odds += np.clip((_USUAL_DISTANCE - apart) / 3, *_EVIDENCE)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
+
+
+def doubt(mask: Float[np.ndarray, "h w"]) -> float:
+    """How many pixels of a mask are in doubt, over those that are likely the part."""
+    return float(np.mean((mask > _DOUBT) & (mask < 1 - _DOUBT)) / max(np.mean(mask > _SURE), 1 / mask.size))
+
+
+def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
+    """A mask of doubts with a border as wide as the doubts are, nothing beyond and all within; a sharp mask, itself.
+
+    width: between the outer corners of the eyes, in pixels.
+    """
+    if doubt(mask) <= _SHARP:
+        return mask
+    low, high = _SETTLED
+    return np.clip((blurred(mask, _SMOOTH * width) - low) / (high - low), 0, 1).astype(np.float32)
 
 
 def unsuited(face: Face, names: Sequence[str]) -> str:
@@ -85,6 +146,8 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
     for name, (part, reason) in _ALREADY.items():
         if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
             return reason
+    if "hair_color" in names and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
+        return VAGUE_HAIR
     if "hat" in names:
         from transect.generators.faceworld.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of
@@ -113,9 +176,10 @@ def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.n
 def mean_nearby(
     values: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], deviation: float
 ) -> Float[np.ndarray, "h w 3"]:
-    """The mean of the values nearby under that weight."""
-    total = blurred(weight, deviation)[:, :, None] + np.float32(1e-6)
-    return np.asarray(blurred(values * weight[:, :, None], deviation) / total)
+    """The mean of the values nearby under that weight; where there is hardly any weight, nearly their median."""
+    usual = np.median(values[weight > _SURE], axis=0) if (weight > _SURE).any() else values.mean(axis=(0, 1))
+    total = blurred(weight, deviation)[:, :, None] + np.float32(_FEW)
+    return np.asarray((blurred(values * weight[:, :, None], deviation) + usual * np.float32(_FEW)) / total)
 
 
 def matted(
@@ -125,14 +189,16 @@ def matted(
 
     Also the light of the part alone, which within the border is the pixel's own.
     """
-    reach = 0.03 * width
     inside, outside = (mask > _INSIDE).astype(np.float32), (mask < 1 - _INSIDE).astype(np.float32)
-    front, behind = (mean_nearby(scene, part, reach) for part in (inside, outside))
+    if not (inside.any() and outside.any()):
+        return mask, scene
+    front, behind = (mean_nearby(scene, part, _NEARBY * width) for part in (inside, outside))
     apart = front - behind
     unsure = 0.02 * (front * front).sum(axis=2) + np.float32(_LEAST**2)
     share = (((scene - behind) * apart).sum(axis=2) + unsure * mask) / ((apart * apart).sum(axis=2) + unsure)
     border = (inside == 0) & (mask > 0)
-    return np.where(border, np.clip(share, 0, 1), mask), np.where(border[:, :, None], front, scene)
+    weight = np.where(border, np.clip(share, 0, np.minimum(1, 2 * mask)), mask)
+    return weight, np.where(border[:, :, None], front, scene)
 
 
 def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:

@@ -50,8 +50,7 @@ class Sitters:
         picture, size = self.subjects.picture(subject), self.subjects.labelled.image_size
         rows = self.subjects.rows[subject : subject + 1]
         marks = self.finder.find(squared(picture, size)[None], rows)
-        height, width = picture.shape[:2]
-        return face_of(marks, self.finder.threshold, *corner(height, width, size), height, width)
+        return face_of(marks, self.finder.threshold, picture, *corner(*picture.shape[:2], size))
 
     def sitting(self, subject: int) -> Sitting:
         """The photograph with its face. Raises BadInput where there is none that can be used."""
