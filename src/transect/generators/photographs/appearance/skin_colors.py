@@ -57,8 +57,13 @@ def sheen(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
 
 
 def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:
-    """What becomes of bare lips when skin of one tone becomes skin of another."""
-    return np.asarray((lip_colors(level)[0] + MIRRORED) / (lip_colors(source)[0] + MIRRORED))
+    """What becomes of bare lips when skin of one tone becomes skin of another: FaceWorld's change of their luminance.
+
+    The change of hue is that of skin: lips of photographs are less red than FaceWorld's, and would turn green.
+    """
+    before, after = living_skin(np.array([source, level]))
+    paler, darker = (luminance(lip_colors(tone)[0] + MIRRORED) for tone in (source, level))
+    return np.asarray(after / before * (darker / paler) / (luminance(after) / luminance(before)))
 
 
 def lip_colors(tone: float) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
