@@ -127,7 +127,8 @@ def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarra
 
 def doubt(mask: Float[np.ndarray, "h w"]) -> float:
     """How many pixels of a mask are in doubt, over those that are likely the part."""
-    return float(np.mean((mask > _DOUBT) & (mask < 1 - _DOUBT)) / max(np.mean(mask > _SURE), 1 / mask.size))
+    doubtful = float(np.mean((mask > _DOUBT) & (mask < 1 - _DOUBT)))
+    return doubtful / max(float(np.mean(mask > _SURE)), 1 / mask.size)
 
 
 def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
