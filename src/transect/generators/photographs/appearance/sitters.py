@@ -50,7 +50,8 @@ class Sitters:
         picture, size = self.subjects.picture(subject), self.subjects.labelled.image_size
         rows = self.subjects.rows[subject : subject + 1]
         marks = self.finder.find(squared(picture, size)[None], rows)
-        return face_of(marks, self.finder.threshold, picture, *corner(*picture.shape[:2], size))
+        height, width = picture.shape[:2]
+        return face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
 
     def sitting(self, subject: int) -> Sitting:
         """The photograph with its face. Raises BadInput where there is none that can be used."""
