@@ -43,7 +43,7 @@ class JoinedMarks:
             if any(name in marks.masks for marks in found)
         }
         used = np.array([five_from, *masks_from.values()])
-        there = (used >= 0).all(axis=0)
+        there = np.asarray((used >= 0).all(axis=0))
         lowest = np.array([marks.confidence for marks in found])[used, np.arange(len(pixels))].min(axis=0)
         blank = np.zeros(pixels.shape[:3], dtype=np.float32)
         masks = {

@@ -110,7 +110,7 @@ def placed(heat: Float[Tensor, "b k h w"]) -> tuple[Float[Tensor, "b k 2"], Floa
     [[[0.625, 0.375]]]
     """
     side = heat.shape[-1]
-    shares = heat.flatten(2).softmax(dim=2).unflatten(2, heat.shape[2:])
+    shares = heat.flatten(2).softmax(dim=2).reshape(heat.shape)
     middles = (torch.arange(side, dtype=heat.dtype, device=heat.device) + 0.5) / side
     across, down = shares.sum(dim=2), shares.sum(dim=3)
     x, y = (across * middles).sum(dim=2), (down * middles).sum(dim=2)

@@ -65,7 +65,7 @@ class OwnMarks:
             return Marks.of_points(self._points(rows, size), self._labelled.name)
         masks = [_masks(self._drawn, self._labelled.ids[row], self._box(row, size), size) for row in rows]
         named = {name: np.array([mask[name] for mask in masks], np.float32).reshape(-1, size, size) for name in MASKS}
-        there = named["face"].any(axis=(1, 2))
+        there = np.array([bool(face.any()) for face in named["face"]], dtype=np.bool_)
         reasons = tuple("" if known else "no masks are known" for known in there)
         nothing = np.full((len(rows), 68, 2), np.nan)
         points = nothing if self._labelled.points is None else self._points(rows, size)
@@ -87,7 +87,7 @@ class OwnMarks:
         """Where the corners of the stored picture lie on the fitted one."""
         width, height = self._stored(int(row))
         corners = np.array([[0.0, 0.0], [width, height]])
-        return fitted_points(corners, width, height, size, self._labelled.crop)
+        return np.asarray(fitted_points(corners, width, height, size, self._labelled.crop))
 
 
 def _masks(folder: Path, name: str, box: Float[np.ndarray, "2 2"], size: int) -> dict[str, Bool[np.ndarray, "h w"]]:

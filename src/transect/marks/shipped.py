@@ -81,10 +81,10 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:
         raise ValueError("its masks are of other parts")
     network = MarksNetwork().folded()
     network.load_state_dict(weights)
-    fitted = [float(json.loads(facts[name])) for name in ("bend", "slope", "threshold")]
-    if not all(map(math.isfinite, fitted)):
+    bend, slope, threshold = (float(json.loads(facts[name])) for name in ("bend", "slope", "threshold"))
+    if not all(map(math.isfinite, (bend, slope, threshold))):
         raise ValueError("its confidence is not finite")
-    return Taught(network.requires_grad_(False), *fitted)
+    return Taught(network.requires_grad_(False), bend, slope, threshold)
 
 
 @final

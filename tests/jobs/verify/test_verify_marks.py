@@ -87,7 +87,8 @@ def test_a_data_set_with_groups(tmp_path, monkeypatch):
     assert figures.differences == ()
     assert figures.source == "parquet:set"
     assert whole.value == pytest.approx((0.01 * 2 + 0.02 * 2 + 0.03) / 5)
-    with pytest.raises(BadInput, match="by age: expected a label with levels, got numbers"):
+    monkeypatch.setattr("transect.jobs.verify.marks.MOST_LEVELS", 3)
+    with pytest.raises(BadInput, match="by age: expected at most 3 levels, got 6 numbers"):
         transect.verify("marks", settings=MarksSettings(dataset=settings.dataset, by="age"), quiet=True)
     with pytest.raises(UnknownName, match="unknown attribute 'ages'"):
         transect.verify("marks", settings=MarksSettings(dataset=settings.dataset, by="ages"), quiet=True)

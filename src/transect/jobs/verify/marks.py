@@ -27,6 +27,9 @@ FIRST_SEED: Final = 900_000_000
 TONES: Final = (1.0, 4.0, 7.0, 10.0)
 """The skin tones at which each of FaceWorld's subjects is shown."""
 LEFT_OUT: Final = "confidence below the threshold"
+UNKNOWN: Final = "unknown"
+MOST_LEVELS: Final = 12
+"""Values of a label of numbers that count as groups."""
 _AT_ONCE: Final = 32
 _SIZE: Final = 128
 _TONE: Final = "skin_tone"
@@ -243,10 +246,14 @@ def _of_dataset(settings: MarksSettings, finder: Finder, labelled: LabelledImage
 
 
 def _levels(labelled: LabelledImages, by: str) -> tuple[str, ...]:
-    labelled.column(by)
-    if not next(attribute for attribute in labelled.attributes if attribute.name == by).discrete:
-        raise BadInput(f"by {by}: expected a label with levels, got numbers; name another")
-    return tuple(level or "unknown" for level in labelled.level_names(by).to_pylist())
+    """The level of each picture by name, or by its number where a label of numbers has few of them."""
+    values = labelled.column(by)
+    if next(attribute for attribute in labelled.attributes if attribute.name == by).discrete:
+        return tuple(level or UNKNOWN for level in labelled.level_names(by).to_pylist())
+    found = np.unique(values[np.isfinite(values)])
+    if len(found) > MOST_LEVELS:
+        raise BadInput(f"by {by}: expected at most {MOST_LEVELS} levels, got {len(found)} numbers; name another label")
+    return tuple(f"{value:g}" if np.isfinite(value) else UNKNOWN for value in values)
 
 
 def _seen(source: _Source, threshold: float, *, quiet: bool) -> _Seen:
