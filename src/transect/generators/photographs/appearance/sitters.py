@@ -20,7 +20,7 @@ from transect.generators.photographs.subjects import Subjects, corner, squared
 from transect.marks import Finder, open_marks
 
 DEFAULT: Final = "network"
-_KEPT: Final = 64
+_KEPT: Final = 32
 """Photographs whose parts are kept in memory."""
 _LOOKED_AT: Final = 48
 """Photographs by which the sizes of masks are stated, the first of those that have a face."""
@@ -35,6 +35,7 @@ class Sitters:
     def __init__(self, subjects: Subjects, marks: str | Finder = DEFAULT) -> None:
         self.subjects, self._marks = subjects, marks
         self._sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
+        self._statements: dict[tuple[str, ...], str] = {}
 
     @functools.cached_property
     def finder(self) -> Finder:
@@ -83,10 +84,12 @@ class Sitters:
 
     def statement(self, names: Sequence[str]) -> str:
         """How what is composited under these names was placed, how large it is, and how it was checked."""
-        seen = [self.sitting(subject) for subject in range(min(len(self.subjects), _LOOKED_AT))]
-        said = [self._said(name, seen) for name in names]
-        source = self.finder.describe().get("name", "a finder")
-        return " ".join([f"Composited on the face, by marks of {source}, and no photograph of it:", *said])
+        if tuple(names) not in self._statements:
+            seen = [self._seated(subject) for subject in range(min(len(self.subjects), _LOOKED_AT))]
+            source = self.finder.describe().get("name", "a finder")
+            said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
+            self._statements[tuple(names)] = " ".join([*said, *(self._said(name, seen) for name in names)])
+        return self._statements[tuple(names)]
 
     def _said(self, name: str, seen: Sequence[Sitting]) -> str:
         probe = Edits(**{name: _PROBES[name]})
