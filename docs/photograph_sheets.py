@@ -1,43 +1,62 @@
 """Draws what each edit does to a photograph: python docs/photograph_sheets.py writes docs/images/photographs/*.jpg.
 
-The "photographs" are rendered faces, and scikit-image's astronaut (public domain) where that library is installed; no
-picture of a person is in the repository. Needs a minute, and two more for the faces that are inverted.
+The "photographs" are rendered faces; no picture of a person is in the repository. Needs a minute, and two more for the
+faces that are inverted.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any, final
 
 import numpy as np
+from jaxtyping import Int, UInt8
 from PIL import Image, ImageDraw
 
 from transect.designs.levels import default_levels
 from transect.experiment.world_settings import WorldSettings
+from transect.generators.faceworld.own_marks import own_marks
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.attributes import USUAL
 from transect.generators.photographs.world import Photographs
 from transect.jobs.invert.run import InvertOptions, invert
+from transect.marks import Marks
 from transect.records import Attribute
 
 FOLDER = Path(__file__).parent / "images" / "photographs"
 SIZE = 150
-SUBJECTS = (3, 11)
+SUBJECTS = (7, 20)
 INVERTED = (3, 11, 25)
 TONES = (3.0, 5.0, 7.0, 9.0)
 HEAD = 18
 
 
-def photographs(folder: Path) -> None:
-    """Two rendered faces, and the astronaut where there is one."""
-    world = FaceWorld(image_size=2 * SIZE)
-    for place, picture in enumerate(world.render(world.sample(SUBJECTS)).pixels):
+@final
+class Drawn:
+    """The marks of rendered faces, by their rows."""
+
+    name, threshold = "faceworld", 0.5
+
+    def __init__(self, marks: Marks) -> None:
+        self.marks = marks
+
+    def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
+        """The marks of those rows."""
+        return self.marks.take(np.arange(len(pixels)) if rows is None else rows)
+
+    def describe(self) -> dict[str, Any]:
+        """The name."""
+        return {"name": self.name}
+
+
+def photographs(folder: Path) -> Drawn:
+    """Two rendered faces as photographs, and their marks."""
+    world = FaceWorld(image_size=SIZE)
+    bare = world.set(world.sample(SUBJECTS), {"glasses": 0.0, "hat": 0.0, "facial_hair": 0.0})
+    for place, picture in enumerate(world.render(bare).pixels):
         Image.fromarray(picture).save(folder / f"{place}.png")
-    try:
-        from skimage.data import astronaut  # type: ignore[import-not-found]
-    except ModuleNotFoundError:
-        return
-    Image.fromarray(astronaut()[:300, 80:380]).save(folder / "astronaut.png")
+    return Drawn(own_marks(world, bare))
 
 
 def sheet(world: Photographs, attribute: Attribute) -> Image.Image:
@@ -45,7 +64,8 @@ def sheet(world: Photographs, attribute: Attribute) -> Image.Image:
     levels = USUAL.get(attribute.name) or default_levels(attribute)
     count = len(world.subjects)
     subjects = world.sample(np.arange(count)).repeat(len(levels))
-    pixels = world.render(world.set(subjects, {attribute.name: np.tile(levels, count)})).pixels
+    values = {"skin_tone": 6.0} if attribute.name == "metering" else {}
+    pixels = world.render(world.set(subjects, {**values, attribute.name: np.tile(levels, count)})).pixels
     rows = pixels.reshape(count, len(levels), SIZE, SIZE, 3).swapaxes(1, 2).reshape(count * SIZE, len(levels) * SIZE, 3)
     whole = Image.new("RGB", (len(levels) * SIZE, HEAD + count * SIZE), "white")
     whole.paste(Image.fromarray(rows), (0, HEAD))
@@ -80,8 +100,8 @@ def main() -> None:
     """Write a sheet for each edit."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        photographs(Path(folder))
-        world = Photographs(f"folder:{folder}", image_size=SIZE)
+        marks = photographs(Path(folder))
+        world = Photographs(f"folder:{folder}", image_size=SIZE, marks=marks)
         for attribute in world.attributes:
             sheet(world, attribute).save(FOLDER / f"{attribute.name}.jpg", quality=82, subsampling=0)
     with tempfile.TemporaryDirectory() as folder:

@@ -183,6 +183,15 @@ class LimitsSubjects(Protocol):
 
 
 @runtime_checkable
+class ChoosesSubjects(Protocol):
+    """A world whose attributes cannot all be set on every subject."""
+
+    def for_attributes(self, names: Sequence[str]) -> World:
+        """The world with the subjects alone on which all of these can be set; it states how many others there are."""
+        ...
+
+
+@runtime_checkable
 class DrawsUnedited(Protocol):
     """A generator or world whose subjects are not its own draws, and that can draw others to compare them with."""
 

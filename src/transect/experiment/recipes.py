@@ -14,6 +14,7 @@ from transect.experiment.edits import EditCheck, check_of, named
 from transect.experiment.target_names import give_name
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Target, World
+from transect.runs.capabilities import for_attributes
 from transect.said import AskedSpec
 from transect.targets.capabilities import is_metered
 
@@ -25,6 +26,7 @@ class WorldRecipe:
 
     dataset: labelled photographs in place of the generator of `settings`, and how many may be left out. steps: the
     attribute that is moved in steps, as --steps has it, and what a step is. lines: whether subjects are lines.
+    varied: attributes that are set, on which it depends who the subjects are.
     """
 
     settings: WorldSettings
@@ -33,6 +35,7 @@ class WorldRecipe:
     steps: str = ""
     step_unit: str = ""
     lines: bool = False
+    varied: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -52,7 +55,7 @@ class WorldRecipe:
             from transect.datasets import open_dataset
 
             return open_dataset(self.dataset, image_size=self.settings.image_size, max_unreadable=self.max_unreadable)
-        world = self.settings.open()
+        world = for_attributes(self.settings.open(), self.varied)
         if self.steps:
             ((stepped, _),) = parse_steps([self.steps], world, self.step_unit)
             return stepped

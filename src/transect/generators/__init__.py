@@ -20,7 +20,7 @@ _AVAILABLE = {
     "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted, or editing or painting photographs, as the TOML file says",
-    "photographs:reader:path": "your photographs, set by a camera's settings and covers; readers: transect datasets",
+    "photographs:reader:path": "your photographs, with camera, covers and appearance set; readers: transect datasets",
 }
 _DIFFUSERS = "diffusers:"
 _PHOTOGRAPHS = "photographs:"
@@ -92,7 +92,21 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
         if str(value) != only:
             raise BadInput(f"--{option}: photographs have none, got {value}; leave it out")
-    return Photographs(source, image_size=image_size)
+    source, marks = _marks_of(source)
+    return Photographs(source, image_size=image_size, **({"marks": marks} if marks else {}))
+
+
+def _marks_of(source: str) -> tuple[str, str]:
+    """The data set, and who finds the faces on it, as in folder:faces?marks=dlib:FILE; "" where that is not said."""
+    path, mark, query = source.rpartition("?")
+    options = query.split("&") if mark else []
+    named = [option.removeprefix("marks=") for option in options if option.startswith("marks=")]
+    if not named:
+        return source, ""
+    if len(named) > 1 or not named[0]:
+        raise BadInput(f"{source}: expected marks once, with a finder's name, got {query!r}; change it")
+    others = "&".join(option for option in options if not option.startswith("marks="))
+    return (f"{path}?{others}" if others else path), named[0]
 
 
 def _file_of(name: str) -> tuple[Path, Options]:

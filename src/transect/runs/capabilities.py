@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 from transect.protocols import (
+    ChoosesSubjects,
     DescribesItself,
     DrawsUnedited,
     Generator,
@@ -114,6 +115,11 @@ def check_subjects(generator: Generator, subjects: int) -> None:
     """Raises BadInput for more subjects than the generator has, where their number is limited."""
     if isinstance(generator, LimitsSubjects):
         generator.check_subjects(subjects)
+
+
+def for_attributes(world: World, names: Sequence[str]) -> World:
+    """The world with the subjects alone on which all of these attributes can be set; itself where that is all."""
+    return world.for_attributes(names) if isinstance(world, ChoosesSubjects) else world
 
 
 def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:

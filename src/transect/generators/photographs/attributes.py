@@ -1,6 +1,6 @@
-"""What can be set on a photograph: thirteen edits of scene, frame, lens, sensor, processing and file.
+"""What can be set on a photograph: what is composited on a face, then scene, frame, lens, sensor, processing and file.
 
-They stand in the order in which a camera applies them. No image library is imported here.
+They stand in the order in which they are applied, which is a camera's. No image library is imported here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, final
 
+from transect.generators.faceworld.attributes import GLASSES
 from transect.records import Attribute
 
 BOARDS: Final = ("none", "left", "right", "top", "bottom", "middle")
@@ -30,7 +31,35 @@ def _cover(name: str, meaning: str, levels: tuple[str, ...], source: str) -> Att
     return Attribute(name, "categorical", meaning, levels=levels, role="nuisance", source=source)
 
 
+def _composited(name: str, meaning: str, low: float, high: float, unit: str = "", source: str = "") -> Attribute:
+    return Attribute(name, "continuous", meaning, unit, low, high, source=source)
+
+
+METERING: Final = ("held", "scene", "face")
+
+_MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
+_MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
+MASKS: Final = ("none", "surgical")
+HATS: Final = ("none", "cap", "beanie", "headscarf")
+_OWN = "drawn on a head that is fitted to the landmarks"
+_DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
+
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
+    _composited("skin_tone", "skin from light (1) to dark (10); below 1 as it is", 0, 10, "Monk scale", _MONK),
+    Attribute(
+        "metering",
+        "categorical",
+        "what the camera does when skin_tone is set: its exposure is held, or it reads the scene or the face again",
+        levels=METERING,
+        role="nuisance",
+        source=_PHOTOGRAPHY,
+    ),
+    _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
+    _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
+    _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
+    Attribute("face_mask", "categorical", "a surgical mask over nose, mouth and chin", levels=MASKS, source=_OWN),
+    Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
+    Attribute("hat", "categorical", "what is worn on the head", levels=HATS, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
@@ -46,7 +75,16 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _set("jpeg_quality", "JPEG quality, rounded; 100 as it is: not compressed again", 5, 100, "", _JPEG),
 )
 
+APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "hat")
+"""Edits that are composited on a face, so that a photograph needs one."""
+LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
+"""The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
+
 USUAL: Final[Mapping[str, tuple[float, ...]]] = {
+    "skin_tone": (2.0, 4.0, 6.0, 8.0),
+    "hair_color": (0.0, 0.33, 0.67, 1.0),
+    "lipstick": (0.0, 0.5, 1.0),
+    "beard_shadow": (0.0, 0.5, 1.0),
     "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
     "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
     "defocus": (0.0, 0.01, 0.02, 0.04),
@@ -59,7 +97,8 @@ USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "crop": (0.6, 0.7, 0.8, 0.9, 1.0),
     "jpeg_quality": (10.0, 30.0, 60.0, 100.0),
 }
-"""Levels that are shown where `--vary` names none; the photograph as it is is among them."""
+"""Levels that are shown where `--vary` names none; but for the color of skin and hair, the photograph as it is is
+among them."""
 
 
 @final
@@ -71,6 +110,14 @@ class Edits:
     (True, ('noise',))
     """
 
+    skin_tone: float = 0.0
+    metering: float = 0.0
+    hair_color: float = -1.0
+    lipstick: float = 0.0
+    beard_shadow: float = 0.0
+    face_mask: float = 0.0
+    glasses: float = 0.0
+    hat: float = 0.0
     board: float = 0.0
     hand: float = 0.0
     rotation: float = 0.0
@@ -86,7 +133,7 @@ class Edits:
     jpeg_quality: float = 100.0
 
     def names(self) -> tuple[str, ...]:
-        """The edits that are not at "as it is", in the camera's order."""
+        """The edits that are not at "as it is", in the order of the attributes."""
         return tuple(name for name, level in NEUTRAL.items() if getattr(self, name) != level)
 
     def any_of(self, names: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, UInt8
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.photographs import covers, lens, light, white
-from transect.generators.photographs.attributes import NEUTRAL, Edits
+from transect.generators.photographs.attributes import APPEARANCE, NEUTRAL, Edits
 
 ELECTRONS: Final = 15_000.0
 """Electrons of white at ISO 100, on the photosite that one pixel stands for; at ISO S they are 100 / S of it."""
@@ -29,7 +29,7 @@ _SCENE: Final = frozenset({"board", "hand"})
 _SPREAD: Final = frozenset({"rotation", "scale", "defocus", "motion", "noise", "white_balance"})
 """Edits that mix pixels or colors, so that a table from value to value is not enough."""
 _TONE: Final = frozenset({"exposure", "contrast"})
-_EVERYWHERE: Final = frozenset(NEUTRAL) - _SCENE - {"crop"}
+_EVERYWHERE: Final = frozenset(NEUTRAL) - _SCENE - {"crop", "metering", *APPEARANCE}
 _Step: TypeAlias = Callable[[UInt8[np.ndarray, "h w 3"], int], UInt8[np.ndarray, "h w 3"]]
 """From a picture and the key of its noise to a picture."""
 

@@ -9,14 +9,14 @@ import functools
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets import LabelledImages, open_dataset
 from transect.datasets.labelled import BROKEN
@@ -82,6 +82,12 @@ class Subjects:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def only(self, kept: Bool[np.ndarray, " n"], left_out: Mapping[str, int]) -> Subjects:
+        """Some of the photographs; left_out: reason -> how many of the others."""
+        looks = tuple(look for look, stays in zip(self.looks, kept, strict=True) if stays)
+        counted_too = Counter(self.left_out) + Counter(left_out)
+        return Subjects(self.labelled, self.rows[kept], looks, dict(counted_too))
 
     @property
     def people(self) -> Int[np.ndarray, " n"]:

@@ -1,4 +1,4 @@
-"""Photographs as a world: a subject is a photograph, what is set is a camera's setting or a cover, all else stays.
+"""Photographs as a world: camera, covers and what is composited on the face are set on a photograph, all else stays.
 
 A photograph is only ever changed by what is set: without a setting its pixels are those of the file. People who are on
 several photographs are told apart by the data set, so that intervals count people.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from typing import Final, final
 
@@ -20,9 +21,11 @@ from transect.datasets.labelled import SUBJECT
 from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.chance import check_seeds
 from transect.generators.photographs import camera
-from transect.generators.photographs.attributes import ATTRIBUTES, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters, left_out_by_group
+from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, LOWEST, NEUTRAL, USUAL, Edits
 from transect.generators.photographs.subjects import Subjects, corner, squared
 from transect.generators.requests import requested_columns
+from transect.marks import Finder
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 from transect.runs.wording import counted
@@ -43,7 +46,15 @@ MEASURED: Final = (
     Attribute("height", "continuous", "height of the file's picture", "pixels", 1, 1e6, role="nuisance"),
 )
 """What is measured on each photograph; it can be read and not set."""
+_COMPOSITED: Final = frozenset(APPEARANCE)
 _HINT: Final = "see: transect attributes --generator photographs"
+ITA: Final = Attribute(
+    *("ita", "continuous", "individual typology angle of the skin with what is composited, before the camera's edits"),
+    *("degrees", -180, 180),
+    role="nuisance",
+    source="Chardon et al. 1991, doi:10.1111/j.1467-2494.1991.tb00561.x",
+)
+"""Read from the skin of each image where skin_tone is varied."""
 _STATEMENT: Final = (
     "{images} of {people}, each resized once into {side} x {side} pixels (area means){margins}. Where no edit is set, "
     "the pixels are the photograph's own. Edits are computed: exposure, blur and noise in linear light as sRGB states "
@@ -55,16 +66,27 @@ _STATEMENT: Final = (
 
 @final
 class Photographs:
-    """The photographs of READER:PATH as subjects, with thirteen edits as attributes.
+    """The photographs of READER:PATH as subjects, with edits as attributes.
 
     image_size: pixels (default: that of the photographs where all have one size, else 128). threads: pictures that are
-    made side by side. Raises MissingExtra without OpenCV, BadInput and UnknownName as `datasets.open_dataset`, and
-    BadInput where no photograph can be used.
+    made side by side. marks: who finds the faces, by name (`transect.marks.FINDERS`) or as an object; asked only where
+    an edit is composited on a face. Raises MissingExtra without OpenCV, BadInput and UnknownName as
+    `datasets.open_dataset`, and BadInput where no photograph can be used.
     """
 
-    def __init__(self, source: str, *, image_size: int | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        image_size: int | None = None,
+        threads: int | None = None,
+        marks: str | Finder = DEFAULT,
+    ) -> None:
         _check_opencv()
         self.subjects = Subjects.open(source, image_size)
+        self.sitters = Sitters(self.subjects, marks)
+        self.composited: tuple[str, ...] = ()
+        self._by_group: tuple[str, ...] = ()
         self.image_size = self.subjects.labelled.image_size
         self.latent_dim = 1
         self.threads = threads or os.cpu_count() or 1
@@ -84,7 +106,7 @@ class Photographs:
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What is known of an image: the edits, what is measured on the photograph, and the data set's labels."""
         labels = (replace(attribute, name=name) for name, attribute in self._labels.items())
-        return (*ATTRIBUTES, *MEASURED, *labels)
+        return (*ATTRIBUTES, *MEASURED, *((ITA,) if self._reads_ita else ()), *labels)
 
     @property
     def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
@@ -109,6 +131,27 @@ class Photographs:
     def intended_readings(self) -> Mapping[str, Mapping[float, float]]:
         """None: a reading has to move as the level was moved."""
         return {}
+
+    def for_attributes(self, names: Sequence[str]) -> Photographs:
+        """The photographs on which all of these can be set, the others counted by reason and group.
+
+        Itself where none of them is composited. Raises BadInput where no photograph is left, and as `open_marks`.
+        """
+        composited = tuple(name for name in APPEARANCE if name in names)
+        if not composited or composited == self.composited:
+            return self
+        kept, reasons = self.sitters.usable(composited)
+        if not kept.any():
+            found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
+            raise BadInput(
+                f"{self.name}: expected photographs with a face, got none ({found}); add some or name another finder"
+            )
+        narrowed = copy(self)
+        narrowed.subjects = self.subjects.only(kept, reasons)
+        narrowed.sitters = self.sitters.of(narrowed.subjects)
+        narrowed.composited = composited
+        narrowed._by_group = tuple(left_out_by_group(self.subjects, kept)) if reasons else ()
+        return narrowed
 
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than photographs."""
@@ -141,8 +184,19 @@ class Photographs:
             columns[attribute.name] = np.array([getattr(found.looks[row], attribute.name) for row in rows], dtype=float)
         for name, attribute in self._labels.items():
             columns[name] = found.label(attribute.name)[rows]
+        if self._reads_ita:
+            columns[ITA.name] = self._ita(rows, self._edits(latents))
         columns[SUBJECT] = found.people[rows].astype(np.float64)
         return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
+
+    @property
+    def _reads_ita(self) -> bool:
+        return "skin_tone" in self.composited
+
+    def _ita(self, rows: Int[np.ndarray, " n"], edits: Sequence[Edits]) -> Float[np.ndarray, " n"]:
+        with ThreadPoolExecutor(self.threads) as pool:
+            read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
+            return np.array(list(read), dtype=np.float64)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""
@@ -161,8 +215,10 @@ class Photographs:
         places = {row: np.flatnonzero(rows == row) for row in np.unique(rows).tolist()}
 
         def retake(row: int) -> None:
-            picture, key = self.subjects.picture(row), self.subjects.key(row)
+            bare, key = self.subjects.picture(row), self.subjects.key(row)
             for place in places[row].tolist():
+                worn = edits[place].any_of(_COMPOSITED)
+                picture = self.sitters.sitting(row).dressed(edits[place]) if worn else bare
                 pixels[place] = squared(camera.retaken(picture, edits[place], key), self.image_size)
 
         with ThreadPoolExecutor(self.threads) as pool:
@@ -175,7 +231,10 @@ class Photographs:
         for place, (row, edits) in enumerate(zip(self._rows(latents).tolist(), self._edits(latents), strict=True)):
             height, width = self.subjects.picture(row).shape[:2]
             top, left = corner(height, width, self.image_size)
-            masks[place, top : top + height, left : left + width] = camera.changed(edits, width, height)
+            changed = camera.changed(edits, width, height)
+            if edits.any_of(_COMPOSITED):
+                changed |= self.sitters.sitting(row).changed(edits)
+            masks[place, top : top + height, left : left + width] = changed
         return masks
 
     def photograph(self, latents: Latents) -> UInt8[np.ndarray, "n s s 3"]:
@@ -204,6 +263,7 @@ class Photographs:
                 "read_electrons": camera.READ_ELECTRONS,
                 "opencv": cv2.__version__,
             },
+            **({"composited": {"edits": list(self.composited), **self.sitters.describe()}} if self.composited else {}),
         }
 
     def validity(self) -> dict[str, object]:
@@ -215,9 +275,11 @@ class Photographs:
             side=self.image_size,
             margins="" if found.labelled.crop is not None else ", with grey margins where it is not square",
         )
+        composited = [self.sitters.statement(self.composited)] if self.composited else []
+        said = [statement, *composited, *found.notes(), *self._by_group, found.labelled.about]
         return {
             "photometry_validated": True,
-            "statement": " ".join([statement, *found.notes(), found.labelled.about]).strip(),
+            "statement": " ".join(said).strip(),
             "not_measured": "the level is computed, and nothing reads it back",
         }
 
@@ -235,12 +297,14 @@ class Photographs:
 
     def _edits(self, latents: Latents) -> list[Edits]:
         columns = self._levels(latents)
+        for name, lowest in LOWEST.items():
+            columns[name] = np.where(columns[name] < lowest, NEUTRAL[name], columns[name])
         return [Edits(*levels) for levels in zip(*(columns[name].tolist() for name in NEUTRAL), strict=True)]
 
 
 def _label_name(name: str) -> str:
     """A label's own name, or label.NAME where an edit or a measure is called so."""
-    taken = {*NEUTRAL, *(attribute.name for attribute in MEASURED), SUBJECT}
+    taken = {*NEUTRAL, *(attribute.name for attribute in (*MEASURED, ITA)), SUBJECT}
     return f"label.{name}" if name in taken else name
 
 

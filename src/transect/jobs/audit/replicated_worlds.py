@@ -14,7 +14,7 @@ from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
 from transect.jobs.audit.request import AuditRequest, Levels
 from transect.protocols import Generator, World
-from transect.runs.capabilities import check_subjects, usual_levels
+from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
 from transect.runs.folder import slug
 from transect.texts import say
 
@@ -62,7 +62,6 @@ def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettin
 
 
 def _study(request: AuditRequest, settings: WorldSettings, world: World, name: str) -> Study:
-    check_subjects(world, request.subjects)
     design = transect_design(
         _known(request.vary, world),
         world.attributes,
@@ -73,7 +72,10 @@ def _study(request: AuditRequest, settings: WorldSettings, world: World, name: s
         hold=request.hold,
     )
     worlds.check_hold(world, design)
-    return Study(name, world, design, (), recipe=StudyRecipe(WorldRecipe(settings)))
+    varied = tuple(design.levels)
+    world = for_attributes(world, varied)
+    check_subjects(world, request.subjects)
+    return Study(name, world, design, (), recipe=StudyRecipe(WorldRecipe(settings, varied=varied)))
 
 
 def _known(vary: Levels, world: World) -> Levels:

@@ -28,7 +28,7 @@ from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
 from transect.records import Attribute, Design, Task
 from transect.runs import boundary
-from transect.runs.capabilities import check_subjects, generator_entry, usual_levels
+from transect.runs.capabilities import check_subjects, for_attributes, generator_entry, usual_levels
 from transect.runs.inputs import as_names
 from transect.runs.places import INTERPOLATION
 from transect.targets.words.paired import AskedOfTwo
@@ -207,9 +207,12 @@ def _experiment(request: AuditRequest, world: World, population: str) -> Study:
     usual = usual_levels(world)
     design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
     worlds.check_hold(world, design)
+    varied = tuple(design.levels)
+    world = for_attributes(world, varied)
+    check_subjects(world, request.subjects)
     several = request.steps or request.observe or request.dataset or request.replicate
     several = several or request.interpolate is not None
-    return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request))
+    return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=varied))
 
 
 def _recipe(request: AuditRequest, **world: Any) -> StudyRecipe:

@@ -19,6 +19,7 @@ from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, World
 from transect.records import Design, Latents
 from transect.runs import tables
+from transect.runs.capabilities import for_attributes
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
 
@@ -60,7 +61,7 @@ class DataSetWork:
 
     def open(self) -> DataSetParts:
         """Open the generator. Raises TargetChanged where it is not that of the run."""
-        world = open_shown(self.settings)
+        world = for_attributes(open_shown(self.settings), tuple(self.design.levels))
         check_same(self.facts, facts_of(world, (), None))
         return DataSetParts(world, self.design)
 

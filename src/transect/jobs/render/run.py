@@ -22,7 +22,7 @@ from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
-from transect.runs.capabilities import check_subjects, usual_levels
+from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
 from transect.runs.folder import write_atomically
 from transect.runs.wording import counted
 
@@ -101,8 +101,9 @@ def render(
     settings = world or WorldSettings(generator=generator, image_size=image_size)
     chosen = engine if isinstance(engine, EngineSettings) else EngineSettings(engine)
     opened = open_shown(settings)
-    check_subjects(opened, subjects)
     design = _design(opened, vary, hold, subjects, seed)
+    opened = for_attributes(opened, tuple(design.levels))
+    check_subjects(opened, subjects)
     if data_set:
         with engines.opened(chosen, quiet=quiet) as made_by:
             table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)

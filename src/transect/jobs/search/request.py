@@ -32,7 +32,7 @@ from transect.protocols import Generator, Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Task
 from transect.runs import error_conditions
-from transect.runs.capabilities import check_subjects, generator_entry, world_entry
+from transect.runs.capabilities import check_subjects, for_attributes, generator_entry, world_entry
 from transect.runs.provenance import versions
 from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
@@ -197,6 +197,7 @@ def prepare(
     (resolved,) = opened_targets.resolve_targets([asked], options.target, [] if name is None else [name])
     world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
+    world = for_attributes(world, [attribute.name for attribute in space.attributes])
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
 
 

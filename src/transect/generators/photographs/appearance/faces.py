@@ -1,0 +1,210 @@
+"""The face on one photograph: its 68 points and the masks of its parts, or why there is none that can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, UInt8
+
+from transect.marks import Marks
+
+UNSURE: Final = "photographs on which no face was found with confidence"
+PARTS: Final = ("skin", "hair", "mouth")
+NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
+_ALREADY: Final = {
+    "glasses": ("glasses", "photographs of people who wear glasses already"),
+    "hat": ("hat", "photographs of people who wear something on the head already"),
+}
+VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
+_HAIR_DOUBT: Final = 1.0
+HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
+_BESIDE: Final = 0.2
+_WORN_SHARE: Final = 0.002
+_EYES: Final = (slice(36, 42), slice(42, 48))
+_INNER_LIPS: Final = slice(60, 68)
+_OUTER_LIPS: Final = slice(48, 60)
+_FINE: Final = 4
+_NARROW, _WIDE = 0.1, 2.5
+"""Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
+_INSIDE: Final = 0.95
+_SURE: Final = 0.5
+_DOUBT, _SHARP = 0.1, 0.1
+"""Likelihoods in doubt, and the share of the mask that may be so in a mask with sharp borders."""
+_SETTLED, _SMOOTH = (0.35, 0.65), 0.03
+_CHEEKS: Final = (3, 41, 31, 35, 46, 13)
+_FEWEST, _LEAST_SPREAD = 20, 0.03
+_USUAL_DISTANCE, _EVIDENCE = 8.0, (-3.0, 2.0)
+_NEARBY, _FEW = 0.06, 1e-3
+_LEAST: Final = 4e-3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Face:
+    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part.
+
+    doubts: by part, how many pixels the finder doubted, over those that it held for the part.
+    """
+
+    points: Float[np.ndarray, "68 2"]
+    masks: Mapping[str, Float[np.ndarray, "h w"]]
+    doubts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def width(self) -> float:
+        """Pixels between the outer corners of the eyes, the measure of all widths of soft edges; at least 1."""
+        return max(1.0, float(np.linalg.norm(self.points[45] - self.points[36])))
+
+    def polygon(self, points: Int[np.ndarray, " k"] | slice, height: int, width: int) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies inside the polygon of these points."""
+        import cv2
+
+        fine = np.zeros((height * _FINE, width * _FINE), dtype=np.uint8)
+        corners = np.rint(self.points[points] * _FINE - 0.5).astype(np.int32)
+        cv2.fillPoly(fine, [corners], (1,))
+        return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
+
+    def eyes(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies between the lids."""
+        height, width = self.masks["skin"].shape
+        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in _EYES)))
+
+    def lips(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that is lips, without what is between them."""
+        mouth = self.masks["mouth"]
+        outline = blurred(self.polygon(_OUTER_LIPS, *mouth.shape), 0.02 * self.width)
+        return np.asarray(np.minimum(mouth, outline) * (1 - self.inner_mouth()))
+
+    def inner_mouth(self) -> Float[np.ndarray, "h w"]:
+        """The share of each pixel that lies between the lips."""
+        return self.polygon(_INNER_LIPS, *self.masks["mouth"].shape)
+
+
+def face_of(
+    marks: Marks, threshold: float, picture: UInt8[np.ndarray, "h w 3"], top: int = 0, left: int = 0
+) -> Face | str:
+    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none.
+
+    top, left: of the photograph in the square.
+    """
+    height, width = picture.shape[:2]
+    if not marks.kept(threshold)[0] or not np.isfinite(marks.points[0]).all():
+        return UNSURE
+    if any(part not in marks.masks for part in PARTS):
+        return NO_MASKS
+    inside = np.s_[0, top : top + height, left : left + width]
+    points = marks.points[0] - (left, top)
+    masks = {name: np.ascontiguousarray(mask[inside], dtype=np.float32) for name, mask in marks.masks.items()}
+    doubts = {name: doubt(mask) for name, mask in masks.items()}
+    rough = Face(points, masks)
+    if doubts["skin"] > _SHARP:
+        masks["skin"] = by_color(rough, picture)
+    return Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+
+
+def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
+    """Doubts about skin, fewer: what has the chromaticity of cheeks and nose is likelier skin, what has not is less so.
+
+    Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
+    """
+    mask = blurred(face.masks["skin"], _SMOOTH * face.width)
+    cheeks = face.polygon(np.array(_CHEEKS), *mask.shape) > _SURE
+    if cheeks.sum() < _FEWEST:
+        return mask
+    logs = np.log(blurred(picture.astype(np.float32), 0.5) + 4)
+    ratios = np.stack([logs[..., 0] - logs[..., 1], logs[..., 2] - logs[..., 1]], axis=-1)
+    own = ratios[cheeks]
+    middle = np.median(own, axis=0)
+    spread = np.maximum(1.4826 * np.median(np.abs(own - middle), axis=0), _LEAST_SPREAD)
+    apart = (((ratios - middle) / spread) ** 2).sum(axis=-1)
+    odds = np.log(np.clip(mask, 1e-3, 1 - 1e-3) / (1 - np.clip(mask, 1e-3, 1 - 1e-3)))
+    odds += np.clip((_USUAL_DISTANCE - apart) / 3, *_EVIDENCE)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
+
+
+def doubt(mask: Float[np.ndarray, "h w"]) -> float:
+    """How many pixels of a mask are in doubt, over those that are likely the part."""
+    doubtful = float(np.mean((mask > _DOUBT) & (mask < 1 - _DOUBT)))
+    return doubtful / max(float(np.mean(mask > _SURE)), 1 / mask.size)
+
+
+def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
+    """A mask of doubts with a border as wide as the doubts are, nothing beyond and all within; a sharp mask, itself.
+
+    width: between the outer corners of the eyes, in pixels.
+    """
+    if doubt(mask) <= _SHARP:
+        return mask
+    low, high = _SETTLED
+    return np.clip((blurred(mask, _SMOOTH * width) - low) / (high - low), 0, 1).astype(np.float32)
+
+
+def unsuited(face: Face, names: Sequence[str]) -> str:
+    """Why what these names composite does not suit the face; "" where it does."""
+    for name, (part, reason) in _ALREADY.items():
+        if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
+            return reason
+    if "hair_color" in names and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
+        return VAGUE_HAIR
+    if "hat" in names:
+        from transect.generators.faceworld.one_thread import one_thread_per_operation
+        from transect.generators.photographs.appearance.heads import head_of
+        from transect.generators.photographs.appearance.worn import hair_beside
+
+        with one_thread_per_operation():
+            return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
+    return ""
+
+
+def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:
+    """Float32 values under a Gaussian blur in pixels: wide ones are computed on fewer pixels, narrow ones not."""
+    import cv2
+
+    if deviation < _NARROW:
+        return values
+    fewer = max(1, int(deviation / _WIDE))
+    height, width = values.shape[:2]
+    if fewer == 1 or min(height, width) < 2 * fewer:
+        return np.asarray(cv2.GaussianBlur(values, (0, 0), deviation, borderType=cv2.BORDER_REPLICATE))
+    small = cv2.resize(values, (-(-width // fewer), -(-height // fewer)), interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), deviation / fewer, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR))
+
+
+def mean_nearby(
+    values: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], deviation: float
+) -> Float[np.ndarray, "h w 3"]:
+    """The mean of the values nearby under that weight; where there is hardly any weight, nearly their median."""
+    usual = np.median(values[weight > _SURE], axis=0) if (weight > _SURE).any() else values.mean(axis=(0, 1))
+    total = blurred(weight, deviation)[:, :, None] + np.float32(_FEW)
+    return np.asarray((blurred(values * weight[:, :, None], deviation) + usual * np.float32(_FEW)) / total)
+
+
+def matted(
+    scene: Float[np.ndarray, "h w 3"], mask: Float[np.ndarray, "h w"], width: float
+) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w 3"]]:
+    """At the border of a soft mask: how much of each pixel is the part, by its color between those of both sides.
+
+    Also the light of the part alone, which within the border is the pixel's own.
+    """
+    inside, outside = (mask > _INSIDE).astype(np.float32), (mask < 1 - _INSIDE).astype(np.float32)
+    if not (inside.any() and outside.any()):
+        return mask, scene
+    front, behind = (mean_nearby(scene, part, _NEARBY * width) for part in (inside, outside))
+    apart = front - behind
+    unsure = 0.02 * (front * front).sum(axis=2) + np.float32(_LEAST**2)
+    share = (((scene - behind) * apart).sum(axis=2) + unsure * mask) / ((apart * apart).sum(axis=2) + unsure)
+    border = (inside == 0) & (mask > 0)
+    weight = np.where(border, np.clip(share, 0, np.minimum(1, 2 * mask)), mask)
+    return weight, np.where(border[:, :, None], front, scene)
+
+
+def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
+    """Rows and columns that hold the mask; an empty box where it is empty."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not len(rows):
+        return slice(0, 0), slice(0, 0)
+    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)

@@ -1,0 +1,136 @@
+"""The faces on photographs, found when they are first needed, and which photographs have none that can be used."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool
+
+from transect.errors import BadInput
+from transect.generators.photographs.appearance.faces import Face, face_of, unsuited
+from transect.generators.photographs.appearance.sitting import VERSION, Sitting
+from transect.generators.photographs.attributes import Edits
+from transect.generators.photographs.subjects import Subjects, corner, squared
+from transect.marks import Finder, open_marks
+
+DEFAULT: Final = "network"
+_KEPT: Final = 32
+"""Photographs whose parts are kept in memory."""
+_LOOKED_AT: Final = 48
+"""Photographs by which the sizes of masks are stated, the first of those that have a face."""
+_GROUPS: Final = 6
+"""Labels with so many values or fewer are groups by which photographs that are left out are counted."""
+
+
+@final
+class Sitters:
+    """The faces on photographs. marks: a finder, or its name; it is opened when a face is first needed."""
+
+    def __init__(self, subjects: Subjects, marks: str | Finder = DEFAULT) -> None:
+        self.subjects, self._marks = subjects, marks
+        self._sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
+        self._statements: dict[tuple[str, ...], str] = {}
+
+    @functools.cached_property
+    def finder(self) -> Finder:
+        """Who finds the faces. Raises as `open_marks`."""
+        return open_marks(self._marks, self.subjects.labelled) if isinstance(self._marks, str) else self._marks
+
+    def of(self, subjects: Subjects) -> Sitters:
+        """The same finder's faces on some of the photographs."""
+        return Sitters(subjects, self.finder)
+
+    def face(self, subject: int) -> Face | str:
+        """The face on a photograph, or why there is none that can be used."""
+        picture, size = self.subjects.picture(subject), self.subjects.labelled.image_size
+        rows = self.subjects.rows[subject : subject + 1]
+        marks = self.finder.find(squared(picture, size)[None], rows)
+        height, width = picture.shape[:2]
+        return face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
+
+    def sitting(self, subject: int) -> Sitting:
+        """The photograph with its face. Raises BadInput where there is none that can be used."""
+        return self._sitting(subject)
+
+    def _seated(self, subject: int) -> Sitting:
+        face = self.face(subject)
+        if isinstance(face, str):
+            name = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
+            raise BadInput(
+                f"{name}: expected a face for what is composited on it, got one of the {face}; leave such photographs"
+                " out with for_attributes"
+            )
+        return Sitting(self.subjects.picture(subject), face, self.subjects.key(subject))
+
+    def usable(self, names: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], dict[str, int]]:
+        """The photographs on which all of these can be composited, and how many others there are by reason."""
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            reasons = list(pool.map(lambda subject: self._reason(subject, names), range(len(self.subjects))))
+        return np.array([not reason for reason in reasons]), dict(Counter(filter(None, reasons)))
+
+    def _reason(self, subject: int, names: Sequence[str]) -> str:
+        face = self.face(subject)
+        return face if isinstance(face, str) else unsuited(face, names)
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates what is composited, as JSON values."""
+        return {"version": VERSION, "marks": self.finder.describe()}
+
+    def statement(self, names: Sequence[str]) -> str:
+        """How what is composited under these names was placed, how large it is, and how it was checked."""
+        if tuple(names) not in self._statements:
+            seen = [self._seated(subject) for subject in range(min(len(self.subjects), _LOOKED_AT))]
+            source = self.finder.describe().get("name", "a finder")
+            said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
+            self._statements[tuple(names)] = " ".join([*said, *(self._said(name, seen) for name in names)])
+        return self._statements[tuple(names)]
+
+    def _said(self, name: str, seen: Sequence[Sitting]) -> str:
+        probe = Edits(**{name: _PROBES[name]})
+        shares = [float(sitting.changed(probe).mean()) for sitting in seen]
+        size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
+        return f"{name.replace('_', ' ')}: {size}; {self._checked(name, seen)}."
+
+    def _checked(self, name: str, seen: Sequence[Sitting]) -> str:
+        """How the level was checked."""
+        if name == "skin_tone":
+            before = np.median([sitting.skin.ita for sitting in seen])
+            light, dark = (np.median([s.ita(Edits(skin_tone=at, metering=1.0)) for s in seen]) for at in (2.0, 9.0))
+            return (
+                f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
+                f" {dark:.0f} at tone 9 with the scene metered"
+            )
+        if name in _DRAWN:
+            errors = [sitting.head.error for sitting in seen]
+            return (
+                f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
+                f" (median; at most {max(errors):.1%}); nothing reads it back"
+            )
+        return "nothing reads it back"
+
+
+_PROBES: Final = {
+    **{"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0},
+    **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "hat": 3.0},
+}
+"""The levels by which the sizes of masks are stated."""
+_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "hat")
+
+
+def left_out_by_group(subjects: Subjects, kept: Bool[np.ndarray, " n"]) -> Iterator[str]:
+    """For each label with few values, how many photographs of each value have no face that can be used."""
+    for attribute in subjects.labelled.attributes:
+        values = subjects.label(attribute.name)
+        levels = np.unique(values[np.isfinite(values)])
+        if 1 < len(levels) <= _GROUPS:
+            counts = [
+                f"{attribute.label(float(level))} {np.sum(~kept & (values == level)):,} of {np.sum(values == level):,}"
+                for level in levels
+            ]
+            yield f"Without a face that can be used, by {attribute.name}: {', '.join(counts)}."

@@ -1,0 +1,108 @@
+"""What is composited on rendered faces, against the renderer's own pictures with the same attribute set."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import cv2
+import numpy as np
+import pytest
+from rendered_marks import rendered
+
+from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
+from transect.generators.faceworld.own_marks import own_marks
+from transect.generators.photographs.appearance.faces import Face
+from transect.generators.photographs.appearance.scene_light import COLOR_KEPT, HEADROOM, WHITE
+from transect.generators.photographs.appearance.sitting import Sitting
+from transect.generators.photographs.attributes import Edits
+
+COUNT = 8
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """Faces with glasses of the usual shape and color, which an edit draws, once bare and once with all levels."""
+    world, latents = rendered(COUNT, 128)
+    values = np.array(latents.values)
+    for name in ("frame_shape", "frame_color"):
+        values[:, np.arange(values.shape[1])[IDENTITY_COLUMNS][IDENTITY.index(name)]] = 0
+    latents = dataclasses.replace(latents, values=values)
+    marks = own_marks(world, latents)
+    faces = [Face(marks.points[row], {name: mask[row] for name, mask in marks.masks.items()}) for row in range(COUNT)]
+    return world, latents, faces, world.render(latents).pixels
+
+
+def lab(pixels: np.ndarray) -> np.ndarray:
+    """CIELab by OpenCV, of sRGB values."""
+    return cv2.cvtColor(pixels.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
+
+
+def distance(first: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
+    """Median color difference (CIE 1976) over a mask."""
+    return float(np.median(np.linalg.norm(lab(first) - lab(other), axis=2)[mask]))
+
+
+def test_the_tone_curve_is_that_of_the_rendered_camera():
+    from transect.generators.faceworld import camera
+
+    assert (WHITE, HEADROOM, COLOR_KEPT) == (camera.WHITE, camera.HEADROOM, camera.COLOR_KEPT)
+
+
+@pytest.mark.parametrize(("metering", "most"), [(0.0, 6.0), (1.0, 6.0)])
+def test_skin_of_another_tone_is_near_what_the_renderer_shows(scene, metering, most):
+    """Of known tone, so that the compositing alone counts; far nearer than the photograph as it is."""
+    world, latents, faces, bare = scene
+    own = np.array(world.read(latents)["skin_tone"])
+    own_light = world.set(latents, {}, hold=["exposure"])
+    after, before = [], []
+    for level in (2.0, 5.0, 8.0):
+        moved = world.set(own_light if not metering else latents, {"skin_tone": level})
+        truth = world.render(moved).pixels
+        for row, face in enumerate(faces):
+            mask = (face.masks["skin"] > 0.5) & (face.masks["face"] > 0.5)
+            sitting = Sitting(bare[row], face, row, float(own[row]))
+            shown = sitting.dressed(Edits(skin_tone=level, metering=metering))
+            after.append(distance(shown, truth[row], mask))
+            before.append(distance(bare[row], truth[row], mask))
+    print(f"metering {metering}: {np.mean(after):.1f} (at most {np.max(after):.1f}); as it is {np.mean(before):.1f}")
+    assert np.mean(after) < most
+    assert np.mean(after) < 0.4 * np.mean(before)
+
+
+def test_the_tone_is_read_with_a_stated_error(scene):
+    world, latents, faces, bare = scene
+    own = np.array(world.read(latents)["skin_tone"])
+    read = np.array([Sitting(bare[row], face).skin.tone for row, face in enumerate(faces)])
+    print(f"tone read: root mean square error {np.sqrt(np.mean((read - own) ** 2)):.1f}")
+    assert np.corrcoef(read, own)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("kind", [1, 2, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (3, 4))])
+def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
+    world, latents, faces, bare = scene
+    moved = world.set(latents, {"glasses": float(kind)}, hold=["exposure"])
+    truth = world.render(moved).pixels
+    overlaps, colors = [], []
+    for row, face in enumerate(faces):
+        sitting = Sitting(bare[row], face, row)
+        edits = Edits(glasses=float(kind))
+        shown = sitting.dressed(edits)
+        own = np.abs(shown.astype(int) - bare[row]).max(axis=2) > 6
+        other = np.abs(truth[row].astype(int) - bare[row]).max(axis=2) > 6
+        overlaps.append((own & other).sum() / (own | other).sum())
+        colors.append(distance(shown, truth[row], other))
+    print(f"glasses {kind}: overlap {np.mean(overlaps):.2f}, color difference {np.mean(colors):.1f}")
+    assert np.mean(overlaps) > 0.65
+    assert np.mean(colors) < 10
+
+
+def test_the_head_is_turned_as_the_rendered_one(scene):
+    world, latents, faces, bare = scene
+    known = {name: np.array(world.read(latents)[name]) for name in ("yaw", "pitch", "light_azimuth")}
+    heads = [Sitting(bare[row], face).head for row, face in enumerate(faces)]
+    for name, most in (("yaw", 3.0), ("pitch", 5.0), ("light_azimuth", 25.0)):
+        wrong = np.array([head.values[name] for head in heads]) - known[name]
+        print(name, np.round(np.sqrt(np.mean(wrong**2)), 1))
+        assert np.sqrt(np.mean(wrong**2)) < most
+    assert max(head.error for head in heads) < 0.03

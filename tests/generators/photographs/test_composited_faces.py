@@ -1,0 +1,233 @@
+"""What is composited on faces: bytes outside of masks, as it is, batches, levels read back, and photographs left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rendered_marks import sitters
+
+from transect import generators
+from transect.errors import BadInput, UnknownName
+from transect.generators.photographs.appearance import faces, skin_colors
+from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
+from transect.testing import check_world
+
+STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0}
+STRONG |= {"glasses": 4.0, "face_mask": 1.0, "hat": 3.0}
+
+
+@pytest.fixture(scope="module")
+def everyone(tmp_path_factory):
+    return sitters(tmp_path_factory.mktemp("sitters") / "faces", 5, others=2)[0]
+
+
+@pytest.fixture(scope="module")
+def world(everyone):
+    return everyone.for_attributes(list(APPEARANCE))
+
+
+def test_the_edits_tested_are_those_that_there_are():
+    assert set(STRONG) == set(APPEARANCE) <= {attribute.name for attribute in ATTRIBUTES}
+
+
+@pytest.mark.parametrize("name", APPEARANCE)
+def test_outside_the_mask_the_photograph_is_bitwise_the_same(world, name):
+    latents = world.sample(range(5))
+    before = world.photograph(latents)
+    moved = world.set(latents, {name: STRONG[name]})
+    masks, after = world.edit_masks(moved), world.render(moved).pixels
+    assert np.array_equal(after[~masks], before[~masks])
+    changed = (after != before).any(axis=3)
+    assert (changed.mean(axis=(1, 2)) > 0.001).all()
+    assert masks.mean() < 0.75
+    assert not world.edit_masks(latents).any()
+
+
+def test_all_edits_together_stay_inside_their_masks(world):
+    latents = world.sample(range(5))
+    moved = world.set(latents, {**STRONG, "board": 3.0})
+    masks = world.edit_masks(moved)
+    assert np.array_equal(world.render(moved).pixels[~masks], world.photograph(latents)[~masks])
+    alone = [world.edit_masks(world.set(latents, {name: value})) for name, value in STRONG.items()]
+    assert all((masks | mask == masks).all() for mask in alone)
+
+
+def test_as_it_is_is_the_photograph_and_asks_no_finder(tmp_path):
+    fresh, _ = sitters(tmp_path / "faces", 2)
+    latents = fresh.sample([0, 1])
+    neutral = fresh.read(latents).to_pydict()
+    assert (neutral["skin_tone"], neutral["hair_color"]) == ([0.0, 0.0], [-1.0, -1.0])
+    assert np.array_equal(fresh.render(fresh.set(latents, neutral)).pixels, fresh.photograph(latents))
+    below = fresh.set(latents, {"skin_tone": 0.5, "hair_color": -0.5, "metering": 1.0})
+    assert np.array_equal(fresh.render(below).pixels, fresh.photograph(latents))
+    assert fresh.sitters.finder.asked == 0
+
+
+@settings(max_examples=8)
+@given(st.permutations(range(5)), st.integers(1, 5))
+def test_bytes_do_not_depend_on_batch_or_order(world, order, size):
+    latents = world.set(world.sample(range(5)), {**STRONG, "skin_tone": np.linspace(1, 10, 5)})
+    chosen = np.array(order[:size])
+    assert np.array_equal(world.render(latents.take(chosen)).pixels, world.render(latents).pixels[chosen])
+
+
+def test_darker_levels_have_a_lower_ita_whoever_is_shown_and_however_the_camera_meters(world):
+    levels = np.linspace(1, 10, 7)
+    for metering in (0.0, 1.0):
+        latents = world.set(world.sample(range(5)).repeat(7), {"skin_tone": np.tile(levels, 5), "metering": metering})
+        angles = np.array(world.truths(latents)["ita"]).reshape(5, 7)
+        assert (np.diff(angles, axis=1) < 0).all()
+
+
+def test_skin_at_its_own_tone_stays_nearly_as_it_is(world):
+    latents = world.sample(range(5))
+    own = [world.sitters.sitting(int(row)).skin.tone for row in latents.values[:, 0]]
+    shown = world.render(world.set(latents, {"skin_tone": np.array(own)})).pixels.astype(int)
+    assert np.abs(shown - world.photograph(latents)).max() <= 1
+
+
+def test_metering_the_face_exposes_every_tone_alike_and_the_scene_with_it(world):
+    latents = world.sample(range(5))
+    held, face = (
+        world.set(latents, {"skin_tone": 10.0, "metering": metering, "lipstick": 0.0}) for metering in (0.0, 2.0)
+    )
+    before, dark, bright = (world.render(each).pixels.astype(float) for each in (latents, held, face))
+    corner = np.s_[:, :6, :6]
+    assert np.array_equal(before[corner], dark[corner])
+    assert (bright[corner].mean(axis=(1, 2, 3)) > before[corner].mean(axis=(1, 2, 3))).all()
+    assert world.edit_masks(face).all()
+
+
+def test_hair_and_lips_change_in_their_masks_alone(world):
+    for name, mask in (("hair_color", "hair"), ("lipstick", "mouth")):
+        latents = world.sample(range(5))
+        moved = world.set(latents, {name: STRONG[name]})
+        masks = world.edit_masks(moved)
+        for place, row in enumerate(latents.values[:, 0].astype(int)):
+            own = world.sitters.sitting(row).face.masks[mask] > 0
+            grown = np.lib.stride_tricks.sliding_window_view(np.pad(own, 4), (9, 9)).any(axis=(2, 3))
+            assert not (masks[place] & ~grown).any()
+
+
+def test_darker_hair_is_darker_in_order(world):
+    latents = world.sample(range(5))
+    shown = [world.render(world.set(latents, {"hair_color": level})).pixels.astype(float) for level in (0.0, 0.5, 1.0)]
+    mask = world.edit_masks(world.set(latents, {"hair_color": 0.0}))
+    means = [np.array([picture[m].mean() for picture, m in zip(each, mask, strict=True)]) for each in shown]
+    assert (means[0] < means[1]).all()
+    assert (means[1] < means[2]).all()
+
+
+def test_photographs_without_a_face_are_left_out_by_reason_and_group(everyone, world):
+    assert (len(everyone.subjects), len(world.subjects)) == (7, 5)
+    stated = world.validity()["statement"]
+    assert "Left out, photographs on which no face was found with confidence: 2." in stated
+    assert "Without a face that can be used, by smile: no 1 of 4, yes 1 of 3." in stated
+    assert "Composited on the face, by marks of rendered, and no photograph of it:" in stated
+    assert "skin tone: its mask holds" in stated
+    with pytest.raises(BadInput, match=r"expected at most 5 subjects, .* \(2 more are left out\)"):
+        world.check_subjects(6)
+    assert everyone.for_attributes(["exposure", "noise"]) is everyone
+
+
+def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varied(tmp_path):
+    worn, _ = sitters(tmp_path / "worn", 3, glasses=np.array([0.0, 2.0, 0.0]), hair_style=np.array([1.0, 1.0, 2.0]))
+    assert len(worn.for_attributes(["skin_tone"]).subjects) == 3
+    spectacled = worn.for_attributes(["glasses", "exposure"])
+    assert spectacled.subjects.left_out == {"photographs of people who wear glasses already": 1}
+    hatted = worn.for_attributes(["hat"])
+    stands_out = "photographs with hair that would stand out from under what is worn on the head"
+    assert hatted.subjects.left_out == {stands_out: 1}
+
+
+def test_masks_in_doubt_become_sharper_and_skin_is_told_by_its_color():
+    """A disc of skin on grey, of which the finder is sure in the middle alone and doubts a ring on both sides."""
+    row, column = np.mgrid[:96, :96] - 48
+    radius = np.hypot(row, column)
+    picture = np.where((radius < 30)[..., None], (200, 150, 120), (110, 115, 120)).astype(np.uint8)
+    mask = np.clip(0.5 + (30 - radius) / 24, 0, 1).astype(np.float32)
+    points = np.zeros((68, 2))
+    points[[36, 45, 3, 41, 31, 35, 46, 13]] = [
+        (34, 44),
+        (62, 44),
+        (36, 58),
+        (40, 46),
+        (44, 56),
+        (52, 56),
+        (56, 46),
+        (60, 58),
+    ]
+    face = faces.Face(points, {"skin": mask})
+    sharper = faces.settled(faces.by_color(face, picture), face.width)
+    assert faces.doubt(sharper) < 0.5 * faces.doubt(mask)
+    assert ((sharper > 0.5) != (radius < 30)).mean() < 0.02
+    crisp = (radius < 30).astype(np.float32)
+    assert faces.settled(crisp, face.width) is crisp
+
+
+def test_hair_whose_outline_is_in_doubt_is_not_colored(world):
+    face = world.sitters.sitting(0).face
+    assert faces.unsuited(face, ["hair_color", "skin_tone"]) == ""
+    vague = dataclasses.replace(face, doubts={"hair": 2.0})
+    assert faces.unsuited(vague, ["hair_color"]) == "photographs on which the outline of the hair is in doubt"
+    assert faces.unsuited(vague, ["skin_tone"]) == ""
+
+
+def test_the_network_that_ships_finds_faces_for_it(tmp_path):
+    exact, _ = sitters(tmp_path / "faces", 3)
+    world = generators.load(f"photographs:folder:{tmp_path / 'faces'}").for_attributes(["skin_tone", "glasses"])
+    found = len(world.subjects)
+    assert found >= 2
+    latents = world.set(world.sample(range(found)), {"skin_tone": 8.0, "glasses": 4.0})
+    rows = world.subjects.rows[latents.values[:, 0].astype(int)]
+    same = dataclasses.replace(latents, values=rows[:, None].astype(float))
+    shown, truly = world.render(latents).pixels.astype(float), exact.render(same).pixels.astype(float)
+    before = exact.photograph(same)
+    assert np.abs(shown - truly).mean() < 0.35 * np.abs(before - truly).mean()
+    masks = world.edit_masks(latents)
+    assert np.array_equal(shown[~masks], before[~masks])
+
+
+def test_without_being_left_out_it_is_one_line(everyone):
+    latents = everyone.sample(range(7))
+    with pytest.raises(BadInput, match=r"p00\d.png: expected a face for what is composited on it, .*for_attributes"):
+        everyone.render(everyone.set(latents, {"lipstick": 1.0}))
+
+
+def test_no_face_at_all_is_one_line(tmp_path):
+    bare, _ = sitters(tmp_path / "none", 0, others=3)
+    with pytest.raises(BadInput, match=r"expected photographs with a face, got none \(3 photographs on which"):
+        bare.for_attributes(["skin_tone"])
+
+
+def test_the_finder_is_named_with_the_photographs(tmp_path):
+    sitters(tmp_path / "faces", 2)
+    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?crop=center&marks=dataset")
+    with pytest.raises(BadInput, match="expected a data set with landmarks or masks, got none"):
+        opened.for_attributes(["skin_tone"])
+    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?marks=nobody")
+    with pytest.raises(UnknownName, match="unknown finder of marks 'nobody'"):
+        opened.for_attributes(["lipstick"])
+    with pytest.raises(BadInput, match="expected marks once, with a finder's name, got 'marks='"):
+        generators.load("photographs:folder:faces?marks=")
+
+
+def test_runs_of_cameras_edits_alone_keep_their_description(everyone, world):
+    assert "composited" not in everyone.describe()
+    assert world.describe()["composited"]["marks"] == {"name": "rendered"}
+    json.dumps(world.describe())
+    check_world(world, seeds=(0, 1))
+
+
+@pytest.mark.parametrize(("tone", "other"), [(1.0, 2.0), (4.0, 5.0), (6.0, 7.0)])
+def test_living_skin_is_darker_with_more_melanin_and_red_survives_longest(tone, other):
+    lighter, darker = skin_colors.living_skin(np.array([tone, other]))
+    assert (darker < lighter).all()
+    assert darker[0] / lighter[0] > darker[2] / lighter[2]
+    assert skin_colors.tone_of(90) == 1.0
+    assert skin_colors.tone_of(-90) == 10.0

@@ -1,0 +1,63 @@
+"""An audit that sets appearance on photographs of faces, from end to end: who is left out, and what the page says."""
+
+from __future__ import annotations
+
+import json
+
+import auditing
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rendered_marks import sitters
+
+from transect.errors import BadInput
+
+
+def bright(pixels):
+    """Yes where the middle of the picture is bright."""
+    return pixels[:, 20:44, 20:44].mean(axis=(1, 2, 3)) / 255
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return sitters(tmp_path_factory.mktemp("private") / "faces", 6, 64, others=2)[0]
+
+
+@pytest.fixture(scope="module")
+def audited(world, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    vary = ["glasses=none,dark", "exposure=-1,0", "skin_tone=2:8:2"]
+    return out, auditing.audit(bright, vary=vary, subjects=6, generator=world, out=out, task="binary")
+
+
+def test_darker_skin_and_sunglasses_lower_a_score_of_brightness(audited):
+    _, result = audited
+    for name in ("skin_tone", "glasses", "exposure"):
+        found = [e for e in result.effects if (e.outcome, e.attribute, e.kind) == ("score", name, "contrast")]
+        assert len(found) == 1
+        assert found[0].estimate > 0 if name == "exposure" else found[0].estimate < 0, name
+        assert found[0].n_subjects == 6
+
+
+def test_the_skin_is_read_back_on_every_image(audited):
+    out, _ = audited
+    table = pq.read_table(sorted((out / "images").glob("*.parquet"))[0])
+    angles, tones = np.array(table["true.ita"]), np.array(table["intended.skin_tone"])
+    assert np.median(angles[tones == 2]) > np.median(angles[tones == 8]) + 15
+
+
+def test_the_page_says_that_it_is_composited_how_large_and_who_is_left_out(audited):
+    out, result = audited
+    text = result.page.read_text()
+    for said in ("Composited on the face", "skin tone: its mask holds", "ITA of the skin is read back"):
+        assert said in text
+    assert "Left out, photographs on which no face was found with confidence: 2." in text
+    spec = json.loads((out / "run.json").read_text())
+    described = spec.get("spec", spec)["generator"]
+    assert described["composited"]["edits"] == ["skin_tone", "glasses"]
+
+
+def test_more_subjects_than_faces_are_refused(world, tmp_path):
+    with pytest.raises(BadInput, match=r"expected at most 6 subjects, .* \(2 more are left out\), got 7"):
+        auditing.audit(bright, vary=["lipstick=0,1"], subjects=7, generator=world, out=tmp_path / "run", task="binary")
+    auditing.audit(bright, vary=["exposure=0,1"], subjects=8, generator=world, out=tmp_path / "all", task="binary")
