@@ -95,7 +95,7 @@ def _masks(folder: Path, name: str, box: Float[np.ndarray, "2 2"], size: int) ->
     parts = {part: _part(folder, name, part, box, size) for part in PARTS}
 
     def any_of(names: tuple[str, ...]) -> Bool[np.ndarray, "h w"]:
-        return np.any([parts[part] for part in names], axis=0)
+        return np.asarray(np.any([parts[part] for part in names], axis=0))
 
     eyes, mouth, over = any_of(_EYES), any_of(_MOUTH), any_of(("hair", "hat"))
     return {

@@ -156,7 +156,7 @@ class _Source(NamedTuple):
 
     name: str
     batches: Iterator[_Batch]
-    count: int
+    pictures: int
     levels: Mapping[str, tuple[str, ...]]
     people: Int[np.ndarray, " n"]
 
@@ -258,7 +258,7 @@ def _levels(labelled: LabelledImages, by: str) -> tuple[str, ...]:
 
 def _seen(source: _Source, threshold: float, *, quiet: bool) -> _Seen:
     rows = []
-    with Progress("pictures", source.count, quiet=quiet) as progress:
+    with Progress("pictures", source.pictures, quiet=quiet) as progress:
         for pixels, truth, found in source.batches:
             kept = found.kept(threshold)
             whys = tuple(why or ("" if k else LEFT_OUT) for why, k in zip(found.reasons, kept, strict=True))
@@ -302,9 +302,21 @@ def _group(
     share_low, share_high = intervals.wilson_clustered(*repeated.by_person(lost[:, None], who))
     value, low, high, _ = _mean(values[there & seen.kept], people[there & seen.kept])
     reason = "" if value is not None else "no picture has points or masks that both know"
-    shares = (float(lost.mean()), float(share_low[0]), float(share_high[0])) if len(lost) else (None, None, None)
-    counts = (int(there.sum()), len(np.unique(who)), int(lost.sum()))
-    return MarksGroup(group, level, *counts, *shares, value, low, high, reason)
+    some = bool(len(lost))
+    return MarksGroup(
+        group=group,
+        level=level,
+        pictures=int(there.sum()),
+        people=len(np.unique(who)),
+        left_out=int(lost.sum()),
+        share=float(lost.mean()) if some else None,
+        share_low=float(share_low[0]) if some else None,
+        share_high=float(share_high[0]) if some else None,
+        value=value,
+        low=low,
+        high=high,
+        reason=reason,
+    )
 
 
 def _mean(
@@ -318,8 +330,8 @@ def _mean(
     who = repeated.clusters_of(people)
     column = values[:, None]
     found = intervals.mean_interval(column) if who is None else repeated.mean_interval(*repeated.by_person(column, who))
-    ends = (float(end[0]) if np.isfinite(end[0]) else None for end in (found.low, found.high))
-    return float(values.mean()), *ends, len(values)
+    low, high = (float(end[0]) if np.isfinite(end[0]) else None for end in (found.low, found.high))
+    return float(values.mean()), low, high, len(values)
 
 
 def _parts(seen: _Seen, people: Int[np.ndarray, " n"]) -> Iterator[MarksPart]:
