@@ -93,7 +93,7 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
         if str(value) != only:
             raise BadInput(f"--{option}: photographs have none, got {value}; leave it out")
     source, marks = _marks_of(source)
-    return Photographs(source, image_size=image_size, **({"marks": marks} if marks else {}))
+    return Photographs(source, image_size=image_size, marks=marks or "network")
 
 
 def _marks_of(source: str) -> tuple[str, str]:
