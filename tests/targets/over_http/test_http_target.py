@@ -1,8 +1,8 @@
 """A target over HTTP against a server that misbehaves on purpose: every image accounted for, nothing paid twice."""
 
 import logging
-import sqlite3
 import socket
+import sqlite3
 import ssl
 import threading
 import time
