@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -48,7 +49,8 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Ta
             for attribute in run.design.levels:
                 levels = _levels(run, attribute)
                 found = drift_adjusted(counted.values, levels, first, run.people, second=second, labels=labels)
-                lines.append(_line(run.attributes[attribute], run.design.levels[attribute], target, name, found))
+                about = run.attributes[attribute], run.design.levels[attribute]
+                lines.append(_line(*about, target, name, found, by_second=second is not None))
     heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
     for way in ("raw", "adjusted", *(("by the second reader",) if second else ())):
         heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
@@ -88,13 +90,20 @@ def _is(values: Float[np.ndarray, " n"], level: float) -> Float[np.ndarray, " n"
 
 
 def _line(
-    attribute: Attribute, levels: Sequence[float], target: TargetEntry, outcome: str, found: DriftAdjusted
+    attribute: Attribute,
+    levels: Sequence[float],
+    target: TargetEntry,
+    outcome: str,
+    found: DriftAdjusted,
+    *,
+    by_second: bool,
 ) -> list[object]:
     effects: list[Effect] = [found.raw, found.adjusted]
     effects += [found.instrumented] if found.instrumented is not None else []
+    missing = [math.nan] * 3 if by_second and found.instrumented is None else []
     between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
     cells = [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
     adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
     reasons = dict.fromkeys(effect.reason for effect in effects if effect.reason)
-    row = [short_name(target.name), words(outcome), between, *cells, adjusted_for, found.raw.n_images]
+    row = [short_name(target.name), words(outcome), between, *cells, *missing, adjusted_for, found.raw.n_images]
     return [*row, "; ".join(reasons)]
