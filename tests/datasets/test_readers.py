@@ -1,6 +1,7 @@
 """Readers of the data sets that people have, on tiny replicas: the right rows, and everything left out counted."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -224,6 +225,18 @@ def test_parquet_of_hugging_face(tmp_path):
     assert made.left_out == {"rows of labels without an image": 1, "rows of other parts": 1}
     assert opened("parquet", tmp_path).parts == ("test",) + ("train",) * 5
     assert "expected files whose names begin with dev" in refusal("parquet", tmp_path, split="dev")
+
+
+def test_one_relative_path_in_two_folders_is_two_files(tmp_path, monkeypatch):
+    """A row group that was read is kept, but not for another file, nor for the same one after a change."""
+    for name, shades in (("first", [10, 20, 30]), ("second", [40, 50, 60, 70])):
+        hugging_face(tmp_path / name / "faces.parquet", shades)
+    for name, shades in (("first", [10, 20, 30]), ("second", [40, 50, 60, 70])):
+        monkeypatch.chdir(tmp_path / name)
+        found = opened("parquet", Path("faces.parquet"))
+        assert found.pixels(range(len(found)))[:, 0, 0, 0].tolist() == shades
+    hugging_face(Path("faces.parquet"), [80, 90])
+    assert opened("parquet", Path("faces.parquet")).pixels([0, 1])[:, 0, 0, 0].tolist() == [80, 90]
 
 
 def test_parquet_whose_pictures_are_files_beside_it(tmp_path):

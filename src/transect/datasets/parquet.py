@@ -181,9 +181,17 @@ def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int
     return tuple(places), kept
 
 
-@functools.lru_cache(maxsize=_GROUPS_KEPT)
 def _group(file: Path, group: int, column: str) -> Any:
-    """The pictures of one row group, still encoded."""
+    """The pictures of one row group, still encoded; the last few groups are kept while their file stays as it is."""
+    try:
+        seen = file.stat()
+    except OSError as error:
+        raise BadInput(f"{file}: expected a readable Parquet file, got {words_of(error)}") from None
+    return _kept_group(file.absolute(), (seen.st_ino, seen.st_size, seen.st_mtime_ns), group, column)
+
+
+@functools.lru_cache(maxsize=_GROUPS_KEPT)
+def _kept_group(file: Path, state: tuple[int, int, int], group: int, column: str) -> Any:
     return _table(file, [column], [group])[column].combine_chunks()
 
 
