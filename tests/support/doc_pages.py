@@ -334,6 +334,9 @@ PAGES = {
             "transect audit my_model.onnx --task binary --directions local": "its file is not made here",
         },
         (files.stylegan2, my_model, files.seed_labels),
+        replace={
+            "'reference?hold=reoptimise' --vary skin_tone --vary age --vary smile": "'reference?hold=reoptimise' --vary skin_tone=3,7"
+        },
         extra={"transect directions fit d.safetensors": "--subjects 200"},
     ),
     "docs/how-to/walk-and-rate.md": Page(
