@@ -18,13 +18,13 @@ from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {
     "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "judge": "vlm:judge", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
-    "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "max_unreadable": 3, "compare": ["yaw", "age"], "replicate": ["reference"],
+    "subjects": 7, "seed": 3, "images": 9, "observe": 11, "dataset": "folder:faces", "max_unreadable": 3, "compare": ["yaw", "age"], "replicate": ["reference"], "pairs": "pairs.parquet",
     "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
-    "directions": "d.safetensors", "latents": "l.safetensors", "task": "binary", "preprocess": "p.toml",
+    "directions": "d.safetensors", "latents": "l.safetensors", "photographs": "folder:p", "mask": "face", "task": "binary", "preprocess": "p.toml",
     "labels": ["no", "yes"], "positive": "yes", "threshold": 0.25, "output": "logit", "isolate": False, "timeout": 2.5, "batch": 4,
     "templates": ["a photo of a {}", "{}"], "dtype": "float16", "model_device": "cuda:1", "allow_download": True,
-    "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "redraw": 2,
+    "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "shipped": True, "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
     "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "bins": ["age=30,50"],
     "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "overwrite": True,
