@@ -191,7 +191,7 @@ def _group(file: Path, group: int, column: str) -> Any:
 
 
 @functools.lru_cache(maxsize=_GROUPS_KEPT)
-def _kept_group(file: Path, state: tuple[int, int, int], group: int, column: str) -> Any:
+def _kept_group(file: Path, _: tuple[int, int, int], group: int, column: str) -> Any:
     return _table(file, [column], [group])[column].combine_chunks()
 
 
