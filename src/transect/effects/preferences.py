@@ -146,7 +146,7 @@ def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95
 
     >>> found = net_preference(np.repeat([1.0, -1.0, 0.0], [12, 2, 6]))
     >>> found.difference.estimate, round(found.difference.low, 2), round(found.difference.high, 2), round(found.p, 4)
-    (0.5, 0.18, 0.74, 0.0129)
+    (0.5, 0.15, 0.73, 0.0129)
     """
     known = decided[np.isfinite(decided)]
     if not len(known):
