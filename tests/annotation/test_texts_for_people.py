@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from judge_speaker import JudgeSpeaker
+from judge_speaker import FILE, JudgeSpeaker
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
@@ -15,20 +15,6 @@ from transect.runs import judge_agreement as kept
 from transect.targets.words.speakers import AskedSpec
 
 pytest.importorskip("sqlalchemy")
-FILE = """
-[[question]]
-name = "alt"
-kind = "text"
-prompt = "Describe this picture."
-
-[[question.code]]
-name = "hat"
-labels = ["hat"]
-
-[[question.code]]
-name = "warm"
-judge = "Does this text describe the person as warm?"
-"""
 SUBJECTS = 24
 
 

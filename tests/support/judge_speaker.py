@@ -7,6 +7,22 @@ from transect.said import Spoken
 
 BETWEEN = re.compile(r"\[text ([0-9a-f]{12})\]\n(.*)\n\[end \1\]", re.DOTALL)
 
+FILE = """
+[[question]]
+name = "alt"
+kind = "text"
+prompt = "Describe this picture."
+
+[[question.code]]
+name = "hat"
+labels = ["hat"]
+
+[[question.code]]
+name = "warm"
+judge = "Does this text describe the person as warm?"
+"""
+"""A question with a code by rules and one by a judge."""
+
 
 class JudgeSpeaker:
     """Says yes to a text that holds a word; `says` overrides it for texts that hold another word.

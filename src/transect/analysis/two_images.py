@@ -31,7 +31,9 @@ _CHOSEN: dict[float, float] = {0.0: 0.0, 1.0: 1.0, 2.0: 0.5}
 
 
 class AskedPair(NamedTuple):
-    """Two cells of a subject, who is on its images, and what was said about them, () where rules leave one out.
+    """Two cells of a subject, who is on its images, and what was said about them.
+
+    said is () where a rule excludes one of the images.
 
     Of two matched subjects: the number of their pair, the people whom further pairs join to them, and two levels.
     """

@@ -371,31 +371,6 @@ def test_a_model_that_gives_numbers_cannot_be_asked(questions, tmp_path):
     assert "expected models that answer in words, got opencv:haarcascade_smile" in line
 
 
-def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
-    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short), "--json")
-    rows = json.loads(done.stdout)
-    assert [(row["question"], row["paraphrase"]) for row in rows] == [
-        *(("smile", str(place)) for place in (1, 2, 3)),
-        ("role", "1"),
-    ]
-    assert {row["what_became_of_it"] for row in rows} <= {"answered", "refused"}
-    assert rows[-1]["value"] in ("hire", "reject", "wait")
-    assert {row["value"] for row in rows[:3]} <= {"yes", "no", ""}
-    assert "expected questions to ask it" in refused("targets", "check", "vlm:models/tiny")
-
-
-def test_a_check_names_the_questions_about_two_images_that_it_does_not_ask():
-    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", "hiring")
-    assert "not asked here, since an audit shows two images at once: hire_which" in done.stderr
-
-
-def test_a_check_of_a_model_whose_calls_fail_ends_with_the_reason(short, monkeypatch):
-    monkeypatch.setattr("stub_speaker.speaker", StubSpeaker(fails=1.0))
-    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short))
-    assert done.returncode == 2
-    assert "stub/smile: no answer: HTTP 503 (tries: 4); check the model and the question" in done.stderr
-
-
 def test_a_study_file_is_written_for_questions(short, tmp_path):
     written = transect.init(
         tmp_path / "study.toml", "stub_speaker:speaker", questions=str(short), vary="glasses", subjects=2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import auditing
 import pyarrow.parquet as pq
 import pytest
-from judge_speaker import JudgeSpeaker, lengths, picky
+from judge_speaker import FILE, JudgeSpeaker, lengths, picky
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
@@ -15,20 +15,6 @@ from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.jobs.audit.config import settings_in
 from transect.jobs.report.run import open_run
 
-FILE = """
-[[question]]
-name = "alt"
-kind = "text"
-prompt = "Describe this picture."
-
-[[question.code]]
-name = "hat"
-labels = ["hat"]
-
-[[question.code]]
-name = "warm"
-judge = "Does this text describe the person as warm?"
-"""
 SUBJECTS = 24
 
 

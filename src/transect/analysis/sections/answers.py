@@ -42,8 +42,8 @@ class Answers:
     verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
     them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
     right; "" where the truth is none of theirs. covariates: what errors are adjusted for, where the user says so.
-    asked: of a target that answers in words, the question and what was said; None of others. drawn_by: the generator
-    from which subjects are drawn by their numbers, "" where they are people on photographs.
+    asked: of a target that answers in words, the question and what was said; None for another target. drawn_by: the
+    generator from which subjects are drawn by their numbers, "" where they are people on photographs.
     """
 
     study: str

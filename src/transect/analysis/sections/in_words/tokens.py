@@ -41,7 +41,7 @@ def section(answers: Answers, asked: Asked) -> Section:
 
 
 def _counted(tokens: Sequence[Sequence[int | None]]) -> tuple[int | None, float | None]:
-    """The sum of those counted and the mean per image that has all of its own; None where there is none.
+    """The sum of all known counts, and the mean per image whose counts are all known; None without any.
 
     >>> _counted([[5, 7], [3, None], []]), _counted([[None]])
     ((15, 12.0), (None, None))

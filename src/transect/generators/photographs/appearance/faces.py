@@ -106,7 +106,7 @@ def face_of(
 
 
 def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
-    """Doubts about skin, fewer: what has the chromaticity of cheeks and nose is likelier skin, what has not is less so.
+    """Skin shares with fewer doubts: a pixel with the chromaticity of cheeks and nose is more probably skin.
 
     Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
     """
