@@ -68,11 +68,9 @@ site: $(VENV)/test.stamp   ## the documentation site, in build/site
 	$(BIN)/python docs/build_site.py
 
 fuzz: export FUZZ_INPUTS := $(or $(FUZZ_INPUTS),1200000)
-fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour, then properties with 17 times the examples, and kills, storms and the proving ground at full size; FUZZ_INPUTS=N for another size
+fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour, then properties with 17 times the examples; FUZZ_INPUTS=N for another size
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/fuzz
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --timeout 14400 -m 'hypothesis and not slow' tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal -m slow tests/jobs/verify/test_estimators.py \
-		tests/targets/over_http/test_http_storm.py tests/experiment/test_study.py
 
 sizes: $(VENV)/test.stamp  ## the installed size of each extra, compared with the guide on installing
 	$(BIN)/python .ci/sizes.py

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import audited
 import auditing
-import nightly
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -327,7 +326,7 @@ SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGE
 @pytest.mark.slow
 def test_kill_nine_at_random_moments_and_resume_is_byte_identical(tmp_path):
     """Parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
-    kills, parts = (10, 60) if nightly.INPUTS > nightly.SMALL else (5, 30)
+    kills, parts = 10, 60
 
     def begin(name):
         arguments = command(tmp_path / name, 4 * parts)

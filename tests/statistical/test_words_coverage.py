@@ -39,7 +39,7 @@ def answers(rng, rates, within, image=0.0):
 @pytest.mark.parametrize("wordings", [5, 10])
 def test_a_sample_of_wordings_covers_the_mean_of_all_wordings(subjects, wordings):
     """Effects of wordings .15 + uniform of this half width; scores, and yes or no."""
-    tables = 120 if subjects < 200 else 80
+    tables = 200 if subjects < 200 else 150
     for spread in (0.0, 0.1, 0.25):
         rng = np.random.default_rng([subjects, wordings, int(100 * spread)])
         held, fixed = np.zeros(2), np.zeros(2)
@@ -137,7 +137,7 @@ def test_effects_of_an_audit_on_refusals_are_covered(subjects, rates):
 @pytest.mark.parametrize("persons", [20, 60])
 def test_people_on_several_photographs(persons):
     """One to five photographs of each, alike by .64: paraphrases and options are covered, and a true null is kept."""
-    tables, rng = 250, np.random.default_rng(persons)
+    tables, rng = 400, np.random.default_rng(persons)
     truth = ndtr(-0.1) - ndtr(-0.5)
     wordings = options = any_change = 0
     for _ in range(tables):
@@ -163,7 +163,7 @@ def test_people_on_several_photographs(persons):
 @pytest.mark.parametrize("subjects", [15, 60])
 def test_options_and_places(subjects):
     """Differences of all options at once; a true null of any change, and of places, rejected in at most 5 %."""
-    tables, rng = 150, np.random.default_rng(subjects)
+    tables, rng = 250, np.random.default_rng(subjects)
     chances = np.array([[0.7, 0.2, 0.08, 0.02], [0.6, 0.2, 0.1, 0.1]])
     held = false = places = place_held = 0
     for _ in range(tables):
@@ -227,7 +227,7 @@ def test_abilities_of_subjects_who_differ(subjects):
 
     large = level_abilities(*table(np.random.default_rng(0), 200_000))
     truth = [large.abilities[1].estimate, large.abilities[2].estimate, large.place.estimate]
-    tables, rng = 150, np.random.default_rng(subjects)
+    tables, rng = 300, np.random.default_rng(subjects)
     held, told = np.zeros(3), 0
     for _ in range(tables):
         found = level_abilities(*table(rng, subjects))

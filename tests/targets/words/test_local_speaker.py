@@ -59,13 +59,8 @@ def test_a_system_prompt_is_part_of_what_is_asked(speaker, naive):
     assert [said.text for said in found] != texts(speaker.speak(SHOWN[1:2], [asks()]))[0]
 
 
-DRAWN = {"temperature": 1.3, "repeat": 2}
-
-
-@pytest.mark.parametrize(
-    ("dtype", "settings"),
-    [("float32", {}), ("float32", DRAWN), ("bfloat16", DRAWN), ("float16", {})],
-)
+@pytest.mark.parametrize("settings", [{}, {"temperature": 1.3, "repeat": 2}])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_an_answer_depends_on_its_ask_alone(dtype, settings):
     """Batches of other sizes, another order and other company: the same records, bit for bit."""
     wanted = asks(options=("yes", "no"), **settings)
@@ -79,9 +74,9 @@ def test_an_answer_depends_on_its_ask_alone(dtype, settings):
 
 @pytest.mark.parametrize("heat", [0.0, 1.0])
 def test_half_precision_rounds_and_nobody_hears_it(heat):
-    """6 images, 4 texts: in bfloat16 a logit differs by percents between batches, and some asks are asked alone."""
-    shown = [(image,) for image in pictures(6, seed=3)]
-    wanted = [[Ask("", prompt, max_tokens=12, temperature=heat) for prompt in PROMPTS]] * 6
+    """12 images, 4 texts: in bfloat16 a logit differs by percents between batches, and some asks are asked alone."""
+    shown = [(image,) for image in pictures(12, seed=3)]
+    wanted = [[Ask("", prompt, max_tokens=12, temperature=heat) for prompt in PROMPTS]] * 12
     together, alone = load(shared_vlm(), dtype="bfloat16"), load(shared_vlm(), dtype="bfloat16", batch=1)
     assert together.speak(shown, wanted) == alone.speak(shown, wanted)
     assert alone.asked_alone == 0
