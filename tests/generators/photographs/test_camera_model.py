@@ -45,6 +45,21 @@ def test_a_photograph_without_an_edit_is_itself():
     assert retaken(PICTURE) is PICTURE
 
 
+@pytest.mark.parametrize(
+    "edits", [{}, *({name: USUAL[name][0]} for name in USUAL if name not in APPEARANCE), {"crop": 0.5, "exposure": 1.0}]
+)
+def test_a_place_for_the_result_changes_no_value(edits):
+    """The middle rows and columns of a larger batch, filled with another picture before."""
+    batch = np.full((2, 70, 80, 3), 7, dtype=np.uint8)
+    place = batch[1, 3:63, 5:65]
+    before = PICTURE.copy()
+    assert camera.retaken(PICTURE, Edits(**edits), KEY, out=place) is place
+    assert np.array_equal(place, retaken(PICTURE, **edits))
+    assert np.array_equal(PICTURE, before)
+    place[:] = 7
+    assert (batch == 7).all()
+
+
 @pytest.mark.parametrize("stops", [-3.0, -1.0, 1.0, 2.0])
 def test_a_stop_is_a_factor_of_two_in_linear_light(stops):
     """The formulas of IEC 61966-2-1, written out again; what is above white is white."""

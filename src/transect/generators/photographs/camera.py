@@ -30,19 +30,30 @@ _SPREAD: Final = frozenset({"rotation", "scale", "defocus", "motion", "noise", "
 """Edits that mix pixels or colors, so that a table from value to value is not enough."""
 _TONE: Final = frozenset({"exposure", "contrast"})
 _EVERYWHERE: Final = frozenset(NEUTRAL) - _SCENE - {"crop", "metering", *APPEARANCE}
-_Step: TypeAlias = Callable[[UInt8[np.ndarray, "h w 3"], int], UInt8[np.ndarray, "h w 3"]]
-"""From a picture and the key of its noise to a picture."""
+_Picture: TypeAlias = UInt8[np.ndarray, "h w 3"]
+_Step: TypeAlias = Callable[[_Picture, int, _Picture | None], _Picture]
+"""From a picture, the key of its noise and a place for the result, which a step may leave unused, to a picture."""
 
 
-def retaken(picture: UInt8[np.ndarray, "h w 3"], edits: Edits, key: int) -> UInt8[np.ndarray, "h w 3"]:
-    """The photograph under these edits; itself, not a copy, where there is none.
+def retaken(picture: _Picture, edits: Edits, key: int, out: _Picture | None = None) -> _Picture:
+    """The photograph under these edits; itself, not a copy, where there is none and no `out`.
 
-    key: of the photograph's own noise, a whole number from 0 to 2^63 - 1. The order is a camera's: board and hand stand
-    before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white; white balance,
-    tone curve, fewer pixels, crop; the file's compression.
+    key: of the photograph's own noise, a whole number from 0 to 2^63 - 1. out: where the result is written, another
+    array than the picture; new memory for each picture takes longer than a tone curve. The order is a camera's: board
+    and hand stand before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white;
+    white balance, tone curve, fewer pixels, crop; the file's compression.
     """
-    for step in _steps(edits):
-        picture = step(picture, key)
+    *first, last = _steps(edits) or (_nothing,)
+    for step in first:
+        picture = step(picture, key, None)
+    picture = last(picture, key, out)
+    if out is None or picture is out:
+        return picture
+    np.copyto(out, picture)
+    return out
+
+
+def _nothing(picture: _Picture, _: int, __: _Picture | None) -> _Picture:
     return picture
 
 
@@ -52,24 +63,37 @@ def _steps(edits: Edits) -> tuple[_Step, ...]:
     steps: list[_Step] = []
     if edits.any_of(_SCENE):
         board, hand = int(edits.board), int(edits.hand)
-        steps.append(lambda picture, _: covers.covered(picture, board, hand))
+        steps.append(lambda picture, _, out: covers.covered(picture, board, hand, out))
     if edits.any_of(_SPREAD):
-        steps.append(lambda picture, key: _exposed(picture, edits, key))
+        steps.append(lambda picture, key, _: _exposed(picture, edits, key))
     elif edits.any_of(_TONE):
         steps.append(_by_table(light.toning(2.0**edits.exposure, edits.contrast)))
-    late = {"resolution": fewer_pixels, "crop": cropped, "jpeg_quality": compressed}
+    late = {"resolution": _fewer, "crop": _cropping, "jpeg_quality": _compressing}
     chosen = {name: stage for name, stage in late.items() if getattr(edits, name) != NEUTRAL[name]}
-    return (*steps, *(_late(stage, getattr(edits, name)) for name, stage in chosen.items()))
+    return (*steps, *(stage(getattr(edits, name)) for name, stage in chosen.items()))
 
 
 def _by_table(table: UInt8[np.ndarray, " 256"]) -> _Step:
     import cv2
 
-    return lambda picture, _: np.asarray(cv2.LUT(picture, table))
+    def toned(picture: _Picture, _: int, out: _Picture | None) -> _Picture:
+        made: _Picture = np.empty_like(picture) if out is None else out
+        cv2.LUT(picture, table, dst=made)
+        return made
+
+    return toned
 
 
-def _late(stage: Callable[[UInt8[np.ndarray, "h w 3"], float], UInt8[np.ndarray, "h w 3"]], level: float) -> _Step:
-    return lambda picture, _: stage(picture, level)
+def _fewer(share: float) -> _Step:
+    return lambda picture, _, __: fewer_pixels(picture, share)
+
+
+def _cropping(share: float) -> _Step:
+    return lambda picture, _, out: cropped(picture, share, out)
+
+
+def _compressing(quality: float) -> _Step:
+    return lambda picture, _, __: compressed(picture, quality)
 
 
 def changed(edits: Edits, width: int, height: int) -> Bool[np.ndarray, "h w"]:
@@ -133,13 +157,16 @@ def fewer_pixels(picture: UInt8[np.ndarray, "h w 3"], share: float) -> UInt8[np.
     return np.asarray(cv2.resize(less, (width, height), interpolation=cv2.INTER_LINEAR))
 
 
-def cropped(picture: UInt8[np.ndarray, "h w 3"], share: float) -> UInt8[np.ndarray, "h w 3"]:
-    """The frame of that share of width and height about the middle, its pixels as they are, and grey beyond."""
+def cropped(picture: _Picture, share: float, out: _Picture | None = None) -> _Picture:
+    """The frame of that share of width and height about the middle, its pixels as they are, and grey beyond.
+
+    out: where it is written, another array than the picture.
+    """
     if share == NEUTRAL["crop"]:
         return picture
     height, width = picture.shape[:2]
     left, top, right, bottom = window(share, width, height)
-    framed = np.empty_like(picture)
+    framed: _Picture = np.empty_like(picture) if out is None else out
     framed[top:bottom, left:right] = picture[top:bottom, left:right]
     framed[:top] = framed[bottom:] = MARGIN
     framed[top:bottom, :left] = framed[top:bottom, right:] = MARGIN

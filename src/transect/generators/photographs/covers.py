@@ -43,9 +43,12 @@ _WRISTS: Final = {"below": ((0.5, 1.02), 0.0), "left": ((-0.02, 0.62), 90.0), "r
 """Where the arm enters the picture, and by how many degrees it is turned clockwise from upright."""
 
 
-def covered(picture: UInt8[np.ndarray, "h w 3"], board: int, hand: int) -> UInt8[np.ndarray, "h w 3"]:
-    """A copy of the picture with that board (index of BOARDS) and that hand (index of HANDS) before it."""
-    shown = picture.copy()
+def covered(
+    picture: UInt8[np.ndarray, "h w 3"], board: int, hand: int, out: UInt8[np.ndarray, "h w 3"] | None = None
+) -> UInt8[np.ndarray, "h w 3"]:
+    """A copy of the picture, in `out` if given, with that board (of BOARDS) and that hand (of HANDS) before it."""
+    shown: UInt8[np.ndarray, "h w 3"] = np.empty_like(picture) if out is None else out
+    np.copyto(shown, picture)
     height, width = picture.shape[:2]
     if board:
         left, top, right, bottom = rectangle(board, width, height)

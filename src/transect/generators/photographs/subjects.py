@@ -155,14 +155,22 @@ def fitted(labelled: LabelledImages, whole: UInt8[np.ndarray, "h w 3"]) -> UInt8
     return np.asarray(cv2.resize(np.ascontiguousarray(whole), size, interpolation=way))
 
 
+def inner(square: UInt8[np.ndarray, "s s 3"], picture: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "h w 3"]:
+    """Where in a square the picture lies: a view of its middle. What is beside it becomes grey."""
+    height, width = picture.shape[:2]
+    if (height, width) == square.shape[:2]:
+        return square
+    square[:] = MARGIN
+    top, left = corner(height, width, len(square))
+    return square[top : top + height, left : left + width]
+
+
 def squared(picture: UInt8[np.ndarray, "h w 3"], size: int) -> UInt8[np.ndarray, "s s 3"]:
     """The picture in the middle of a grey square; itself where it is square."""
-    height, width = picture.shape[:2]
-    if (height, width) == (size, size):
+    if picture.shape[:2] == (size, size):
         return picture
-    square = np.full((size, size, 3), MARGIN, dtype=np.uint8)
-    top, left = corner(height, width, size)
-    square[top : top + height, left : left + width] = picture
+    square: UInt8[np.ndarray, "s s 3"] = np.empty((size, size, 3), dtype=np.uint8)
+    np.copyto(inner(square, picture), picture)
     return square
 
 

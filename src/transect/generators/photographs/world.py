@@ -23,7 +23,7 @@ from transect.generators.faceworld.chance import check_seeds
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters, left_out_by_group
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, LOWEST, NEUTRAL, USUAL, Edits
-from transect.generators.photographs.subjects import Subjects, corner, squared
+from transect.generators.photographs.subjects import Subjects, corner, inner
 from transect.generators.requests import requested_columns
 from transect.marks import Finder
 from transect.protocols import Table
@@ -219,7 +219,7 @@ class Photographs:
             for place in places[row].tolist():
                 worn = edits[place].any_of(_COMPOSITED)
                 picture = self.sitters.sitting(row).dressed(edits[place]) if worn else bare
-                pixels[place] = squared(camera.retaken(picture, edits[place], key), self.image_size)
+                camera.retaken(picture, edits[place], key, out=inner(pixels[place], picture))
 
         with ThreadPoolExecutor(self.threads) as pool:
             list(pool.map(retake, places))
