@@ -56,7 +56,7 @@ def _unread(studies: Sequence[Findings]) -> list[str]:
         unread[generator.name] = unread.get(generator.name, {}) | names
     return [
         f"How well {', '.join(names)} can be read from the images of {world} was not measured: an effect may be small "
-        "because a change is hard to see."
+        "because a change is hard to see. Measure it with --check-attribute NAME=TARGET or --check-shipped."
         for world, names in unread.items()
         if names
     ]

@@ -61,7 +61,7 @@ def run(tmp_path_factory):
 
 def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(run):
     results = json.loads((run / "results.json").read_text())
-    assert sorted(study["name"] for study in results["studies"]) == ["experiment", "in-darker", "observation"]
+    assert sorted(study["name"] for study in results["studies"]) == ["experiment", "observation", "repeat-darker"]
     assert results["replicated"][0].startswith("Of 2 effects that several worlds share: ")
     said = {text.partition(": ")[2].partition(" ")[0]: text for text in results["replicated"][1:]}
     assert " of 3 worlds" in said["skin"]
@@ -74,14 +74,14 @@ def test_the_first_screen_says_so(run):
     summary = page.partition('id="summary"')[2].partition("</section>")[0]
     assert "In several worlds" in summary
     assert "seen in " in summary
-    assert " in in-darker" in text_of(parse(page))
+    assert " in repeat-darker" in text_of(parse(page))
 
 
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):
     audited(tmp_path / "run", vary=["skin_tone=1,10", "age=20,60"])
     assert "darker: it has no age, so that this is not repeated there" in capsys.readouterr().err
     results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert {row["attribute"] for row in results["effects"] if row["study"] == "in-darker"} == {"skin_tone"}
+    assert {row["attribute"] for row in results["effects"] if row["study"] == "repeat-darker"} == {"skin_tone"}
 
 
 def test_what_is_refused(tmp_path):
@@ -125,16 +125,16 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
     assert done.returncode == 0, done.stderr
     assert "photographs:folder:faces: it has no smile, so that this is not repeated there" in done.stderr
     assert shared(out) == {
-        "exposure": ["experiment (rendered)", "in-photographs-folder-faces (photographs, edited)"],
+        "exposure": ["experiment (rendered)", "photographs-edited (photographs, edited)"],
         "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
     }
     text = text_of(parse((out / "report.html").read_text()))
     assert "photographs as they are, adjusted" in text
     by_name = {reading.world.name: reading.photographed for reading in read([out])}
-    assert by_name["in-photographs-folder-faces"].shares(by_name["photographs"])
+    assert by_name["photographs-edited"].shares(by_name["photographs"])
     assert not by_name["experiment"].shares(by_name["photographs"])
     rows = {(row["study"], row["attribute"]): row for row in json.loads((out / "results.json").read_text())["effects"]}
-    assert rows["experiment", "exposure"]["estimate"] > 0 < rows["in-photographs-folder-faces", "exposure"]["estimate"]
+    assert rows["experiment", "exposure"]["estimate"] > 0 < rows["photographs-edited", "exposure"]["estimate"]
 
 
 def on_photographs(folder, out, **settings):
@@ -177,7 +177,7 @@ def test_edited_photographs_are_repeated_on_rendered_faces(photos, tmp_path):
     done = run_here(*BRIGHT, *of_photographs, "--vary", "exposure=-1,1", "--vary", "rotation=0,20", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "faceworld: it has no rotation" in done.stderr
-    assert shared(out) == {"exposure": ["experiment (photographs, edited)", "in-faceworld (rendered)"]}
+    assert shared(out) == {"exposure": ["experiment (photographs, edited)", "repeat-faceworld (rendered)"]}
 
 
 def test_edited_photographs_are_observed_as_they_are_too():

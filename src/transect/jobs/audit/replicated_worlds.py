@@ -18,8 +18,9 @@ from transect.runs.capabilities import check_subjects, for_attributes, usual_lev
 from transect.runs.folder import slug
 from transect.texts import say
 
-PREFIX: Final = "in-"
-"""What the names of these studies begin with."""
+EDITED: Final = "photographs-edited"
+REPEATED: Final = "repeat-"
+"""What the names of these studies begin with: experiments on photographs, and in any other world."""
 _OF_PHOTOGRAPHS: Final = "photographs:"
 
 
@@ -31,13 +32,17 @@ def check(request: AuditRequest) -> None:
 
 def is_one(study: Study) -> bool:
     """Whether a study repeats the experiment in another world."""
-    return study.name.startswith(PREFIX)
+    return study.name.startswith((EDITED, REPEATED))
 
 
 def photographs(request: AuditRequest) -> str | None:
     """The data set whose photographs are edited, as READER:PATH: they are observed as they are, too; None without."""
-    given = [spec for spec in request.replicate if isinstance(spec, str) and spec.startswith(_OF_PHOTOGRAPHS)]
+    given = [str(spec) for spec in request.replicate if _edited(spec)]
     return given[0].removeprefix(_OF_PHOTOGRAPHS) if given else None
+
+
+def _edited(spec: str | Path | Generator) -> bool:
+    return isinstance(spec, str) and spec.startswith(_OF_PHOTOGRAPHS)
 
 
 def studies(request: AuditRequest) -> Iterator[Study]:
@@ -46,11 +51,24 @@ def studies(request: AuditRequest) -> Iterator[Study]:
     for spec in request.replicate:
         settings = _settings(request.world, spec)
         world = settings.open()
-        name = PREFIX + slug(world.name)
+        name = _name(world.name, several=sum(map(_edited, request.replicate)) > 1)
         if name in names:
             raise BadInput(f"--replicate {world.name}: expected another world each time, got it twice; leave one out")
         names.add(name)
         yield _study(request, settings, world, name)
+
+
+def _name(world: str, several: bool) -> str:
+    """The study's name, which stands in sentences and is a folder. several: there are other photographs, too.
+
+    >>> _name("photographs:folder:faces", several=False), _name("photographs:folder:faces", several=True)
+    ('photographs-edited', 'photographs-edited-folder-faces')
+    >>> _name("reference", several=False)
+    'repeat-reference'
+    """
+    if not world.startswith(_OF_PHOTOGRAPHS):
+        return REPEATED + slug(world)
+    return f"{EDITED}-{slug(world.removeprefix(_OF_PHOTOGRAPHS))}" if several else EDITED
 
 
 def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettings:
