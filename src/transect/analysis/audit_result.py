@@ -98,7 +98,10 @@ class FolderResult(Result):
         )
 
     def verdict_lines(self) -> list[str]:
-        """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
+        """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more.
+
+        Then, where the experiment was made in several worlds, what holds in how many.
+        """
         results = self.results
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
         for row in results["verdicts"]:
@@ -106,7 +109,8 @@ class FolderResult(Result):
         texts["found"] += [row["text"] for row in results["found_interactions"]]
         rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
         lines = rows[:MOST]
-        return lines + ([f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else [])
+        more = [f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else []
+        return [*lines, *more, *results.get("replicated", ())]
 
     def warning_lines(self) -> Sequence[str]:
         """What must be checked first, and a line where a negative control shows an effect, with each such effect."""
@@ -130,8 +134,11 @@ class FolderResult(Result):
         return [*self.verdict_lines(), self.rows()]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""
-        return HEADINGS, [_row(effect) for effect in self.results["effects"]]
+        """Headings, and a row per effect: the study of several, name, target, outcome, estimate, interval, adjusted p."""
+        effects = self.results["effects"]
+        if len({effect["study"] for effect in effects}) < 2:
+            return HEADINGS, [_row(effect) for effect in effects]
+        return ("study", *HEADINGS), [[effect["study"], *_row(effect)] for effect in effects]
 
 
 @final

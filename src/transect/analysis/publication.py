@@ -228,7 +228,7 @@ def _question(studies: Sequence[Findings]) -> str:
         held = _listed([spaced(name) for name in study.design.hold])
         kind = f"direct effects, with {held} held" if held else "total effects"
         parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
-    return " ".join(parts)
+    return " ".join(dict.fromkeys(parts))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from report_reader import parse, text_of
 
 import transect
 from transect.analysis import finished_run
+from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.replicated.reading import read
 from transect.errors import BadInput
 from transect.generators import FaceWorld
@@ -75,6 +76,17 @@ def test_the_first_screen_says_so(run):
     assert "In several worlds" in summary
     assert "seen in " in summary
     assert " in repeat-darker" in text_of(parse(page))
+
+
+def test_the_terminal_says_so_and_names_the_study_of_each_effect(run):
+    results = json.loads((run / "results.json").read_text())
+    result = AuditResult(AuditNumbers(()), run, results)
+    assert result.verdict_lines()[-len(results["replicated"]) :] == results["replicated"]
+    headings, rows = result.rows()
+    assert headings[:2] == ("study", "effect")
+    assert {row[0] for row in rows} == {"experiment", "observation", "repeat-darker"}
+    one = {**results, "effects": [row for row in results["effects"] if row["study"] == "experiment"]}
+    assert AuditResult(AuditNumbers(()), run, one).rows()[0][0] == "effect"
 
 
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):
