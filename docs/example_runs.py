@@ -108,12 +108,21 @@ _COMPARED = (
     "--task detection --truth face --vary skin_tone=1:10:3 --vary light_level=-6,0 --subjects 150 --size 64 "
     "--no-control"
 )
+_FACES = "opencv:haarcascade_frontalface_default --truth face"
+_EDITED = "photographs:folder:data/faces"
+_BOTH = "--vary skin_tone=1:10:3 --vary exposure=-3,0 --subjects 100"
 SCREENS = (
     Screen("audit", ("demo --out runs/demo",), "runs/demo/report.html", dark=True),
     Screen(
         "photographs",
         ("audit opencv:haarcascade_smile --dataset folder:data/faces --truth 'smile>0.5' --out runs/photographs",),
         "runs/photographs/report.html",
+    ),
+    Screen("edited", (f"audit {_FACES} --generator {_EDITED} {_BOTH} --out runs/edited",), "runs/edited/report.html"),
+    Screen(
+        "replicate",
+        (f"audit {_FACES} --size 64 --replicate {_EDITED} {_BOTH} --out runs/both",),
+        "runs/both/report.html",
     ),
     Screen(
         "nothing-found",

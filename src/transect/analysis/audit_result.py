@@ -134,7 +134,7 @@ class FolderResult(Result):
         return [*self.verdict_lines(), self.rows()]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Headings, and a row per effect: the study of several, name, target, outcome, estimate, interval, adjusted p."""
+        """Headings, and a row per effect: study (of several), name, target, outcome, estimate, interval, p."""
         effects = self.results["effects"]
         if len({effect["study"] for effect in effects}) < 2:
             return HEADINGS, [_row(effect) for effect in effects]
