@@ -15,8 +15,9 @@ from transect.effects.outcomes import OF_TRUTH
 from transect.reports import verdicts
 from transect.reports.document import Document, pointer
 from transect.reports.further_views import alarms
-from transect.reports.results import significant
+from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import correction, listed
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
 
@@ -79,11 +80,18 @@ def question(document: Document, study: int) -> Markup:
     sentence = template.format(
         opening,
         document.counted(f"{place}/images", "image"),
-        document.counted(f"{place}/subjects", "rendered subject" if entry.basis == "experimental" else "subject"),
+        document.counted(f"{place}/subjects", _subject(entry)),
         listed(names) or "nothing",
         listed(targets),
     )
     return sentence + Markup("").join(_failed(document, place, index) for index in range(len(entry.targets)))
+
+
+def _subject(entry: StudyEntry) -> str:
+    if entry.basis != "experimental":
+        return "subject"
+    edited = GeneratorDescription(entry.spec["generator"]).edits_photographs
+    return "photographed subject" if edited else "rendered subject"
 
 
 def _failed(document: Document, place: str, index: int) -> Markup:

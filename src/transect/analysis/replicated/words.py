@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -35,7 +36,8 @@ MOST: Final = 6
 
 def about(finding: Finding | Combined) -> str:
     """What a finding is about, as "skin tone 1 to 10 on the miss rate"."""
-    return f"{spaced(finding.attribute)} {finding.levels} on the {outcome_words(finding.outcome, finding.unit)}"
+    levels = re.sub(r"(?<![\w.])-(?=\d)", "−", finding.levels)
+    return f"{spaced(finding.attribute)} {levels} on the {outcome_words(finding.outcome, finding.unit)}"
 
 
 def seen(finding: Finding) -> str:
