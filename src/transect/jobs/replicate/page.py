@@ -19,7 +19,7 @@ from transect.reports.drawing import worlds as drawing
 from transect.reports.drawing.scales import Scale
 from transect.reports.environment import probability
 from transect.reports.wording import short_name
-from transect.runs.wording import counted, spaced
+from transect.runs.wording import counted
 
 _SHOWN: Final = 12
 """Effects whose plots are not folded."""
@@ -129,7 +129,7 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
         for at, world in enumerate(finding.worlds)
     ]
     rows += [_mean_row(finding, f"{name}-mean", scale)] if told else []
-    title = f"{spaced(finding.attribute)} {finding.levels}, {about(finding).rpartition(' on the ')[2]}"
+    title = ", ".join(about(finding).rsplit(" on the ", 1))
     scaled = " (slope, times this span)" if finding.scaled else ""
     called = models(numbers.findings)[finding.digest]
     model = f"{called}: " if called else ""
