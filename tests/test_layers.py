@@ -35,6 +35,7 @@ HEAVY = {
     "cv2",
     "dlib",
     "onnxruntime",
+    "ai_edge_litert",
     "matplotlib",
     "pandas",
     "statsmodels",

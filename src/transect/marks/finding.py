@@ -23,6 +23,7 @@ FINDERS: Final = {
     "dataset": "the data set's own points and masks, where it has them",
     "dlib:FILE": "68 points by dlib's shape predictor, on the face that dlib's own detector finds",
     "onnx:FILE": "masks by an ONNX network of the 19 classes of CelebAMask-HQ",
+    "mediapipe:FILE": "68 points and masks of face, eyes and mouth by a face landmarker of MediaPipe's (.task)",
 }
 """The names that `open_marks` knows, FILE a file of yours -> meaning in one line."""
 
@@ -79,6 +80,10 @@ def _opened(kind: str, file: Path, labelled: LabelledImages | None) -> Finder:
         from transect.marks.onnx_parser import OnnxMarks
 
         return OnnxMarks(file)
+    if kind == "mediapipe":
+        from transect.marks.mediapipe_points import MediaPipeMarks
+
+        return MediaPipeMarks(file)
     from transect.marks.dlib_points import DlibMarks
 
     return DlibMarks(file)

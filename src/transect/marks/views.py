@@ -1,4 +1,4 @@
-"""Squares of pictures, as the network looks at them, and masks brought back from squares to pictures."""
+"""Squares of pictures, as networks look at them, and masks brought back from squares to pictures."""
 
 from __future__ import annotations
 
@@ -58,6 +58,49 @@ def seen(picture: UInt8[np.ndarray, "h w 3"], square: Square, size: int) -> UInt
     x, y = square.left - left, square.top - top
     box = (x, y, min(x + square.side, part.width), min(y + square.side, part.height))
     return np.asarray(part.resize((size, size), Image.Resampling.BILINEAR, box))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TurnedSquare:
+    """A square of a picture in any direction: middle and side in pixels, angle in radians, clockwise as it is seen."""
+
+    x: float
+    y: float
+    side: float
+    angle: float = 0.0
+
+    def placed(self, points: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "k 2"]:
+        """Points in widths of the square, from its upper left corner, as pixels of the picture.
+
+        >>> TurnedSquare(10, 10, 4, math.pi / 2).placed(np.array([[0.0, 0.0], [0.5, 0.5]])).round(9).tolist()
+        [[12.0, 8.0], [10.0, 10.0]]
+        """
+        cos, sin = math.cos(self.angle), math.sin(self.angle)
+        turned = (points - 0.5) @ np.array([[cos, sin], [-sin, cos]])
+        return np.asarray(np.array([self.x, self.y]) + self.side * turned)
+
+
+def seen_turned(
+    picture: UInt8[np.ndarray, "h w 3"], square: TurnedSquare, size: int, *, black: bool = False
+) -> Float[np.ndarray, "s s 3"]:
+    """The square at that size, from 0 to 255: bilinear, of area means where it shrinks to a half or less.
+
+    Beyond the picture edges repeat, or it is black.
+
+    >>> seen_turned(np.full((2, 4, 3), 7, np.uint8), TurnedSquare(2, 1, 4), 4, black=True)[:, 0, 0].tolist()
+    [0.0, 7.0, 7.0, 0.0]
+    """
+    from scipy.ndimage import map_coordinates
+
+    times = max(1, math.floor(square.side / size))
+    smaller = np.asarray(Image.fromarray(np.ascontiguousarray(picture)).reduce(times), dtype=np.float64)
+    middles = (np.arange(size) + 0.5) / size
+    grid = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+    x, y = (square.placed(grid) / times - 0.5).T
+    mode = "grid-constant" if black else "nearest"
+    channels = [map_coordinates(smaller[..., part], [y, x], order=1, mode=mode) for part in range(3)]
+    return np.stack(channels, axis=-1).reshape(size, size, 3)
 
 
 def brought_back(

@@ -164,7 +164,9 @@ def marks(
             help="Photographs with points or masks of their own; without, FaceWorld's pictures.",
         ),
     ] = None,
-    finder: Annotated[str, typer.Option(help="Whose marks are measured: network or dlib:FILE.")] = "network",
+    finder: Annotated[
+        str, typer.Option(help="Whose marks are measured: network, dlib:FILE, onnx:FILE or mediapipe:FILE.")
+    ] = "network",
     by: Annotated[str | None, typer.Option(help="A label of the data set, whose levels are compared.")] = None,
     subjects: Annotated[int, typer.Option(help="Subjects of FaceWorld, each shown at four skin tones.")] = 100,
     size: Annotated[int | None, typer.Option(help="Width and height of the pictures, in pixels.")] = None,
