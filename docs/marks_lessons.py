@@ -28,6 +28,8 @@ _SWAP: Final = np.concatenate([
 """Which point a mirror puts in the place of each."""
 _EMPTY, _TURNED, _TWO = 0.06, 0.03, 0.06
 """Shares of pictures without a face, turned by a quarter or more, and with two faces."""
+_AS_DRAWN: Final = 0.15
+"""Share of the pictures of one face that keep FaceWorld's framing, with the face below the middle."""
 _PERSON: Final = 1 << PARTS.index("person")
 
 
@@ -75,7 +77,9 @@ def _one(taught: Lessons, row: int, draws: np.random.Generator) -> tuple[np.ndar
     elif kind < _EMPTY + _TURNED + _TWO:
         pixels, points, bits, faces = *_beside(taught, row, draws), SEVERAL
     else:
-        (pixels, points, bits), faces = _moved(pixels, points, bits, draws), ONE
+        faces = ONE
+        if draws.random() > _AS_DRAWN:
+            pixels, points, bits = _moved(pixels, points, bits, draws)
         pixels, bits = _behind(taught, pixels, bits, draws)
     pixels, bits = _covered(pixels, bits, draws)
     return _spoiled(pixels, draws), points / SIZE, bits, faces
@@ -89,7 +93,8 @@ def _moved(
     wanted = draws.uniform(0.48, 0.68) if draws.random() < 0.6 else np.exp(draws.uniform(np.log(0.28), np.log(0.9)))
     scale, angle = wanted / extent * SIZE / len(bits), draws.normal(0, 10)
     free = max(0.06, 0.5 - wanted / 2)
-    middle = SIZE * (0.5 + free * draws.uniform(-1, 1, 2) * (0.3 if 0.48 < wanted < 0.68 else 0.9))
+    central = 0.48 < wanted < 0.68 and draws.random() < 0.6
+    middle = SIZE * (0.5 + free * draws.uniform(-1, 1, 2) * (0.3 if central else 0.9))
     turn = cv2.getRotationMatrix2D((0, 0), angle, scale)
     stretch = np.diag([np.exp(draws.normal(0, 0.06)), 1.0])
     turn[:, :2] = stretch @ turn[:, :2]
@@ -108,8 +113,9 @@ def _scene(taught: Lessons, draws: np.random.Generator) -> np.ndarray:
     """A picture without a face: stripes, blots, noise, or another picture's shuffled blocks."""
     kind = draws.random()
     if kind < 0.35:
-        picture = cv2.resize(taught.pixels[int(draws.integers(len(taught)))], (SIZE, SIZE))
-        cells = int(draws.choice([2, 4, 8]))
+        row = int(draws.integers(len(taught)))
+        picture, *_ = _moved(taught.pixels[row], taught.points[row], taught.bits[row], draws)
+        cells = int(draws.choice([4, 8]))  # larger ones would leave half a face
         side = SIZE // cells
         blocks = picture.reshape(cells, side, cells, side, 3).swapaxes(1, 2).reshape(-1, side, side, 3)
         blocks = blocks[draws.permutation(len(blocks))]
