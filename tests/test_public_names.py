@@ -12,7 +12,7 @@ import transect
 
 JOBS = (
     "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
-    "encode", "invert", "invert_sweep", "compare_recognizers",
+    "encode", "invert", "invert_sweep", "fit_twins", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
     "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce", "replicate",
 )  # fmt: skip
@@ -124,6 +124,8 @@ encoded = transect.encode(pixels, "reference", "runs/e", options=EncodeOptions(e
 space: str = encoded.numbers.space
 swept = transect.invert_sweep(pixels, "reference", "runs/s", [0.0, 0.1], quiet=True)
 likeness: float = swept.numbers.rows[0].perceptual.mean
+twins = transect.fit_twins(pixels, "runs/t", marks="network", size=96, engine=EngineSettings("local", 2))
+apart: float = twins.numbers.residuals[0].size
 directions = transect.fit_directions("faceworld", people, ["age"], options=DirectionsOptions(labelled_by="people"))
 quality: float = directions.write("age.safetensors").numbers.attributes[0].quality
 gan = transect.train_gan(pixels, "runs/g", images=16, options=GanOptions(batch=8))
@@ -144,7 +146,7 @@ done: bool = protocol.numbers.steps[0].state == "finished" and not protocol.wait
 
 for result in (
     audited, cost, opened, again, planned, rendered, searched, matched, near, read, recognized, compared, leaked,
-    mitigated, inverted, swept, directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
+    mitigated, inverted, swept, twins, directions, gan, encoder, classifier, project, project.agreement(), project.validate(), verified, protocol,
 ):  # fmt: skip
     as_table: pa.Table = result.table
     page: Path = result.report("pages")

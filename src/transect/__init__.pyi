@@ -28,6 +28,7 @@ from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.invert.sweep import invert_sweep as invert_sweep
+from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage

@@ -48,6 +48,11 @@ def test_tone_and_light_are_near(known, found):
     assert found.settings["light_azimuth"] > 10  # from the same side
 
 
+def test_the_tone_is_among_those_that_fit_as_well(found):
+    low, high = found.tones
+    assert 1.0 <= low <= found.settings["skin_tone"] <= high <= 10.0
+
+
 def test_scale_and_shift_bring_the_twin_onto_the_photograph(world, known, found):
     points = found.scale * world.landmarks(found.latents)[0] + np.array(found.shift)
     away = np.sqrt(((points - known[2]) ** 2).sum(axis=1).mean()) / interocular(known[2])

@@ -271,6 +271,7 @@ PAGES = {
             "transect invert --generator ffhq.safetensors": "--steps 3 --fit",
             "transect invert --generator reference": "--steps 3",
             "transect train encoder": "--images 8 --batch 4",
+            "transect render --data-set --subjects 4 --seed 7": "--subjects 2",  # a twin takes three seconds
         },
     ),
     "docs/how-to/run-a-study.md": Page(

@@ -82,12 +82,16 @@ class Pictures:
         return cls(ids, digest_of(ids, (path.read_bytes() for path in files)), size, fit, files)
 
     @classmethod
-    def of_dataset(cls, dataset: LabelledImages) -> Pictures:
-        """The photographs of a data set by its ids, cropped and fitted as it was opened."""
+    def of_dataset(cls, dataset: LabelledImages, *, whole: bool = False) -> Pictures:
+        """The photographs of a data set by its ids, cropped and fitted as it was opened.
+
+        whole: as they are stored, of any size, with the crop and without margins.
+        """
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
         digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
-        return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, _RowsOf(dataset), tuple(dataset.notes()))
+        rows: Sequence[np.ndarray] = _WholeRowsOf(dataset) if whole else _RowsOf(dataset)
+        return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, rows, tuple(dataset.notes()))
 
     def stored(self, row: int) -> Path | bytes | np.ndarray:
         """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels.
@@ -186,6 +190,22 @@ class _RowsOf(Sequence[np.ndarray]):
 
     def __getitem__(self, row: Any) -> Any:
         return self.dataset.pixels([row])[0]
+
+
+@final
+@dataclass(frozen=True)
+class _WholeRowsOf(Sequence[np.ndarray]):
+    """The same as they are stored, with the crop; none is resized."""
+
+    dataset: LabelledImages
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, row: Any) -> Any:
+        pictures, crop = self.dataset.pictures, self.dataset.crop
+        picture = picture_files.open_rgb(pictures.encoded(row), pictures.name(row))
+        return np.asarray(picture if crop is None else picture.crop(crop.box(*picture.size)))
 
 
 def digest_of(ids: Iterable[str], contents: Iterable[bytes]) -> str:

@@ -45,6 +45,8 @@ _LIGHT_PRIOR: Final = 0.02
 _TONES: Final = (2.5, 5.5, 8.5)
 _OUTLIER: Final = 0.03
 """Difference of a color beyond which a place may be covered by hair, glasses or a hand."""
+_AS_WELL: Final = 2e-3
+"""Difference of costs up to which two fits are as good: 0.015 in each color."""
 _PITCH_SPREAD: Final = 8.0
 _EYES: Final = (slice(36, 42), slice(42, 48))
 
@@ -58,7 +60,9 @@ class Twin:
 
     settings: attributes by name, as they are set. latents: one row, which FaceWorld renders. landmark_rms: root mean
     square distance of the 68 points, in interocular distances of the photograph. color_rms: root mean square difference
-    of the skin's colors, 0 to 1. scale, shift: photograph's pixels = scale x twin's pixels + shift.
+    of the skin's colors, 0 to 1, over the places that the photograph shows; NaN where it shows none. scale, shift:
+    photograph's pixels = scale x twin's pixels + shift. tones: lowest and highest of the skin tones whose colors fit as
+    well, of those that were tried: where they lie apart, the photograph does not tell its tone from its light.
     """
 
     settings: Mapping[str, float]
@@ -67,6 +71,7 @@ class Twin:
     color_rms: float
     scale: float
     shift: tuple[float, float]
+    tones: tuple[float, float]
 
 
 def twin(
@@ -91,7 +96,7 @@ def twin(
     Images(np.asarray(pixels)[None])
     made = world or FaceWorld(threads=1)
     shape, identity = _fit_shape(points, made, seed)
-    light = _fit_light(pixels, points, made, seed, shape, identity)
+    light, tones = _fit_light(pixels, points, made, seed, shape, identity)
     settings = {**PLAIN, **shape, **light}
     latents = latents_of(settings, identity, seed)
     found = made.landmarks(latents)
@@ -99,8 +104,10 @@ def twin(
     away = scale[0] * found[0] + shift[0] - points
     rms = float(np.sqrt((away**2).sum(axis=1).mean()) / interocular(points))
     colors = skin_colors(made.render(latents).pixels[0], found[0]) - skin_colors(pixels, points)
+    away_in_color = (colors**2)[np.isfinite(colors).all(axis=1)]
+    color_rms = float(np.sqrt(away_in_color.mean())) if len(away_in_color) else float("nan")
     across, down = (float(value) for value in shift[0])
-    return Twin(settings, latents, rms, float(np.sqrt((colors**2).mean())), float(scale[0]), (across, down))
+    return Twin(settings, latents, rms, color_rms, float(scale[0]), (across, down), tones)
 
 
 def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"], seed: int) -> Latents:
@@ -180,8 +187,8 @@ def _fit_light(
     seed: int,
     shape: Mapping[str, float],
     identity: Float[np.ndarray, " k"],
-) -> dict[str, float]:
-    """Tone and light by name."""
+) -> tuple[dict[str, float], tuple[float, float]]:
+    """Tone and light by name, and the lowest and highest tone of those that fit as well."""
     wanted = skin_colors(pixels, points)
     known = np.isfinite(wanted).all(axis=1)
     low, high = _bounds(LIGHT)
@@ -200,8 +207,9 @@ def _fit_light(
     for tone in _TONES:  # dark skin in much light and light skin in little look alike: each start has its own end
         begin = np.append(tone, start[1:])
         tries.append(_least_squares(residuals, begin, low, high, step, _LIGHT_STEPS, _OUTLIER))
-    best = min(tries, key=lambda found: found[1])[0]
-    return dict(zip(LIGHT, best.tolist(), strict=True))
+    best, least = min(tries, key=lambda found: found[1])
+    tones = [float(found[LIGHT.index("skin_tone")]) for found, cost in tries if cost <= least + _AS_WELL]
+    return dict(zip(LIGHT, best.tolist(), strict=True)), (min(tones), max(tones))
 
 
 def _bounds(names: tuple[str, ...]) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:

@@ -7,18 +7,25 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Device, Engine, Json, Workers
+from transect.console.common_options import Device, Engine, Json, Workers, on_command_line
 from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.errors import BadInput
 
 _FILES = ("generator", "images", "face_distance")
 """Options that may name files."""
+_OF_TWINS = {"generator", "images", "out", "marks", "size", "engine", "workers", "json"}
+"""Options that a run of twins has."""
 
 
 def invert(
     context: typer.Context,
-    generator: Annotated[str, typer.Option(help="reference, or a safetensors file of a StyleGAN2 or progressive GAN.")],
+    generator: Annotated[
+        str,
+        typer.Option(
+            help="reference, a safetensors file of a StyleGAN2 or progressive GAN, or faceworld, for rendered twins."
+        ),
+    ],
     images: Annotated[
         str, typer.Option(help="A folder of image files, a run folder, or a data set: READER:PATH (transect datasets).")
     ],
@@ -84,6 +91,13 @@ def invert(
         bool, typer.Option("--fit", help="Cut the middle square of images of another size, and resize it.")
     ] = False,
     batch: Annotated[int, typer.Option(help="Images at a time; more is faster and takes more memory.")] = 16,
+    marks: Annotated[
+        str | None,
+        typer.Option(help="Of faceworld: who finds the 68 points, as network (default), dataset or dlib:FILE."),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Of faceworld: width and height of the twins' pictures in pixels; default 128.")
+    ] = None,
     device: Device = "cpu",
     engine: Engine = "local",
     workers: Workers = None,
@@ -92,14 +106,28 @@ def invert(
     """Find the latents of a generator whose images look like these, by optimisation.
 
     Writes latents.safetensors, inversions/*.parquet (a row per image), a sheet, a page. Rerun the command to resume;
-    the output is byte-identical.
+    the output is byte-identical. With --generator faceworld it fits a rendered twin to each photograph, and writes
+    both pictures of each pair to ask a model.
     """
     from transect.engines.settings import EngineSettings
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
     from transect.jobs.invert.sweep import invert_sweep
+    from transect.jobs.invert.twins import GENERATOR, fit_twins
     from transect.runs.inputs import parse_numbers
 
+    if generator == GENERATOR:
+        _only_of_twins(context)
+        found = fit_twins(
+            images, out, marks=marks or "network", size=size or 128, quiet=json, engine=EngineSettings(engine, workers)
+        )
+        page = found.report(out)
+        keep(context, out, files=(*_FILES, "marks"))
+        show(found, json, found.headline(), found.rows(), *found.lines(), page=page)
+        return
+    for name, value in (("--marks", marks), ("--size", size)):
+        if value is not None:
+            raise BadInput(f"{name} is of --generator {GENERATOR}, got {generator}; leave it out")
     options = InvertOptions(
         distance=distance, weights=weights, heads=heads, pixel_weight=pixel_weight, encoder_samples=encoder_samples,
         precision=precision, batch=batch, plateau=plateau, engine=EngineSettings(engine, workers),
@@ -125,3 +153,11 @@ def invert(
     page = result.report(out)
     keep(context, out, files=_FILES)
     show(result, json, result.headline(), result.rows(), *result.lines(), page=page)
+
+
+def _only_of_twins(context: typer.Context) -> None:
+    """Raises BadInput for an option that a search of codes alone has."""
+    others = sorted({*on_command_line(context, context.params)} - _OF_TWINS)
+    if others:
+        name = others[0].replace("_", "-")
+        raise BadInput(f"--{name} is of a search for codes, got --generator faceworld; leave it out")

@@ -8,6 +8,7 @@ from typing import Final
 
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
 from transect.jobs.match.figures import Content
+from transect.jobs.match.given import METHOD
 from transect.jobs.match.numbers import ExperimentComparison, MatchedOutcome
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
 from transect.reports.environment import decimals, probability
@@ -32,6 +33,8 @@ def matched_effects(page: Content) -> Iterator[Block]:
         for row, outcome in zip(rows, outcomes, strict=True):
             row.insert(4, probability(outcome.p_groups))
     yield TextTable("Outcomes within pairs", headings, rows)
+    if page.numbers.method == METHOD:
+        yield Paragraph(agreements(outcomes))
     yield from _hidden(outcomes, treated)
     yield Heading("Adjusted for what still differs within pairs")
     yield Paragraph(
@@ -51,6 +54,17 @@ def matched_effects(page: Content) -> Iterator[Block]:
     yield TextTable("Adjusted outcomes", headings, rows)
     if any(outcome.experiment for outcome in outcomes):
         yield from _experiments(outcomes)
+
+
+def agreements(outcomes: Sequence[MatchedOutcome]) -> str:
+    """How far the two images of pairs that were given agree, in a sentence."""
+    said = [
+        f"{outcome.label} {decimals(outcome.agreement, 2)} ({'kappa' if outcome.is_binary else 'correlation'})"
+        if math.isfinite(outcome.agreement)
+        else f"{outcome.label} not estimable: a side that does not vary, or fewer than three pairs"
+        for outcome in outcomes
+    ]
+    return f"Agreement of the two images of a pair: {'; '.join(said)}."
 
 
 def _hidden(outcomes: Sequence[MatchedOutcome], treated: str) -> Iterator[Block]:

@@ -94,7 +94,8 @@ class MatchedOutcome:
     and that of the adjusted difference corrected for the number of these groups (Holm), NaN with two groups. of_a,
     of_b: mean outcome of either side. verdict: found, no difference (larger than the margin: its 90 % interval, least
     to most, lies inside) or cannot tell; margin: NaN of an outcome in another unit than a proportion. pairs_needed:
-    with which the pairs could tell. spread: standard deviation of the differences.
+    with which the pairs could tell. spread: standard deviation of the differences. agreement: of the two outcomes of a
+    pair: Cohen's kappa of 0 and 1, the correlation of numbers; NaN where either side does not vary.
     """
 
     outcome: str
@@ -127,6 +128,7 @@ class MatchedOutcome:
     margin: float = math.nan
     verdict: Verdict = "not estimable"
     pairs_needed: int | None = None
+    agreement: float = math.nan
 
     @property
     def tested_p(self) -> float:

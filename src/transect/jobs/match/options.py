@@ -9,6 +9,7 @@ from typing import Final, Literal, final, get_args
 
 import pyarrow as pa
 
+from transect.analysis.image_table import image_table, is_audit
 from transect.datasets.features import FeaturesLike, column, is_array
 from transect.designs.matching.metrics import Layers, Metric
 from transect.effects.balance import GATE
@@ -117,7 +118,7 @@ def opened(
     source = blocks[0] if table is None else table
     if table is None and is_array(source):
         raise BadInput("expected --table FILE.parquet with the treatment: an array or .npy file holds features alone")
-    rows = as_table(source, "table")
+    rows = image_table(Path(source)) if is_audit(source) else as_table(source, "table")
     root = Path(source).parent if isinstance(source, str | Path) else Path()
     return tuple(rows if _same(block, source) else block for block in blocks), rows, root
 

@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from transect.annotation.agreement import cohen_kappa
 from transect.effects.disagreement import disagreement
-from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
+from transect.effects.matched_pairs import (
+    AdjustedPairs,
+    PairOutcome,
+    adjusted_pair_outcome,
+    pair_outcome,
+    proportion_reach,
+)
 from transect.effects.multiplicity import holm
 from transect.effects.verdicts import judge, largest, subjects_for
 from transect.errors import BadInput
@@ -22,6 +29,7 @@ from transect.runs.margins import margin_of
 from transect.runs.plain_json import loads
 
 ALPHA: Final = 0.05
+_LEAST_PAIRS: Final = 3
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 
@@ -135,7 +143,27 @@ def _matched(
         bounds_method="" if bounds is None else bounds.method,
         adjusted=adjusted,
         experiment=tuple(_compared(effect, pair, adjusted) for effect in experiment if effect.outcome == name),
+        agreement=agreement(values, *pairs),
     )
+
+
+def agreement(values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]) -> float:
+    """How far the two outcomes of a pair agree: Cohen's kappa of 0 and 1, else Pearson's correlation.
+
+    NaN where fewer than three pairs have both, either side does not vary, or an image is in several pairs. Sources:
+    Cohen 1960, doi:10.1177/001316446002000104; Pearson 1895.
+
+    >>> agreement(np.array([1.0, 2.0, 3.0, 2.0, 4.0, 6.0]), np.arange(3), np.arange(3, 6))
+    1.0
+    """
+    known = np.isfinite(values[a]) & np.isfinite(values[b])
+    first, second = values[a][known], values[b][known]
+    once = len(np.unique(a)) == len(a) and len(np.unique(b)) == len(b)
+    if not once or len(first) < _LEAST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return math.nan
+    if proportion_reach(np.concatenate([first, second])):
+        return cohen_kappa(first, second)
+    return round(float(np.corrcoef(first, second)[0, 1]), 12)
 
 
 def _compared(effect: ExperimentEffect, pair: PairOutcome, adjusted: AdjustedPairs) -> ExperimentComparison:

@@ -6,6 +6,8 @@ import math
 from typing import Final
 
 from transect.effects.matched_pairs import AdjustedPairs
+from transect.jobs.match.given import METHOD
+from transect.jobs.match.matched_effects import agreements
 from transect.jobs.match.numbers import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
 from transect.runs.wording import signed, spaced
 
@@ -28,7 +30,9 @@ def lines(numbers: MatchNumbers) -> list[str]:
         if isinstance(share, float):
             texts.append(f"  {spaced(name)}: {share:.4f}")
     texts += [numbers.verdict, *_balance_lines(numbers)]
-    return [*texts, *(line for outcome in numbers.outcomes for line in outcome_lines(outcome))]
+    texts += [line for outcome in numbers.outcomes for line in outcome_lines(outcome)]
+    given = numbers.method == METHOD and numbers.outcomes
+    return [*texts, *([agreements(numbers.outcomes)] if given else [])]
 
 
 def headline(numbers: MatchNumbers) -> str:
