@@ -87,6 +87,17 @@ def test_seeded_and_blind_to_memory(monkeypatch):
     np.testing.assert_allclose(bca(sample, seed=7), whole, rtol=1e-12)
 
 
+def test_kept_counts_are_those_that_are_drawn_and_cannot_be_changed(monkeypatch):
+    (kept,), (again,) = resample_counts(7, 40, seed=3), resample_counts(7, 40, seed=3)
+    assert again is kept
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0, 0] = 5
+    monkeypatch.setattr("transect.effects.bootstrap._KEPT", 0)
+    (drawn,) = resample_counts(7, 40, seed=3)
+    np.testing.assert_array_equal(kept, drawn)
+    assert not np.array_equal(kept, next(resample_counts(7, 40, seed=4)))
+
+
 def test_every_resample_holds_n_subjects_each_as_likely():
     counts = np.concatenate(list(resample_counts(20, 5000, seed=0)))
     assert counts.shape == (5000, 20)

@@ -7,6 +7,7 @@ standard error times a factor covers too little, whatever the factor.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -37,6 +38,7 @@ RATE: Final = "sup-t, Clopper-Pearson on effective images"
 PAIRED: Final = "sup-t, paired score"
 MEAN: Final = "sup-t, Student t with Hall's correction for skewness"
 _DRAWS: Final = 20_000
+_FEW_LEVELS: Final = 16
 
 
 @final
@@ -193,14 +195,27 @@ def critical_value(
     correlation = scaled.T @ scaled
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
-    rng = np.random.Generator(np.random.Philox(seed))
     # The symmetric root: other roots turn with the last bits of correlations that are nearly 0.
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    errors = rng.standard_normal((_DRAWS, k)) @ root
-    largest = np.abs(errors).max(axis=1)
-    if freedom is not None:
-        largest = largest / np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)
+    drawn, scale = (_kept_errors if k <= _FEW_LEVELS else _errors)(k, freedom, seed)
+    largest = np.abs(drawn @ root).max(axis=1)
+    if scale is not None:
+        largest = largest / scale
     return float(np.quantile(largest, confidence))
+
+
+def _errors(
+    k: int, freedom: float | None, seed: int
+) -> tuple[Float[np.ndarray, "draws k"], Float[np.ndarray, " draws"] | None]:
+    """Independent errors of k levels, and what Student's are divided by."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    errors = rng.standard_normal((_DRAWS, k))
+    scale = None if freedom is None else np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)
+    return errors, scale
+
+
+_kept_errors = functools.lru_cache(maxsize=4)(_errors)
+"""Kept for the next curve of as many levels: 11 MB at most."""
 
 
 def _alone(factor: float) -> float:

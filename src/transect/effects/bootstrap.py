@@ -7,6 +7,7 @@ too narrow; they are widened as in Hesterberg 2015, "What teachers should know a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -25,6 +26,8 @@ _ROUNDING: Final = 1e-12
 _DRAWS_AT_ONCE = 1 << 22  # bounds the memory of one block of counts at 32 MiB; the stream of draws is the same
 _DRAWS_IN_CACHE = 1 << 16
 _EXACT_IN_FLOAT32: Final = 1 << 24
+_KEPT: Final = 1 << 19
+"""Counts of one sample size, 4 MiB, up to which they are kept for the next columns of as many subjects."""
 
 
 def bca(
@@ -142,9 +145,26 @@ def resample_counts(
     cells: where many subjects are equal, the cell (0 to n_cells - 1) of each: then the same resamples are counted by
     cell, k = n_cells instead of n.
 
+    The counts of small samples are kept, and cannot be written to: a report asks for the same ones column by column.
+
     >>> next(resample_counts(4, resamples=3, seed=0)).sum(axis=1)
     array([4., 4., 4.])
     """
+    if cells is None and 0 < n * resamples <= min(_KEPT, _DRAWS_AT_ONCE):
+        return iter((_kept_counts(n, resamples, seed),))
+    return _drawn_counts(n, resamples, seed, cells, n_cells)
+
+
+@functools.lru_cache(maxsize=4)
+def _kept_counts(n: int, resamples: int, seed: int) -> Float[np.ndarray, "b k"]:
+    (counts,) = _drawn_counts(n, resamples, seed, None, 0)  # one block
+    counts.flags.writeable = False
+    return counts
+
+
+def _drawn_counts(
+    n: int, resamples: int, seed: int, cells: Int[np.ndarray, " n"] | None, n_cells: int
+) -> Iterator[Float[np.ndarray, "b k"]]:
     rng = np.random.Generator(np.random.Philox(seed))
     width = n if cells is None else n_cells
     block, piece = (max(1, draws // max(n, 1)) for draws in (_DRAWS_AT_ONCE, _DRAWS_IN_CACHE))

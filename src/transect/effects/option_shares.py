@@ -41,6 +41,7 @@ _FEWEST_DRAWS: Final = 999
 _MOVED: Final = 100_000_000
 _LISTED: Final = 120
 _AT_ONCE: Final = 1 << 18
+_IN_CACHE: Final = 1 << 16
 _TIE: Final = 1e-9
 
 
@@ -210,18 +211,21 @@ def _swapped_sums(apart: Float[np.ndarray, "n 2 k"], draws: int, seed: int) -> I
 def _drawn_sums(apart: Float[np.ndarray, "n levels k"], draws: int, seed: int) -> Iterator[np.ndarray]:
     rng = np.random.Generator(np.random.Philox(seed))
     n, levels, _ = apart.shape
-    block = max(1, _AT_ONCE // apart.size)
     ways = math.factorial(levels)
-    orders = list(itertools.permutations(range(levels))) if ways <= _LISTED else []
-    table = apart[:, orders].reshape(n * len(orders), -1)  # each subject with its levels in every order
-    for start in range(0, draws, block):
-        rows = min(block, draws - start)
-        if orders:
-            chosen = rng.integers(0, ways, size=(rows, n)) + ways * np.arange(n)
-            yield table[chosen].sum(axis=1).reshape(rows, *apart.shape[1:])
-        else:
-            order = np.argsort(rng.random((rows, n, levels)), axis=2)
+    if ways > _LISTED:
+        block = max(1, _AT_ONCE // apart.size)
+        for start in range(0, draws, block):
+            order = np.argsort(rng.random((min(block, draws - start), n, levels)), axis=2)
             yield np.take_along_axis(apart[None], order[..., None], axis=2).sum(axis=1)
+        return
+    orders = list(itertools.permutations(range(levels)))
+    # Each subject with its levels in every order, a row per level and column: sums along a row are the fast ones.
+    table = np.ascontiguousarray(apart[:, orders].reshape(n * ways, -1).T)
+    block = max(1, _IN_CACHE // n)
+    for start in range(0, draws, block):
+        chosen = rng.integers(0, ways, size=(min(block, draws - start), n)) + ways * np.arange(n)
+        sums = np.stack([column.take(chosen, mode="clip").sum(axis=1) for column in table], axis=1)
+        yield sums.reshape(-1, *apart.shape[1:])
 
 
 def _differences(
