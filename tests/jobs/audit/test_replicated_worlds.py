@@ -78,6 +78,12 @@ def test_the_first_screen_says_so(run):
     assert " in repeat-darker" in text_of(parse(page))
 
 
+def test_no_two_sections_have_one_title(run):
+    titles = [(row["group"], row["title"]) for row in json.loads((run / "results.json").read_text())["sections"]]
+    assert len(set(titles)) == len(titles)
+    assert any(title.endswith(", repeat-darker") for _, title in titles)
+
+
 def test_the_terminal_says_so_and_names_the_study_of_each_effect(run):
     results = json.loads((run / "results.json").read_text())
     result = AuditResult(AuditNumbers(()), run, results)

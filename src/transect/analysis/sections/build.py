@@ -6,7 +6,9 @@ from a run's folder: edits, canaries, required gates, ratings, raters, direction
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from transect.analysis.sections import (
     adjustment,
@@ -64,7 +66,18 @@ def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> 
     if plain and any(not answers.design.levels for answers in plain) and (balance_section := balance.section(plain)):
         sections.append(balance_section)
     sections += [section for answers in plain if (section := correlated.section(answers))]
-    return sections
+    return _told_apart(sections)
+
+
+def _told_apart(sections: Sequence[Section]) -> list[Section]:
+    """The sections, the study in each title that several have."""
+    counts = Counter((section.group, section.title) for section in sections)
+    return [
+        replace(section, title=f"{section.title}, {section.study}")
+        if section.study and counts[section.group, section.title] > 1
+        else section
+        for section in sections
+    ]
 
 
 def _modelled(answers: Answers) -> bool:
