@@ -150,7 +150,7 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
     if "hair_color" in names and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
         return VAGUE_HAIR
     if "hat" in names:
-        from transect.generators.faceworld.one_thread import one_thread_per_operation
+        from transect.engines.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of
         from transect.generators.photographs.appearance.worn import hair_beside
 
