@@ -14,6 +14,7 @@ from transect.marks import Marks
 UNSURE: Final = "photographs on which no face was found with confidence"
 PARTS: Final = ("skin", "hair", "mouth")
 NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
+NO_SKIN: Final = "photographs without visible skin"
 _ALREADY: Final = {
     "glasses": ("glasses", "photographs of people who wear glasses already"),
     "hat": ("hat", "photographs of people who wear something on the head already"),
@@ -36,6 +37,9 @@ _DOUBT, _SHARP = 0.1, 0.1
 _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
 _CHEEKS: Final = (3, 41, 31, 35, 46, 13)
 _FEWEST, _LEAST_SPREAD = 20, 0.03
+"""Pixels from which a median color is taken, and the least spread of colors."""
+_EDGE: Final = (0.012, 0.6)
+"""Blur of an edge in distances between the outer corners of the eyes, and at least in pixels."""
 _USUAL_DISTANCE, _EVIDENCE = 8.0, (-3.0, 2.0)
 _NEARBY, _FEW = 0.06, 1e-3
 _LEAST: Final = 4e-3
@@ -102,7 +106,24 @@ def face_of(
     rough = Face(points, masks)
     if doubts["skin"] > _SHARP:
         masks["skin"] = by_color(rough, picture)
-    return Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+    face = Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+    return face if _shows_skin(face) else NO_SKIN
+
+
+def _shows_skin(face: Face) -> bool:
+    """Whether skin is sure beside eyes and mouth on so many pixels that its color is known."""
+    sure = _sure(face, "skin")
+    # Eyes and mouth hold less than this, so that their outlines are drawn for few faces.
+    if sure.sum() >= max(_FEWEST, face.width**2):
+        return True
+    return int((sure & (np.maximum(face.eyes(), face.inner_mouth()) < _SURE)).sum()) >= _FEWEST
+
+
+def _sure(face: Face, part: str) -> Bool[np.ndarray, "h w"]:
+    """The pixels that are surely of that part, also once its edges are soft."""
+    mask = face.masks[part]
+    share, least = _EDGE
+    return np.asarray((mask > _SURE) & (blurred(mask, max(share * face.width, least)) > _SURE))
 
 
 def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
