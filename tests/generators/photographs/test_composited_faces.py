@@ -254,3 +254,23 @@ def test_a_face_without_skin_is_left_out_whatever_is_composited(tmp_path, name, 
     assert world.subjects.left_out == {"photographs without visible skin": 1}
     latents = world.set(world.sample([0]), {name: STRONG[name]})
     assert world.render(latents).pixels[world.edit_masks(latents)].mean() > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "reason"),
+    [
+        ("hair_color", "hair", "photographs without visible hair"),
+        ("lipstick", "mouth", "photographs without visible lips"),
+        ("beard_shadow", "skin", "photographs without visible skin where a beard grows"),
+    ],
+)
+def test_what_would_change_no_pixel_is_left_out(tmp_path, name, part, reason):
+    """Who is bald is no subject of a color of hair: a pair without a difference dilutes the effect."""
+    world, _ = sitters(tmp_path / "faces", 2)
+    below = int(world.sitters.finder.marks.points[0, 30, 1]) if part == "skin" else 0
+    world.sitters.finder.marks.masks[part][0][below:] = 0
+    kept = world.for_attributes([name])
+    assert kept.subjects.left_out == {reason: 1}
+    assert len(world.for_attributes(["skin_tone"]).subjects) == 2
+    moved = kept.set(kept.sample([0]), {name: STRONG[name]})
+    assert kept.edit_masks(moved).any()
