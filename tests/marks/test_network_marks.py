@@ -1,13 +1,16 @@
 """The network that ships: what it says of faces, of no face and of several, and that each picture counts alone."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from transect.errors import BadInput
 from transect.generators.faceworld.own_marks import own_marks
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks import MASKS, open_marks
+from transect.marks import MASKS, open_marks, shipped
 from transect.marks.measuring import errors, overlaps
 from transect.marks.shipped import WEIGHTS, NetworkMarks
 
@@ -115,3 +118,30 @@ def test_other_files_are_refused(tmp_path):
     save_file({**tensors, name: tensors[name] * np.inf}, tmp_path / "broken.safetensors", facts)
     with pytest.raises(BadInput, match="its weights are not finite"):
         NetworkMarks(tmp_path / "broken.safetensors")
+
+
+def test_answers_do_not_depend_on_threads(finder, faces, monkeypatch):
+    """PyTorch splits an operation among threads, which changes last bits: no thread of a pool may let it."""
+    pixels, seen = faces[0], []
+    own = shipped.look
+
+    def look(network, picture):
+        seen.append(torch.get_num_threads())
+        return own(network, picture)
+
+    def found(threads):
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda picture: finder.find(picture[None]), pixels))
+
+    monkeypatch.setattr(shipped, "look", look)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        alone, together = found(1), found(4)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1] * 2 * len(pixels)
+    for one, other in zip(alone, together, strict=True):
+        assert np.array_equal(one.points, other.points, equal_nan=True)
+        assert all(np.array_equal(one.mask(name), other.mask(name)) for name in MASKS)

@@ -1,5 +1,10 @@
 """Finders of the user's: dlib's predictor, an ONNX parser, and several joined."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -100,6 +105,46 @@ def test_the_points_of_dlib(tmp_path):
     (tmp_path / "text.dat").write_text("no model")
     with pytest.raises(BadInput, match="expected a model file of dlib's"):
         open_marks(f"dlib:{tmp_path / 'text.dat'}")
+
+
+class Unshared:
+    """A part of dlib's that no two threads may be in at once."""
+
+    def __init__(self, answer):
+        self.answer, self.busy = answer, threading.Lock()
+
+    def run(self, *given):
+        return self(*given)
+
+    def __call__(self, *given):
+        assert self.busy.acquire(blocking=False), "it is shared"
+        time.sleep(0.002)
+        self.busy.release()
+        return self.answer
+
+
+def test_no_two_threads_are_in_a_part_of_dlib_at_once(tmp_path, monkeypatch):
+    """dlib's detector answers wrong, or ends the process, where two threads share it."""
+    parts = [SimpleNamespace(x=place, y=2 * place) for place in range(68)]
+    made = []
+
+    def detector():
+        made.append(Unshared(([(0, 0, 9, 9)], [1.0], [0])))
+        return made[-1]
+
+    shape = SimpleNamespace(num_parts=68, parts=lambda: parts)
+    stand_in = SimpleNamespace(
+        get_frontal_face_detector=detector,
+        rectangle=lambda *sides: sides,
+        shape_predictor=lambda file: Unshared(shape),
+    )
+    monkeypatch.setitem(__import__("sys").modules, "dlib", stand_in)
+    (tmp_path / "points.dat").write_bytes(b"points")
+    finder = open_marks(f"dlib:{tmp_path / 'points.dat'}")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(finder.find, np.zeros((24, 1, 256, 256, 3), np.uint8)))
+    assert 1 < len(made) <= 4
+    assert all(marks.points[0, 67].tolist() == [67.5, 134.5] for marks in found)
 
 
 class Says:

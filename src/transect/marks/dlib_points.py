@@ -5,6 +5,7 @@ Sources: Kazemi and Sullivan 2014, doi:10.1109/CVPR.2014.241; King 2015, Max-mar
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -27,6 +28,9 @@ _SURE: Final = 1.0
 class DlibMarks:
     """68 points without masks. Confidence is s / (s + 1) of dlib's detection score s, which is no probability.
 
+    dlib's detector keeps the picture that it looks at, so that each thread has its own; the predictor, whose file may
+    be large, is asked by one thread at a time.
+
     Raises MissingExtra without dlib, BadInput for a file that is no shape predictor of 68 points.
     """
 
@@ -37,7 +41,7 @@ class DlibMarks:
             import dlib
         except ModuleNotFoundError:
             raise MissingExtra("dlib", "marks dlib:FILE") from None
-        self._rectangle, self._detector = dlib.rectangle, dlib.get_frontal_face_detector()
+        self._new_detector, self._own, self._alone = dlib.get_frontal_face_detector, threading.local(), threading.Lock()
         model_files.check_readable(file)
         try:
             self._predictor: Any = dlib.shape_predictor(str(file))
@@ -67,10 +71,13 @@ class DlibMarks:
         size = (round(picture.shape[1] * factor), round(picture.shape[0] * factor))
         large = np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BICUBIC)) if factor > 1 else picture
         large = np.ascontiguousarray(large)
-        boxes, scores, _ = self._detector.run(large, 0, 0.0)
+        if not hasattr(self._own, "detector"):
+            self._own.detector = self._new_detector()
+        boxes, scores, _ = self._own.detector.run(large, 0, 0.0)
         if len(boxes) != 1:
             return np.full((POINTS, 2), np.nan), 0.0, SEVERAL if len(boxes) else NO_FACE
-        shape = self._predictor(large, boxes[0])
+        with self._alone:
+            shape = self._predictor(large, boxes[0])
         scale = np.array(size) / (picture.shape[1], picture.shape[0])
         points = np.array([(part.x + 0.5, part.y + 0.5) for part in shape.parts()]) / scale
         return points, scores[0] / (scores[0] + _SURE), ""

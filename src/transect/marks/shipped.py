@@ -1,7 +1,7 @@
 """The finder that ships: a small network that learned from FaceWorld's renderings alone (see weights/README.md).
 
 It looks at the whole picture, then twice more at a square about the face that it found. Each picture is looked at on
-its own, so that no answer depends on the others.
+its own, with one thread per operation, so that no answer depends on the others or on how many threads there are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
 
+from transect.engines.one_thread import one_thread_per_operation
 from transect.marks.network import FACES, SIZE, MarksNetwork
 from transect.marks.records import EYES, MASKS, NO_FACE, SEVERAL, Marks, five_points
 from transect.marks.views import Square, brought_back, seen
@@ -114,7 +115,8 @@ class NetworkMarks:
         """
         del rows
         Images(pixels)
-        found = [look(self._taught.network, picture) for picture in pixels]
+        with one_thread_per_operation():
+            found = [look(self._taught.network, picture) for picture in pixels]
         height, width = pixels.shape[1:3]
         points = np.array([one.points for one in found], dtype=np.float64).reshape(-1, 68, 2)
         shares = np.array([one.masks for one in found], np.float32).reshape(-1, len(MASKS), height, width)

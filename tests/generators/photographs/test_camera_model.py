@@ -297,3 +297,9 @@ def test_local_edits_are_local_together(first, second, level):
     shown = camera.retaken(PICTURE, edits, KEY)
     assert 0 < mask.mean() < 1
     assert np.array_equal(shown[~mask], PICTURE[~mask])
+
+
+def test_what_is_kept_for_all_pictures_cannot_be_written():
+    kept = (light.decoding(), light.encoding(), light.toning(1.5, 1.2), lens.disc(0.5), lens.disc(5.0), lens.line(3.0))
+    kept += (white.balance(5000.0, 6500.0), *covers.hand_of(1, 24, 24))
+    assert not any(array.flags.writeable for array in kept)

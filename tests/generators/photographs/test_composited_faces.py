@@ -231,3 +231,46 @@ def test_living_skin_is_darker_with_more_melanin_and_red_survives_longest(tone, 
     assert darker[0] / lighter[0] > darker[2] / lighter[2]
     assert skin_colors.tone_of(90) == 1.0
     assert skin_colors.tone_of(-90) == 10.0
+
+
+def masked(folder, **parts):
+    """Two rendered faces as photographs; of the first, those masks are as given."""
+    world, _ = sitters(folder, 2)
+    for part, mask in parts.items():
+        world.sitters.finder.marks.masks[part][0] = mask
+    return world
+
+
+SPOT = np.zeros((96, 96), np.float32)
+SPOT[4, 4] = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "skin", "mouth"), [("skin_tone", 0.0, False), ("skin_tone", SPOT, True), ("hair_color", 0.0, True)]
+)
+def test_a_face_without_skin_is_left_out_whatever_is_composited(tmp_path, name, skin, mouth):
+    """Its tone is not known: with a mouth alone it was painted black, without one OpenCV refused it."""
+    world = masked(tmp_path / "faces", skin=skin, **({} if mouth else {"mouth": 0.0})).for_attributes([name])
+    assert world.subjects.left_out == {"photographs without visible skin": 1}
+    latents = world.set(world.sample([0]), {name: STRONG[name]})
+    assert world.render(latents).pixels[world.edit_masks(latents)].mean() > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "reason"),
+    [
+        ("hair_color", "hair", "photographs without visible hair"),
+        ("lipstick", "mouth", "photographs without visible lips"),
+        ("beard_shadow", "skin", "photographs without visible skin where a beard grows"),
+    ],
+)
+def test_what_would_change_no_pixel_is_left_out(tmp_path, name, part, reason):
+    """Who is bald is no subject of a color of hair: a pair without a difference dilutes the effect."""
+    world, _ = sitters(tmp_path / "faces", 2)
+    below = int(world.sitters.finder.marks.points[0, 30, 1]) if part == "skin" else 0
+    world.sitters.finder.marks.masks[part][0][below:] = 0
+    kept = world.for_attributes([name])
+    assert kept.subjects.left_out == {reason: 1}
+    assert len(world.for_attributes(["skin_tone"]).subjects) == 2
+    moved = kept.set(kept.sample([0]), {name: STRONG[name]})
+    assert kept.edit_masks(moved).any()

@@ -49,6 +49,16 @@ def test_a_folder_has_a_mask_of_each_photograph(tmp_path):
     assert str(tmp_path) not in json.dumps(described)
 
 
+def test_two_masks_of_one_name_are_refused_and_a_folder_may_have_an_at_sign(tmp_path):
+    folder = tmp_path / "me@work"
+    folder.mkdir()
+    Image.fromarray(np.full((10, 20), 255, np.uint8)).save(folder / "a.png")
+    assert open_mask(f"folder:{folder}", tmp_path).of(shown()).all()
+    (folder / "a.PNG").write_bytes((folder / "a.png").read_bytes())
+    with pytest.raises(BadInput, match=r"expected one mask for each name, got a\.(PNG|png) and a\.(png|PNG); remove"):
+        open_mask(f"folder:{folder}", tmp_path)
+
+
 class LeftHalf:
     """A finder that marks the left half as face, the rest as hair; unsure of rows from 5 on."""
 

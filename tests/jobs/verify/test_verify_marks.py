@@ -106,6 +106,8 @@ def test_what_is_refused(tmp_path):
     (root / "ffhq-dataset-v2.json").write_text(json.dumps(points))
     with pytest.raises(BadInput, match="got the data set's own marks, which are the truth"):
         transect.verify("marks", settings=MarksSettings("dataset", f"ffhq:{root}"), quiet=True)
+    with pytest.raises(BadInput, match="got the data set's own marks, which are the truth"):
+        transect.verify("marks", settings=MarksSettings("dataset+network", f"ffhq:{root}"), quiet=True)
     for wrong, message in (
         ({"subjects": 1}, "subjects: expected at least 2, got 1"),
         ({"threshold": 2.0}, "threshold: expected a confidence from 0 to 1, got 2"),

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transect.engines.cores import cores
+from transect.engines.one_thread import one_thread, one_thread_per_operation
 from transect.errors import BadInput, UnknownName
 from transect.generators.devices import device_of
 from transect.generators.faceworld import camera, exposure
@@ -23,7 +24,6 @@ from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
 from transect.generators.faceworld.latent_view import rotate, rotate_back
 from transect.generators.faceworld.masks import FURTHER, MASKS, draw_masks
-from transect.generators.faceworld.one_thread import one_thread, one_thread_per_operation
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import RENDERER_VERSION, Tile, locate_landmarks, render_tile

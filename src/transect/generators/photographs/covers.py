@@ -96,7 +96,10 @@ def hand_of(hand: int, width: int, height: int) -> tuple[Float[np.ndarray, "h w"
         place.draw(shape, cloth, knuckle, tip, thickness)
     share = cv2.resize(shape.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA)
     value = cv2.resize(cloth, (width, height), interpolation=cv2.INTER_AREA)
-    return np.clip(share, 0, 1), np.rint(value).astype(np.uint8)
+    shares, glove = np.clip(share, 0, 1), np.rint(value).astype(np.uint8)
+    for part in (shares, glove):
+        part.setflags(write=False)
+    return shares, glove
 
 
 class _Place:

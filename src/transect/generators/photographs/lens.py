@@ -64,10 +64,10 @@ def disc(diameter: float) -> Float[np.ndarray, "k k"]:
     offsets = (np.arange((2 * reach + 1) * _FINE) + 0.5) / _FINE - (reach + 0.5)
     inside = (offsets[:, None] ** 2 + offsets[None, :] ** 2) <= (diameter / 2) ** 2
     if not inside.any():
-        return np.ones((1, 1), dtype=np.float32)
+        return _kept(np.ones((1, 1), dtype=np.float32))
     side = 2 * reach + 1
     area = inside.reshape(side, _FINE, side, _FINE).sum(axis=(1, 3)).astype(np.float64)
-    return np.asarray(area / area.sum(), dtype=np.float32)
+    return _kept(np.asarray(area / area.sum(), dtype=np.float32))
 
 
 @functools.lru_cache(maxsize=_CACHED)
@@ -81,4 +81,10 @@ def line(length: float) -> Float[np.ndarray, " k"]:
     edges = np.arange(-reach, reach + 2) - 0.5
     half = max(length, 1.0) / 2
     covered = np.clip(edges[1:], -half, half) - np.clip(edges[:-1], -half, half)
-    return np.asarray(covered / covered.sum(), dtype=np.float32)
+    return _kept(np.asarray(covered / covered.sum(), dtype=np.float32))
+
+
+def _kept(weights: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """The array, which nobody may write into any more."""
+    weights.setflags(write=False)
+    return weights

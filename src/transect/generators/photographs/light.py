@@ -47,7 +47,9 @@ def encoding(slope: float = 1.0) -> UInt8[np.ndarray, " 65536"]:
     """
     light = np.arange(STEPS + 1) / STEPS
     toned = light if slope == 1.0 else np.minimum(GREY * (light / GREY) ** slope, 1.0)
-    return np.asarray(np.rint(to_srgb(toned) * 255), dtype=np.uint8)
+    table = np.asarray(np.rint(to_srgb(toned) * 255), dtype=np.uint8)
+    table.setflags(write=False)
+    return table
 
 
 def steps_of(light: Float[np.ndarray, "*shape"]) -> UInt16[np.ndarray, "*shape"]:
@@ -66,4 +68,6 @@ def encoded(light: Float[np.ndarray, "*shape"], slope: float = 1.0) -> UInt8[np.
 @functools.lru_cache(maxsize=_CACHED)
 def toning(gain: float, slope: float) -> UInt8[np.ndarray, " 256"]:
     """Gain and tone curve as one table from sRGB to sRGB: bitwise what `decoding` and `encoded` give one by one."""
-    return encoded(decoding(gain).copy(), slope)
+    table = encoded(decoding(gain).copy(), slope)
+    table.setflags(write=False)
+    return table

@@ -126,6 +126,11 @@ class MaskFolder:
         if not found:
             raise BadInput(f"{folder}: expected a folder with a PNG for each photograph, found none; check the path")
         files = {path.stem: path for path in found}
+        if len(files) < len(found):
+            twice = next(path for path in found if files[path.stem] != path)
+            raise BadInput(
+                f"{folder}: expected one mask for each name, got {twice.name} and {files[twice.stem].name}; remove one"
+            )
         digest = hashlib.sha256()
         for name, path in sorted(files.items()):
             digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
@@ -199,7 +204,8 @@ def open_mask(text: str, base: Path, labelled: LabelledImages | None = None) -> 
     body, mark, query = text.strip().partition("?")
     feather = _feather(query) if mark else FEATHER
     parts, at, finder = body.partition("@")
-    if at or parts.partition("+")[0] in MASKS:
+    named = body.partition(":")[0] in (*_SHAPES, _FOLDER, _PEOPLE)
+    if not named and (at or parts.partition("+")[0] in MASKS):
         return Mask(_parts(text, parts, finder if at else _SHIPPED, base, labelled), feather)
     kind, _, rest = body.partition(":")
     if kind in _SHAPES:

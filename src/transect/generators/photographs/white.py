@@ -50,4 +50,6 @@ def adaptation(source: Float[np.ndarray, " 3"], target: Float[np.ndarray, " 3"])
 def balance(kelvin: float, neutral: float) -> Float[np.ndarray, "3 3"]:
     """Float32: from linear sRGB to linear sRGB, the white of `neutral` kelvin becoming that of `kelvin`."""
     change = adaptation(white_point(*planckian(neutral)), white_point(*planckian(kelvin)))
-    return np.asarray(np.linalg.inv(TO_XYZ) @ change @ TO_XYZ, dtype=np.float32)
+    matrix = np.asarray(np.linalg.inv(TO_XYZ) @ change @ TO_XYZ, dtype=np.float32)
+    matrix.setflags(write=False)
+    return matrix

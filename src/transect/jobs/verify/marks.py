@@ -175,7 +175,8 @@ def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigur
     """The finder's errors on those pictures. Raises as `open_marks`, `open_dataset` and `OwnMarks` do."""
     labelled = None if settings.dataset is None else _opened(settings)
     finder = open_marks(settings.finder, labelled)
-    if settings.finder == "dataset":
+    described = finder.describe()
+    if any(each.get("name") == "dataset" for each in described.get("finders", [described])):
         raise BadInput("marks: expected a finder to measure, got the data set's own marks, which are the truth")
     threshold = finder.threshold if settings.threshold is None else settings.threshold
     source = _of_faceworld(settings, finder) if labelled is None else _of_dataset(settings, finder, labelled)

@@ -14,6 +14,10 @@ from transect.marks import Marks
 UNSURE: Final = "photographs on which no face was found with confidence"
 PARTS: Final = ("skin", "hair", "mouth")
 NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
+NO_SKIN: Final = "photographs without visible skin"
+NO_HAIR: Final = "photographs without visible hair"
+NO_LIPS: Final = "photographs without visible lips"
+NO_BEARD: Final = "photographs without visible skin where a beard grows"
 _ALREADY: Final = {
     "glasses": ("glasses", "photographs of people who wear glasses already"),
     "hat": ("hat", "photographs of people who wear something on the head already"),
@@ -34,8 +38,13 @@ _SURE: Final = 0.5
 _DOUBT, _SHARP = 0.1, 0.1
 """Likelihoods in doubt, and the share of the mask that may be so in a mask with sharp borders."""
 _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
+_FEWEST_OF_LIPS: Final = 4
+_JAW: Final = slice(3, 14)
 _CHEEKS: Final = (3, 41, 31, 35, 46, 13)
 _FEWEST, _LEAST_SPREAD = 20, 0.03
+"""Pixels from which a median color is taken, and the least spread of colors."""
+_EDGE: Final = (0.012, 0.6)
+"""Blur of an edge in distances between the outer corners of the eyes, and at least in pixels."""
 _USUAL_DISTANCE, _EVIDENCE = 8.0, (-3.0, 2.0)
 _NEARBY, _FEW = 0.06, 1e-3
 _LEAST: Final = 4e-3
@@ -102,7 +111,24 @@ def face_of(
     rough = Face(points, masks)
     if doubts["skin"] > _SHARP:
         masks["skin"] = by_color(rough, picture)
-    return Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+    face = Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+    return face if _shows_skin(face) else NO_SKIN
+
+
+def _shows_skin(face: Face) -> bool:
+    """Whether skin is sure beside eyes and mouth on so many pixels that its color is known."""
+    sure = _sure(face, "skin")
+    # Eyes and mouth hold less than this, so that their outlines are drawn for few faces.
+    if sure.sum() >= max(_FEWEST, face.width**2):
+        return True
+    return int((sure & (np.maximum(face.eyes(), face.inner_mouth()) < _SURE)).sum()) >= _FEWEST
+
+
+def _sure(face: Face, part: str) -> Bool[np.ndarray, "h w"]:
+    """The pixels that are surely of that part, also once its edges are soft."""
+    mask = face.masks[part]
+    share, least = _EDGE
+    return np.asarray((mask > _SURE) & (blurred(mask, max(share * face.width, least)) > _SURE))
 
 
 def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
@@ -142,15 +168,38 @@ def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "
     return np.clip((blurred(mask, _SMOOTH * width) - low) / (high - low), 0, 1).astype(np.float32)
 
 
+def _no_hair(face: Face) -> bool:
+    return int(_sure(face, "hair").sum()) < _FEWEST
+
+
+def _no_lips(face: Face) -> bool:
+    return int((face.lips() > _SURE).sum()) < _FEWEST_OF_LIPS
+
+
+def _no_beard(face: Face) -> bool:
+    jaw = face.polygon(_JAW, *face.masks["skin"].shape) > _SURE
+    return int((_sure(face, "skin") & jaw).sum()) < _FEWEST
+
+
+_HIDDEN: Final = {
+    "hair_color": (_no_hair, NO_HAIR),
+    "lipstick": (_no_lips, NO_LIPS),
+    "beard_shadow": (_no_beard, NO_BEARD),
+}
+"""Where the edit would change no pixel, so that its effect would be diluted."""
+
+
 def unsuited(face: Face, names: Sequence[str]) -> str:
     """Why what these names composite does not suit the face; "" where it does."""
     for name, (part, reason) in _ALREADY.items():
         if name in names and part in face.masks and face.masks[part].mean() > _WORN_SHARE:
             return reason
+    if hidden := next((reason for name, (hides, reason) in _HIDDEN.items() if name in names and hides(face)), ""):
+        return hidden
     if "hair_color" in names and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
         return VAGUE_HAIR
     if "hat" in names:
-        from transect.generators.faceworld.one_thread import one_thread_per_operation
+        from transect.engines.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of
         from transect.generators.photographs.appearance.worn import hair_beside
 

@@ -58,7 +58,8 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     weight, whole = matted(scene, mask[rows, columns], face.width)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
-    skin = np.median(scene_of(picture[face.masks["skin"] > _SURE]), axis=0) if sure.any() else np.ones(3)
+    bare = face.masks["skin"] > _SURE
+    skin = np.median(scene_of(picture[bare]), axis=0) if bare.any() else np.ones(3)
     light = skin / skin_colors.living_skin(np.array([tone]))[0]
     contrast = np.log((whole @ LUMINANCE + _LEAST) / (middle @ LUMINANCE + _LEAST))
     return Hair(rows, columns, weight, whole, contrast.astype(np.float32), middle, light)

@@ -55,7 +55,7 @@ class Sitting:
     @functools.cached_property
     def head(self) -> Head:
         """FaceWorld's head in the place of the face, in its light."""
-        from transect.generators.faceworld.one_thread import one_thread_per_operation
+        from transect.engines.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of, lit
 
         with one_thread_per_operation():
@@ -68,7 +68,7 @@ class Sitting:
 
     def worn(self, name: str, level: float) -> Layer:
         """What lies before the photograph at that level of one of _WORN; it is drawn once."""
-        from transect.generators.faceworld.one_thread import one_thread_per_operation
+        from transect.engines.one_thread import one_thread_per_operation
 
         if (name, level) not in self._drawn:
             with one_thread_per_operation():

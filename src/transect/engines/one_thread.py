@@ -1,0 +1,66 @@
+"""While a picture is drawn or looked at, PyTorch computes each operation on one core, in float32 at full precision."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import final
+
+import torch
+
+
+def one_thread() -> None:
+    """Sets one thread per operation, for the thread that calls it.
+
+    A thread's first question of PyTorch takes over what the process set last, so that it is asked before it is told.
+    """
+    torch.get_num_threads()
+    torch.set_num_threads(1)
+
+
+@final
+class _OneThread:
+    """A context in which operations run on one core in float32: how they are split can change the last bit.
+
+    PyTorch counts threads for each thread that calls it, so that each enters and leaves by itself; a thread that starts
+    meanwhile leaves with what the first one had. Type and precision are the process's: the last to leave puts them
+    back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._own = threading.Lock(), threading.local()
+        self._inside = 0
+        self._before = (1, torch.float32, "highest")
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        depth = getattr(self._own, "depth", 0)
+        with self._lock:
+            if not self._inside:
+                self._before = (
+                    torch.get_num_threads(),
+                    torch.get_default_dtype(),
+                    torch.get_float32_matmul_precision(),
+                )
+            self._inside, self._own.depth = self._inside + 1, depth + 1
+            one_thread()
+            _set(torch.float32, "highest")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside, self._own.depth = self._inside - 1, depth
+                threads, dtype, precision = self._before
+                if not depth:
+                    torch.set_num_threads(threads)
+                if not self._inside:
+                    _set(dtype, precision)
+
+
+def _set(dtype: torch.dtype, precision: str) -> None:
+    torch.set_default_dtype(dtype)
+    torch.set_float32_matmul_precision(precision)
+
+
+one_thread_per_operation = _OneThread()
