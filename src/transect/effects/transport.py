@@ -70,6 +70,9 @@ def transported(
     random sample of all: their rendered effects are distributed as the others'. Nothing is assumed about the rendering;
     one that has nothing to do with its photograph gets the weight 0. Rows with a NaN are left out.
 
+    Intervals are Student's, widened by skew: a change of yes or no is −1, 0 or 1, and is no rate where few subjects
+    lack the −1.
+
     Returns Transported. Of fewer than 10 subjects with both there is no interval. Where the rendering is of no use, the
     interval is a little wider than that of the photographs alone, since its weight is estimated: `gained` is below 0.
 
@@ -93,7 +96,9 @@ def transported(
     if len(others) < 2 or len(both) < 2:
         reason = NO_OTHERS if len(others) < 2 else "fewer than two subjects in both worlds"
         return Transported(*alone, *alone, rendering, *off, 0.0, 0.0, 0.0, len(both), len(others), reason)
-    powered = ppi_mean(both, twins, others, subjects=who, subjects_unrated=others_who, confidence=confidence)
+    powered = ppi_mean(
+        both, twins, others, subjects=who, subjects_unrated=others_who, rates=False, confidence=confidence
+    )
     ends = powered.low, powered.high
     gained, worth = _gain(powered.high - powered.low, alone[2] - alone[1], len(both))
     return Transported(
@@ -123,7 +128,7 @@ def _mean(values: Float[np.ndarray, " n"], people: np.ndarray, confidence: float
     if len(values) < 2:
         return (float(values.mean()) if len(values) else math.nan), math.nan, math.nan
     blank = np.zeros(len(values))
-    found = ppi_mean(values, blank, blank[:2], subjects=people, trust=0.0, confidence=confidence)
+    found = ppi_mean(values, blank, blank[:2], subjects=people, trust=0.0, rates=False, confidence=confidence)
     return found.estimate, found.low, found.high
 
 
