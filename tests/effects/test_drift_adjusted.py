@@ -99,3 +99,30 @@ def test_readers_of_different_attributes_are_refused():
         drift_adjusted(outcome, set_, first, who, second={"yaw": first["age"]})
     with pytest.raises(BadInput, match="no column"):
         drift_adjusted(outcome, {}, first, who)
+
+
+def photographs(seed: int, people: int = 60, each: int = 4):
+    """Photographs of people, each edited or not, of true effect .2; the light of a photograph moves reading and answer.
+
+    People are told apart from photographs only by the light: a reading falls by 1 with it, an answer rises by 2.
+    """
+    draws = np.random.default_rng(seed)
+    picture, n = np.repeat(np.arange(people * each), 2), people * each
+    who, set_ = picture // each, np.tile([0.0, 1.0], n)
+    light = draws.normal(size=n)[picture]
+    reading = 0.3 * set_ - light + 0.2 * draws.normal(size=len(picture))
+    outcome = 0.2 * set_ + 2 * light + 0.3 * draws.normal(size=people)[who] * set_ + 0.1 * draws.normal(size=len(who))
+    return outcome, {"glasses": set_}, {"age": reading}, picture, who
+
+
+def test_only_images_of_one_photograph_are_compared_and_errors_are_by_person():
+    found = [drift_adjusted(*planted, people=who).adjusted for *planted, who in map(photographs, range(100))]
+    assert np.mean([each.estimate for each in found]) == pytest.approx(0.2, abs=0.02)
+    assert 0.9 <= np.mean([each.low < 0.2 < each.high for each in found]) <= 0.985
+    *planted, who = photographs(0)
+    of_people = drift_adjusted(*planted[:3], who).adjusted
+    assert of_people.low > 0.3  # the light of another photograph is taken for drift
+    assert found[0].n_subjects == 60
+    alone = drift_adjusted(*planted).adjusted
+    assert alone.estimate == found[0].estimate
+    assert found[0].high - found[0].low > 1.3 * (alone.high - alone.low)

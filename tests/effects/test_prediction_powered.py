@@ -7,6 +7,7 @@ from scipy.stats import skew, t
 
 from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
 from transect.effects.powered_rates import SCORE
+from transect.effects.prediction_powered import too_rare
 from transect.errors import BadInput
 
 AS_STUDENT = 2 * ndtr(t.ppf(0.975, 39)) - 1
@@ -249,3 +250,14 @@ def test_intervals_cover_although_the_machine_is_biased():
     covered = np.mean([one.low <= 0.5 <= one.high for one in made])
     assert 0.93 <= covered <= 0.97
     assert np.mean([(one.high - one.low) / 2 / one.alone for one in made]) < 0.7
+
+
+def test_numbers_that_happen_to_be_0_and_1_are_no_rates():
+    y, f, g = np.repeat([1.0, 0.0], [4, 36]), np.tile([0.0, 1.0], 20), np.tile([0.0, 1.0], 50)
+    assert ppi_mean(y, f, g).method == ppi_mean(y, f, g, rates=True).method == SCORE
+    number = ppi_mean(y, f, g, rates=False)
+    assert number.method != SCORE
+    assert number.low < ppi_mean(y, f, g).low
+    assert too_rare(y, range(40)) != "" == too_rare(y, range(40), rates=False)
+    with pytest.raises(BadInput, match="rates: expected ratings of 0 or 1"):
+        ppi_mean(y + 1, f, g, rates=True)

@@ -73,3 +73,26 @@ def test_without_others_or_pairs_there_is_nothing_to_add():
 def test_lengths_must_agree():
     with pytest.raises(BadInput, match="one rendered effect per photographed one"):
         transported([0.1, 0.2], [0.1], [0.3])
+
+
+def test_a_change_that_lacks_a_no_is_no_rate():
+    """One change among 12: mean and standard error are both 1/12, so that Student's interval has 0 inside it."""
+    photographed, rendered = np.array([1.0] + [0.0] * 11), np.tile([0.0, 1.0], 6)
+    result = transported(photographed, rendered, np.tile([0.0, 1.0], 250))
+    assert result.low < 0 < result.high
+    assert result.alone_low == pytest.approx(1 / 12 - 2.200985 / 12, abs=1e-6)
+    assert result.alone_high > 1 / 12 + 2.200985 / 12
+    assert np.isnan(transported([0.0] * 12, rendered, np.tile([0.0, 1.0], 250)).low)
+
+
+@pytest.mark.parametrize("n", [12, 20, 40])
+def test_rare_changes_show_no_effect_that_is_not_there(n):
+    """Differences of −1, 0 and 1 in 2, 96 and 2 % of subjects, whose mean is 0; a rate's interval misses it in 16 to 25 %."""
+    rng = np.random.default_rng(n)
+    missed = []
+    for _ in range(300):
+        own, other = rng.choice([-1.0, 0.0, 1.0], size=(2, n + 500), p=[0.02, 0.96, 0.02])
+        rendered = np.where(rng.random(n + 500) < 0.5, own, other)
+        result = transported(own[:n], rendered[:n], rendered[n:])
+        missed.append(result.low > 0 or result.high < 0 or result.alone_low > 0 or result.alone_high < 0)
+    assert np.mean(missed) <= 0.05

@@ -28,7 +28,7 @@ from transect.errors import BadInput
 from transect.records import Effect
 
 PER_SUBJECTS: Final = 5
-"""Subjects for each reading that is adjusted for; with fewer, those that drifted most are taken."""
+"""Subjects, of several images of a person people, for each reading; with fewer, those that drifted most are taken."""
 LEAST_F: Final = 30.0
 """First-stage F of every reading below which the second reader's instrument is too weak for an interval."""
 SOURCES: Final = (OLS_SOURCE, INSTRUMENTS)
@@ -57,6 +57,7 @@ def drift_adjusted(
     readings: Mapping[str, Float[np.ndarray, " n"]],
     subjects: Int[np.ndarray, " n"],
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     second: Mapping[str, Float[np.ndarray, " n"]] | None = None,
     labels: Labels | None = None,
     confidence: float = 0.95,
@@ -65,9 +66,10 @@ def drift_adjusted(
 
     y: outcomes [n]. treatment: what was set, 0 or 1 for each level but the first; the other columns are held equal.
     readings: by attribute that was not set, [n]; second: a second reader's, of all or some of them. subjects: of each
-    row; only differences within a subject count. Rows without an outcome or a reading are left out and counted. Effects
-    are NaN with the reason where readings and levels cannot be told apart, as where everybody drifts alike, and the
-    instrumented one where a first-stage F is below 30.
+    row, as the photograph that was edited; only differences within a subject count. people: who is on each, where
+    several subjects show one person; errors are by person (default: each subject is another's). Rows without an outcome
+    or a reading are left out and counted. Effects are NaN with the reason where readings and levels cannot be told
+    apart, as where everybody drifts alike, and the instrumented one where a first-stage F is below 30.
 
     Raises BadInput for no treatment, and for a second reader of other attributes.
 
@@ -82,8 +84,9 @@ def drift_adjusted(
     if second is not None and not set(second) <= set(readings):
         raise BadInput("second: expected attributes that the first reader reads, got others; drop these")
     noisy = {f"{name}, second reader": column for name, column in (second or {}).items()}
-    whole = complete(y, {**treatment, **readings, **noisy}, clusters=subjects)
-    columns = _within(np.column_stack([whole.y, whole.x]), whole.groups, whole.n_groups)
+    whole = complete(y, {**treatment, **readings, **noisy}, clusters=subjects if people is None else people)
+    codes = np.unique(np.asarray(subjects)[whole.rows], return_inverse=True)[1]
+    columns = _within(np.column_stack([whole.y, whole.x]), codes, int(codes.max(initial=-1)) + 1)
     outcome, known = columns[:, 0], dict(zip(whole.names, columns[:, 1:].T, strict=True))
     spreads = dict(zip(whole.names, whole.x.std(axis=0), strict=True)) if len(whole) else {}
     drifts = {name: _drift(known[name], known[next(iter(treatment))], spreads.get(name, 0.0)) for name in readings}

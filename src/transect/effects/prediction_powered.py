@@ -80,26 +80,28 @@ def ppi_mean(
     subjects: ArrayLike | None = None,
     subjects_unrated: ArrayLike | None = None,
     trust: float | None = None,
+    rates: bool | None = None,
     confidence: float = 0.95,
 ) -> PredictionPowered:
     """The mean rating over all images, of which only some were rated by people, at random.
 
     ratings, predicted: [n], people's and the machine's answer on the rated images; predicted_unrated: [N], the
     machine's on the others. subjects: which images belong together (default: each is its own). trust: the weight of the
-    predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. Rows with a NaN are
-    left out and counted. A subject named on both sides is one: what it moves is added up before it is squared.
-    Ratings that are all 0 or 1, with one image of each subject: `powered_rate`'s score interval. Others: Student's t
-    with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides, widened to the side of
-    the skew (`skewed_interval`). Where the weight is estimated, that costs a degree of freedom, and what a rated
-    subject moves is divided by 1 minus its leverage on the weight (HC3: MacKinnon and White 1985), since each of a few
-    subjects pulls the weight towards itself.
+    predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. rates: whether
+    ratings are yes or no; default: where all are 0 or 1. Say False of numbers that may only happen to be: a subject's
+    change is −1, 0 or 1, and few subjects may lack the −1. Rows with a NaN are left out and counted. A subject named on
+    both sides is one: what it moves is added up before it is squared. Rates, with one image of each subject:
+    `powered_rate`'s score interval. Others: Student's t with Satterthwaite's degrees of freedom, or the fewer subjects'
+    where some are on both sides, widened to the side of the skew (`skewed_interval`). Where the weight is estimated,
+    that costs a degree of freedom, and what a rated subject moves is divided by 1 minus its leverage on the weight
+    (HC3: MacKinnon and White 1985), since each of a few subjects pulls the weight towards itself.
 
     Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind. Other than
     by the score interval, the estimate has no interval (NaN, with the reason) of fewer than 10 rated subjects, where
     ratings do not vary, where the machine is off by the same on every image (for numbers: unless trust is given), or,
-    of ratings that are all 0 or 1, where fewer than 10 subjects have, or lack, the outcome.
+    of rates, where fewer than 10 subjects have, or lack, the outcome.
 
-    Raises BadInput where lengths differ or trust is not within [0, 1].
+    Raises BadInput where lengths differ, trust is not within [0, 1], or rates are said of other numbers than 0 and 1.
 
     >>> people, machine = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.8, 0.3])
     >>> result = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
@@ -109,6 +111,7 @@ def ppi_mean(
     rated, other = _table(ratings, predicted, subjects), _table(predicted_unrated, predicted_unrated, subjects_unrated)
     if trust is not None and not 0 <= trust <= 1:
         raise BadInput(f"trust: expected a weight from 0 to 1, got {trust:g}; leave it out to have it estimated")
+    binary = _binary(rated.values[:, 0], rates)
     means, influence = _means(rated)
     mean_other, influence_other = _means(other)
     n, m, missing = len(influence), len(influence_other), rated.missing + other.missing
@@ -117,16 +120,16 @@ def ppi_mean(
     named = subjects is not None and subjects_unrated is not None
     names, moves = _aligned(rated, other, influence, influence_other[:, 1:], named)
     shared = len(names) < n + m
-    rates = None if shared else _rates(rated, other, trust, confidence)
-    weight = rates[0].trust if rates else trust
+    scored = _rates(rated, other, trust, confidence) if binary and not shared else None
+    weight = scored[0].trust if scored else trust
     if weight is None:
         weight = _shared_trust(moves) if shared else _trust(influence, influence_other[:, 1])
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
-    untold = "" if rates else _untold(rated, trust)
+    untold = "" if scored else _untold(rated, trust, binary)
     if untold:
         nothing = (math.nan,) * 4
         return PredictionPowered(estimate, *nothing, weight, math.nan, n, m, missing, untold, method=NO_INTERVAL)
-    estimated = trust is None and not rates
+    estimated = trust is None and not scored
     shares = moves @ [1.0, -weight, weight] * (_leverage(moves[:, 1], n) if estimated else 1.0)
     freedom = min(n, m) - 1.0 - estimated if shared else _freedom(shares, moves[:, 2] != 0, n - 1 - estimated, m - 1)
     error, skewed = math.sqrt(float(shares @ shares)), skewness(shares, n)
@@ -137,7 +140,7 @@ def ppi_mean(
     powered = PredictionPowered(estimate, *ends, error, freedom, weight, half, n, m, missing, skewed=skewed)
     if named:
         powered = replace(powered, subjects=names, shares=shares)
-    return _with_score(powered, *rates, rated) if rates else powered
+    return _with_score(powered, *scored, rated) if scored else powered
 
 
 def ppi_difference(
@@ -191,10 +194,10 @@ def ppi_difference(
 def _rates(
     rated: _Table, other: _Table, trust: float | None, confidence: float
 ) -> tuple[PoweredRate, PoweredRate] | None:
-    """The rate with the predictions and that of the ratings alone; None where they are no rates of single images."""
+    """The rate with the predictions and that of the ratings alone; None where subjects have several images."""
     people, machine = rated.values[:, 0], rated.values[:, 1]
     single = len(rated.names) == len(people) and len(other.names) == len(other.values)
-    if not single or not np.isin(people, (0.0, 1.0)).all():
+    if not single:
         return None
     both, alone = (
         powered_rate(people, machine, other.values[:, 0], trust=weight, confidence=confidence)
@@ -266,16 +269,24 @@ def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s
     return mean, residual * n / len(table.values)
 
 
-def too_rare(ratings: ArrayLike, subjects: ArrayLike) -> str:
+def _binary(people: Float[np.ndarray, " n"], rates: bool | None) -> bool:
+    """Whether ratings are rates, as said or as they look."""
+    looks = bool(np.isin(people, (0.0, 1.0)).all())
+    if rates and not looks:
+        raise BadInput("rates: expected ratings of 0 or 1, got others; leave rates out")
+    return looks if rates is None else rates
+
+
+def too_rare(ratings: ArrayLike, subjects: ArrayLike, *, rates: bool | None = None) -> str:
     """Why ratings of 0 or 1 are too few for an interval by Student's t; "" where they do not, and of other numbers.
 
-    ratings, subjects: [n], without NaN.
+    ratings, subjects: [n], without NaN. rates: as of `ppi_mean`.
 
     >>> too_rare([0.0] * 30 + [1.0] * 9, range(39))
     'fewer than 10 rated subjects have the outcome (9) or lack it (30): no interval'
     """
     values, of = np.asarray(ratings, dtype=np.float64), np.asarray(subjects)
-    if not np.isin(values, (0.0, 1.0)).all():
+    if not _binary(values, rates):
         return ""
     if len(np.unique(values)) < 2:
         return UNVARIED
@@ -284,16 +295,16 @@ def too_rare(ratings: ArrayLike, subjects: ArrayLike) -> str:
     return rare if min(have, lack) < LEAST else ""
 
 
-def _untold(rated: _Table, trust: float | None) -> str:
+def _untold(rated: _Table, trust: float | None, binary: bool) -> str:
     """Why there is no interval but for a score interval; "" where there is one."""
     people = rated.values[:, 0]
-    if reason := too_rare(people, rated.subject):
+    if reason := too_rare(people, rated.subject, rates=binary):
         return reason
     if len(rated.names) < LEAST:
         return f"{len(rated.names)} rated subjects: an interval needs {LEAST}"
     if np.ptp(people) == 0:
         return UNVARIED
-    doubtful = trust is None or (trust != 0 and np.isin(people, (0.0, 1.0)).all())
+    doubtful = trust is None or (trust != 0 and binary)
     if doubtful and np.ptp(people - rated.values[:, 1]) <= _EQUAL * np.ptp(people):
         return "the machine is off by the same on every rated image: no interval"
     return ""

@@ -59,20 +59,24 @@ def transported(
     rendered_alone: ArrayLike,
     *,
     people: ArrayLike | None = None,
+    people_alone: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Transported:
     """The mean effect on photographs of all subjects, of whom few were photographed and all were rendered.
 
     photographed, rendered: [n] float64, the effect (a difference of outcomes) on each subject that has both;
-    rendered_alone: [N], on each subject that was only rendered. people: [n], who is on each photograph, by default one
-    person on each. The subjects that have both are assumed to be a random
-    sample of all: their rendered effects are distributed as the others'. Nothing is assumed about the rendering; one
-    that has nothing to do with its photograph gets the weight 0. Rows with a NaN are left out.
+    rendered_alone: [N], on each subject that was only rendered. people: [n] and people_alone: [N], who is on each, by
+    default one person on each; somebody who is in both counts once. The subjects that have both are assumed to be a
+    random sample of all: their rendered effects are distributed as the others'. Nothing is assumed about the rendering;
+    one that has nothing to do with its photograph gets the weight 0. Rows with a NaN are left out.
+
+    Intervals are Student's, widened by skew: a change of yes or no is −1, 0 or 1, and is no rate where few subjects
+    lack the −1.
 
     Returns Transported. Of fewer than 10 subjects with both there is no interval. Where the rendering is of no use, the
     interval is a little wider than that of the photographs alone, since its weight is estimated: `gained` is below 0.
 
-    Raises BadInput where lengths differ.
+    Raises BadInput where lengths differ, and for people_alone without people.
 
     >>> own, noise = np.random.default_rng(0).normal([[0.2], [0.1]], [[0.3], [0.05]], (2, 1020))
     >>> rendered = own + noise  # .1 too high, and nearly as the subject's own
@@ -83,15 +87,18 @@ def transported(
     both, twins, others = (np.asarray(each, dtype=np.float64) for each in (photographed, rendered, rendered_alone))
     if both.shape != twins.shape or both.ndim != 1 or others.ndim != 1:
         raise BadInput(f"expected one rendered effect per photographed one, got {twins.shape} for {both.shape}")
-    who = np.arange(len(both)) if people is None else np.asarray(people)
-    known = np.isfinite(both) & np.isfinite(twins)
-    both, twins, who, others = both[known], twins[known], who[known], others[np.isfinite(others)]
+    who, others_who = _people(people, people_alone, len(both), len(others))
+    known, known_alone = np.isfinite(both) & np.isfinite(twins), np.isfinite(others)
+    both, twins, who = both[known], twins[known], who[known]
+    others, others_who = others[known_alone], others_who if others_who is None else others_who[known_alone]
     rendering = float(np.concatenate([twins, others]).mean()) if len(twins) + len(others) else math.nan
     alone, off = _mean(both, who, confidence), _mean(twins - both, who, confidence)
     if len(others) < 2 or len(both) < 2:
         reason = NO_OTHERS if len(others) < 2 else "fewer than two subjects in both worlds"
         return Transported(*alone, *alone, rendering, *off, 0.0, 0.0, 0.0, len(both), len(others), reason)
-    powered = ppi_mean(both, twins, others, subjects=who, confidence=confidence)
+    powered = ppi_mean(
+        both, twins, others, subjects=who, subjects_unrated=others_who, rates=False, confidence=confidence
+    )
     ends = powered.low, powered.high
     gained, worth = _gain(powered.high - powered.low, alone[2] - alone[1], len(both))
     return Transported(
@@ -100,12 +107,28 @@ def transported(
     )  # fmt: skip
 
 
+def _people(
+    people: ArrayLike | None, alone: ArrayLike | None, n: int, n_alone: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Who is on the subjects with both, and on those rendered alone; None where nothing says so."""
+    who = np.arange(n) if people is None else np.asarray(people)
+    others = None if alone is None else np.asarray(alone)
+    if others is None and who.shape == (n,):
+        return who, None
+    if people is None:
+        raise BadInput("people_alone: expected people too, got None; give who is on the subjects that have both")
+    if others is not None and who.shape == (n,) and others.shape == (n_alone,):
+        return who, others
+    got = "" if others is None else f" and {others.shape} for {n_alone}"
+    raise BadInput(f"people: expected one for each subject, got {who.shape} for {n}{got}; give all")
+
+
 def _mean(values: Float[np.ndarray, " n"], people: np.ndarray, confidence: float) -> tuple[float, float, float]:
     """The mean with the interval that prediction-powered means have without a prediction."""
     if len(values) < 2:
         return (float(values.mean()) if len(values) else math.nan), math.nan, math.nan
     blank = np.zeros(len(values))
-    found = ppi_mean(values, blank, blank[:2], subjects=people, trust=0.0, confidence=confidence)
+    found = ppi_mean(values, blank, blank[:2], subjects=people, trust=0.0, rates=False, confidence=confidence)
     return found.estimate, found.low, found.high
 
 

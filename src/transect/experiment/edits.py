@@ -1,8 +1,9 @@
 """Edit-validity gates in a study: measured on every image of a transect, kept in a separate table, judged by cell.
 
-edits:          id, subject, cell (-1: the subject's own image), reading.<attribute>, second.<attribute> (as another
-                reader has it, where edits were made by the first), distance, realism, saturated,
-                failed (the gates' names), draws (how many subjects were drawn until one passed, or were used up)
+edits:          subject, cell (-1: the subject's own image), reading.<attribute>, second.<attribute> (as another
+                reader has it, where edits were made by the first), distance, realism, saturated, drift.<attribute>,
+                second_drift.<attribute>, fails.<gate>, unknown.<gate> (nothing measures it), draws (how many
+                subjects were drawn until one passed, or were used up)
 edit_reference: the same measures of unedited subjects that are not of the study, which set the limits
 """
 

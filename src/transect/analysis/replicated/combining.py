@@ -37,6 +37,10 @@ _STRANGERS: Final = (
     "make them the same; a generator that renders the subjects of another says so in describe(), "
     "as subjects_of = {!r}; state that, or drop --combine"
 )
+_OTHER_NUMBERS: Final = (
+    "The two runs number people otherwise: subjects that were only rendered are taken to be of people who were not "
+    "photographed, each of another; where they are not, the combined interval is too narrow"
+)
 _Key = tuple[str, str, str, str]
 
 
@@ -67,11 +71,9 @@ def combined(folders: Sequence[Path], numbers: ReplicateNumbers) -> tuple[tuple[
         if pair is None:
             notes.append(f"{words.about(finding)} is not combined: the two runs have other levels")
         else:
-            one, left = _combine(finding, *pair)
+            one, more = _combine(finding, *pair)
             made.append(one)
-            notes += [f"{counted(left, 'photographed subject')} without a rendering: left out of what is combined"] * (
-                left > 0
-            )
+            notes += more
     return tuple(made), tuple(dict.fromkeys(notes))
 
 
@@ -143,19 +145,28 @@ def _pair(
     return None if chosen is None or finding.scaled else (rendered[chosen], photographed[chosen])
 
 
-def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, int]:
-    """The combined effect, and how many photographed subjects have no rendering."""
+def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, list[str]]:
+    """The combined effect, and what was left out or assumed for it.
+
+    A rendering of somebody who was photographed is no new person, as far as both runs number people alike.
+    """
     both, here, there = np.intersect1d(photographed.subjects, rendered.subjects, return_indices=True)
     if not len(both):
         raise BadInput(_NO_TWINS)
     alone = np.setdiff1d(np.arange(len(rendered.subjects)), there)
+    alike = np.array_equal(photographed.people[here], rendered.people[there])
     found = transported(
         photographed.differences[here],
         rendered.differences[there],
         rendered.differences[alone],
         people=photographed.people[here],
+        people_alone=rendered.people[alone] if alike else None,
     )
-    return _told(finding, found), len(photographed.subjects) - len(both)
+    left = len(photographed.subjects) - len(both)
+    notes = (
+        [f"{counted(left, 'photographed subject')} without a rendering: left out of what is combined"] if left else []
+    )
+    return _told(finding, found), notes if alike else [*notes, _OTHER_NUMBERS]
 
 
 def _told(finding: Finding, found: Transported) -> Combined:

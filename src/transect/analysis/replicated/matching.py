@@ -135,9 +135,12 @@ def _aligned(alike: Sequence[WorldEffect], worlds: Sequence[World]) -> tuple[lis
     alike, notes = _of_one_unit(alike, worlds)
     if len({effect.world for effect in alike}) < 2:
         return [], notes
-    if len({effect.truth for effect in alike}) > 1 and alike[0].outcome not in ("answer", "score", "distance"):
+    truths = {effect.truth for effect in alike}
+    if len(truths) > 1 and alike[0].outcome not in ("answer", "score", "distance"):
         said = [f"{e.truth or 'not stated'} in {worlds[e.world].name}" for e in _one_each(alike)]
         notes.append(f"{spaced(alike[0].outcome)} by {spaced(alike[0].attribute)}: the truth is {', '.join(said)}")
+        if len(truths - {""}) > 1:  # errors against two truths are two outcomes
+            return [], notes
     kinds = {effect.kind for effect in alike}
     if kinds <= {"continuous", "ordinal"}:
         made, more = _of_numbers(alike, worlds)

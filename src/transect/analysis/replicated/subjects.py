@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -46,11 +46,8 @@ class Photographed:
         """
         if self.codes or other.codes:
             return self.codes == other.codes
-        if self.pictures and other.pictures and self.pictures != other.pictures:
-            return False
-        if self.table == other.table:
-            met = self.people is None or other.people is None or bool(self.people & other.people)
-            return bool(self.table) and met
+        if self.table and self.table == other.table:
+            return self.people is None or other.people is None or bool(self.people & other.people)
         return bool(self.pictures) and self.pictures == other.pictures
 
 
@@ -59,9 +56,10 @@ def photographed(generator: GeneratorDescription, place: Path) -> Photographed:
     facts = generator.facts
     if generator.photographs:
         return Photographed(codes=str(generator.photographs.get("sha256", "")))
-    if not generator.edits_photographs and not generator.of_photographs:
+    source = facts.get("source") if isinstance(facts.get("source"), Mapping) else {}
+    table = str(facts.get("table_sha256") or facts.get("labels_sha256") or source.get("labels_sha256") or "")
+    if not table and not generator.edits_photographs:
         return Photographed()
-    table = str(facts.get("table_sha256") or facts.get("labels_sha256") or "")
     return Photographed(str(facts.get("pictures_sha256", "")), table, people=_people(place))
 
 

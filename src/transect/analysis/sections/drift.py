@@ -40,6 +40,7 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Ta
     first, second = readings_of(edits, rows, run.design.levels)
     if not first or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
         return None
+    subjects = run.images["subject"].to_numpy().astype(np.int64)
     lines: list[list[object]] = []
     for target in run.spec.targets:
         outcomes = TargetOutcomes(run, target)
@@ -48,7 +49,9 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Ta
             labels = Labels(target.name, name, counted.unit, "experimental")
             for attribute in run.design.levels:
                 levels = _levels(run, attribute)
-                found = drift_adjusted(counted.values, levels, first, run.people, second=second, labels=labels)
+                found = drift_adjusted(
+                    counted.values, levels, first, subjects, people=run.people, second=second, labels=labels
+                )
                 about = run.attributes[attribute], run.design.levels[attribute]
                 lines.append(_line(*about, target, name, found, by_second=second is not None))
     heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]

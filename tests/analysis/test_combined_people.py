@@ -1,0 +1,73 @@
+"""Photographs combined with renderings: who is on them counts once, in both runs."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from transect.analysis.replicated.combining import SubjectEffects, _combine
+from transect.analysis.replicated.records import Finding, InWorld, Summary
+from transect.effects import transported
+from transect.errors import BadInput
+
+NAN = float("nan")
+FOUND = Finding(
+    target="m", digest="1", attribute="glasses", outcome="score", unit="logit", levels="none to thin", scaled=False,
+    verdict="cannot tell", worlds=tuple(InWorld(name, *[NAN] * 4, 0, False) for name in ("rendered", "photographs")),
+    seen_in=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
+    margin=NAN, p=NAN, p_adjusted=NAN, within=False, needed=(),
+    summary=Summary(**{each.name: NAN for each in fields(Summary)} | {"n_worlds": 0, "reason": ""}),
+)  # fmt: skip
+
+
+def repeating(seed=0, people=100, each=10, photographed=40):
+    """Effects of photographs of people who repeat, in any order: the person decides most of an effect around .2."""
+    rng = np.random.default_rng(seed)
+    who = rng.permutation(np.repeat(np.arange(people), each))
+    own = 0.2 + 0.3 * rng.standard_normal(people)[who] + 0.05 * rng.standard_normal(len(who))
+    rendered = own + 0.1 + 0.05 * rng.standard_normal(len(who))
+    return who, own, rendered, photographed
+
+
+def of_both(who, own, rendered, n):
+    numbers = np.arange(len(who))
+    return (
+        SubjectEffects("none to thin", numbers, who, rendered),
+        SubjectEffects("none to thin", numbers[:n], who[:n], own[:n]),
+    )
+
+
+def test_renderings_of_people_who_were_photographed_are_no_other_people():
+    who, own, rendered, n = repeating()
+    one, notes = _combine(FOUND, *of_both(who, own, rendered, n))
+    named = transported(own[:n], rendered[:n], rendered[n:], people=who[:n], people_alone=who[n:])
+    assert (one.low, one.high, one.trust, notes) == (named.low, named.high, named.trust, [])
+    for lost in ({}, {"people": who[:n]}):
+        other = transported(own[:n], rendered[:n], rendered[n:], **lost)
+        assert one.high - one.low > 1.2 * (other.high - other.low)
+
+
+def test_intervals_of_people_who_repeat_hold_their_level():
+    missed = []
+    for seed in range(200):
+        one, _ = _combine(FOUND, *of_both(*repeating(seed)))
+        missed.append(not one.low <= 0.2 <= one.high)
+    assert np.mean(missed) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)  # 30 % and more where one list is dropped
+
+
+def test_runs_that_number_people_otherwise_say_so():
+    """The rendered run names nobody: each of its subjects is somebody else."""
+    who, own, rendered, n = repeating()
+    renders, photographs = of_both(who, own, rendered, n)
+    one, (note,) = _combine(FOUND, replace(renders, people=renders.subjects), photographs)
+    assert one.high == transported(own[:n], rendered[:n], rendered[n:], people=who[:n]).high
+    assert note.startswith("The two runs number people otherwise")
+
+
+def test_people_are_given_for_every_subject():
+    with pytest.raises(BadInput, match="people: expected one for each subject"):
+        transported([0.1, 0.2], [0.1, 0.2], [0.3], people=[1])
+    with pytest.raises(BadInput, match="people: expected one for each subject"):
+        transported([0.1, 0.2], [0.1, 0.2], [0.3], people=[1, 2], people_alone=[1, 2])
+    with pytest.raises(BadInput, match="people_alone: expected people too"):
+        transported([0.1, 0.2], [0.1, 0.2], [0.3], people_alone=[1])

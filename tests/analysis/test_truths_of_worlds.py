@@ -1,0 +1,24 @@
+"""Errors against different truths are different outcomes: they are not compared."""
+
+import pytest
+
+from transect.analysis.replicated.matching import _aligned
+from transect.analysis.replicated.records import World, WorldEffect
+
+WORLDS = [World(name, "audit", "rendered", "set", "faceworld", "", 60) for name in ("A", "B")]
+
+
+def effect(world, truth, outcome):
+    return WorldEffect(
+        world, "m", "1", "smile", "binary", "", outcome, "proportion", truth, False, 0.0, 1.0, ("no", "yes"),
+        0.1, 0.0, 0.2, 0.01, 60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("truth", "outcome", "compared"), [
+    ("face", "miss", 1), ("glasses>0.5", "miss", 0), ("glasses>0.5", "answer", 1), ("", "miss", 1),
+])  # fmt: skip
+def test_misses_of_other_truths_are_not_compared(truth, outcome, compared):
+    made, notes = _aligned([effect(0, "face", outcome), effect(1, truth, outcome)], WORLDS)
+    assert len(made) == compared
+    assert len(notes) == (outcome == "miss" and truth != "face")
