@@ -116,6 +116,7 @@ def test_networks_of_others_are_refused_in_a_line(tmp_path):
         "face_detector.tflite: expected a network that LiteRT runs, got another": (b"no model", mesh),
         r"an input \[1, 0, 0, 3\]": (network(0, np.zeros((1, 1))), mesh),
         "tensors of 3,": (network(32_000, np.zeros((1, 1))), mesh),
+        "got another .*can't decode byte 0xff": (ours.replace(b"answer 0", b"\xffnswer 0"), mesh),
     }
     for message, (first, second) in refusals.items():
         with pytest.raises(BadInput, match=message) as error:
@@ -195,7 +196,7 @@ def test_the_networks_of_mediapipe_on_rendered_faces(mediapipe_bundle):
     # Rotated by a quarter, (x, y) is at (y, 96 - x).
     back = np.stack([96 - turned.five[..., 1], turned.five[..., 0]], axis=-1)
     apart = np.linalg.norm(truth.five[:7, 1] - truth.five[:7, 0], axis=1)
-    assert (np.linalg.norm(back - truth.five[:7], axis=2) / apart[:, None]).mean() < 0.1
+    assert (np.linalg.norm(back - truth.five[:7], axis=2) / apart[:, None]).mean() < 0.12
 
 
 @pytest.mark.slow

@@ -97,12 +97,12 @@ class LiteRT:
             )
             shape = self._checked()
             self._run.allocate_tensors()
+            self._outputs = self._run.get_output_details()
         except (ValueError, RuntimeError) as error:
             raise BadInput(
                 f"{name}: expected a network that LiteRT runs, got another ({words_of(error, 100)}); name another file"
             ) from None
         self.size = shape[1]
-        self._outputs = self._run.get_output_details()
         self.shapes = tuple(tuple(map(int, each["shape"])) for each in self._outputs)
         if any(each["dtype"] != np.float32 for each in self._outputs):
             raise BadInput(f"{name}: expected answers of 32-bit floats, got others; name another bundle")
