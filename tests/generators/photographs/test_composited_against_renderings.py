@@ -12,7 +12,7 @@ from rendered_marks import rendered
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.photographs.appearance.faces import Face
+from transect.generators.photographs.appearance.faces import Face, unsuited
 from transect.generators.photographs.appearance.scene_light import COLOR_KEPT, HEADROOM, WHITE
 from transect.generators.photographs.appearance.sitting import Sitting
 from transect.generators.photographs.attributes import Edits
@@ -95,6 +95,23 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
     print(f"glasses {kind}: overlap {np.mean(overlaps):.2f}, color difference {np.mean(colors):.1f}")
     assert np.mean(overlaps) > 0.65
     assert np.mean(colors) < 10
+
+
+def test_a_fringe_lies_where_the_renderer_puts_it(scene):
+    """Judged where the rendering changes, of straight hair in which a fringe is not there yet."""
+    world, latents, faces, bare = scene
+    truth = world.render(world.set(latents, {"bangs": 1.0}, hold=["exposure"])).pixels
+    found = []
+    for row, face in enumerate(faces):
+        changed = np.abs(truth[row].astype(int) - bare[row]).max(axis=2) > 12
+        if unsuited(face, ["bangs"]) or changed.mean() < 0.01:
+            continue
+        shown = Sitting(bare[row], face, row).dressed(Edits(bangs=1.0))
+        found.append([distance(shown, truth[row], changed), distance(bare[row], truth[row], changed)])
+    after, before = np.mean(found, axis=0)
+    print(f"fringe on {len(found)} faces: {after:.1f}; as it is {before:.1f}")
+    assert len(found) >= 3
+    assert after < 0.7 * before
 
 
 def test_the_head_is_turned_as_the_rendered_one(scene):

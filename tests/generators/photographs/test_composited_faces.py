@@ -18,12 +18,12 @@ from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
 
 STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0}
-STRONG |= {"glasses": 4.0, "face_mask": 1.0, "hat": 3.0}
+STRONG |= {"glasses": 4.0, "face_mask": 1.0, "bangs": 1.0, "hat": 3.0}
 
 
 @pytest.fixture(scope="module")
 def everyone(tmp_path_factory):
-    return sitters(tmp_path_factory.mktemp("sitters") / "faces", 5, others=2)[0]
+    return sitters(tmp_path_factory.mktemp("sitters") / "faces", 5, others=2, bangs=0.0)[0]
 
 
 @pytest.fixture(scope="module")

@@ -56,8 +56,9 @@ def photographed(generator: GeneratorDescription, place: Path) -> Photographed:
     facts = generator.facts
     if generator.photographs:
         return Photographed(codes=str(generator.photographs.get("sha256", "")))
-    source = facts.get("source") if isinstance(facts.get("source"), Mapping) else {}
-    table = str(facts.get("table_sha256") or facts.get("labels_sha256") or source.get("labels_sha256") or "")
+    source = facts.get("source")
+    within = source.get("labels_sha256") if isinstance(source, Mapping) else None
+    table = str(facts.get("table_sha256") or facts.get("labels_sha256") or within or "")
     if not table and not generator.edits_photographs:
         return Photographed()
     return Photographed(str(facts.get("pictures_sha256", "")), table, people=_people(place))

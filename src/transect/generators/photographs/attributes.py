@@ -59,6 +59,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
     Attribute("face_mask", "categorical", "a surgical mask over nose, mouth and chin", levels=MASKS, source=_OWN),
     Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
+    _composited("bangs", "a fringe over the forehead from none (0) to the brows (1)", 0, 1, "", _DRAWN),
     Attribute("hat", "categorical", "what is worn on the head", levels=HATS, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
@@ -75,7 +76,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _set("jpeg_quality", "JPEG quality, rounded; 100 as it is: not compressed again", 5, 100, "", _JPEG),
 )
 
-APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "hat")
+APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "bangs", "hat")
 """Edits that are composited on a face, so that a photograph needs one."""
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
@@ -85,6 +86,7 @@ USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "hair_color": (0.0, 0.33, 0.67, 1.0),
     "lipstick": (0.0, 0.5, 1.0),
     "beard_shadow": (0.0, 0.5, 1.0),
+    "bangs": (0.0, 0.5, 1.0),
     "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
     "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
     "defocus": (0.0, 0.01, 0.02, 0.04),
@@ -117,6 +119,7 @@ class Edits:
     beard_shadow: float = 0.0
     face_mask: float = 0.0
     glasses: float = 0.0
+    bangs: float = 0.0
     hat: float = 0.0
     board: float = 0.0
     hand: float = 0.0

@@ -21,9 +21,13 @@ NO_BEARD: Final = "photographs without visible skin where a beard grows"
 _ALREADY: Final = {
     "glasses": ("glasses", "photographs of people who wear glasses already"),
     "hat": ("hat", "photographs of people who wear something on the head already"),
+    "bangs": ("hat", "photographs of people who wear something on the head already"),
 }
 VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
 _HAIR_DOUBT: Final = 1.0
+NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which a fringe could fall"
+FRINGED: Final = "photographs of people whose hair covers the forehead already"
+_ABOVE, _FRINGED = 0.5, 0.5
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
 _BESIDE: Final = 0.2
 _WORN_SHARE: Final = 0.002
@@ -196,8 +200,10 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
             return reason
     if hidden := next((reason for name, (hides, reason) in _HIDDEN.items() if name in names and hides(face)), ""):
         return hidden
-    if "hair_color" in names and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
+    if {"hair_color", "bangs"} & set(names) and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
         return VAGUE_HAIR
+    if "bangs" in names and (reason := _without_fringe(face)):
+        return reason
     if "hat" in names:
         from transect.engines.one_thread import one_thread_per_operation
         from transect.generators.photographs.appearance.heads import head_of
@@ -206,6 +212,17 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
         with one_thread_per_operation():
             return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
     return ""
+
+
+def _without_fringe(face: Face) -> str:
+    """Why no fringe can be put on the face; "" where it can."""
+    from transect.engines.one_thread import one_thread_per_operation
+    from transect.generators.photographs.appearance.fringe import hair_over_forehead
+    from transect.generators.photographs.appearance.heads import head_of
+
+    with one_thread_per_operation():
+        above, forehead = hair_over_forehead(head_of(face), face)
+    return NO_HAIR_ABOVE if above < _ABOVE else FRINGED if forehead > _FRINGED else ""
 
 
 def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:

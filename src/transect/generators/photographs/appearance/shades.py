@@ -72,8 +72,7 @@ def colored_hair(
 
     pixels: the picture there, which may be edited and so many stops brighter than the photograph.
     """
-    zero = np.zeros(1)
-    color = hair_reflectance(np.array([level]), zero, zero)[0] * hair.light * _LIT
+    color = color_of(hair, level)
     lighter = np.log((color @ LUMINANCE + _LEAST) / (hair.middle @ LUMINANCE + _LEAST))
     flatter = float(np.exp(-_FLATTER * max(lighter, 0)))
     wanted = np.exp(flatter * hair.contrast)[:, :, None] * color.astype(np.float32)
@@ -81,6 +80,12 @@ def colored_hair(
     shown = pixels_of(scene_of(pixels) + added)
     shown[hair.weight == 0] = pixels[hair.weight == 0]
     return shown
+
+
+def color_of(hair: Hair, level: float) -> Float[np.ndarray, " 3"]:
+    """The median scene light of hair from black (0) over brown to blond (1) in the light of the photograph."""
+    zero = np.zeros(1)
+    return np.asarray(hair_reflectance(np.array([level]), zero, zero)[0] * hair.light * _LIT)
 
 
 def read_hair(hair: Hair) -> float:

@@ -117,10 +117,10 @@ class Sitters:
 
 _PROBES: Final = {
     **{"skin_tone": 5.0, "hair_color": 0.5, "lipstick": 1.0},
-    **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "hat": 3.0},
+    **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "bangs": 1.0, "hat": 3.0},
 }
 """The levels by which the sizes of masks are stated."""
-_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "hat")
+_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 
 
 def left_out_by_group(subjects: Subjects, kept: Bool[np.ndarray, " n"]) -> Iterator[str]:

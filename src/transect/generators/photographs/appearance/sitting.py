@@ -18,9 +18,9 @@ from transect.generators.photographs.attributes import NEUTRAL, Edits
 if TYPE_CHECKING:
     from transect.generators.photographs.appearance.heads import Head
 
-_WORN = ("beard_shadow", "face_mask", "glasses", "hat")
+_WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
-VERSION = 1
+VERSION = 2
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
@@ -35,7 +35,7 @@ class Sitting:
         self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None
     ) -> None:
         self.picture, self.face, self.key, self.known = picture, face, key, known
-        self._drawn: dict[tuple[str, float], Layer] = {}
+        self._drawn: dict[tuple[str, float, float], Layer] = {}
 
     @functools.cached_property
     def skin(self) -> tone.Skin:
@@ -46,6 +46,11 @@ class Sitting:
     def hair(self) -> shades.Hair:
         """The hair, taken apart."""
         return shades.hair_of(self.picture, self.face, self.skin.tone)
+
+    @functools.cached_property
+    def hair_level(self) -> float:
+        """The color of the hair from black (0) to blond (1), by its luminance."""
+        return shades.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
 
     @functools.cached_property
     def lips(self) -> shades.Lips:
@@ -66,17 +71,17 @@ class Sitting:
         """The camera that took the photograph."""
         return camera_of(self.picture, self.face, self.skin.tone)
 
-    def worn(self, name: str, level: float) -> Layer:
-        """What lies before the photograph at that level of one of _WORN; it is drawn once."""
+    def worn(self, name: str, level: float, color: float = NEUTRAL["hair_color"]) -> Layer:
+        """What lies before the photograph at that level of one of _WORN; it is drawn once. color: that of a fringe."""
         from transect.engines.one_thread import one_thread_per_operation
 
-        if (name, level) not in self._drawn:
+        if (name, level, color) not in self._drawn:
             with one_thread_per_operation():
-                self._drawn[name, level] = self._draw(name, level)
-        return self._drawn[name, level]
+                self._drawn[name, level, color] = self._draw(name, level, color)
+        return self._drawn[name, level, color]
 
-    def _draw(self, name: str, level: float) -> Layer:
-        from transect.generators.photographs.appearance import worn
+    def _draw(self, name: str, level: float, color: float) -> Layer:
+        from transect.generators.photographs.appearance import fringe, worn
 
         place = (self.head, self.face, self.camera, self.key)
         if name == "glasses":
@@ -85,8 +90,11 @@ class Sitting:
             return worn.face_mask_of(*place)
         if name == "hat":
             return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1])
-        dark = shades.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
-        return worn.beard_of(*place, level, dark)
+        if name == "bangs":
+            dyed = color != NEUTRAL["hair_color"]
+            shown = shades.color_of(self.hair, color) if dyed else self.hair.middle
+            return fringe.fringe_of(*place, level, shown, color if dyed else self.hair_level)
+        return worn.beard_of(*place, level, self.hair_level)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
@@ -106,7 +114,9 @@ class Sitting:
 
     def _layers(self, edits: Edits) -> list[Layer]:
         """What is worn, from back to front."""
-        return [self.worn(name, level) for name in _WORN if (level := getattr(edits, name))]
+        levels = {name: level for name in _WORN if (level := getattr(edits, name))}
+        colors = {"bangs": edits.hair_color}
+        return [self.worn(name, level, colors.get(name, NEUTRAL["hair_color"])) for name, level in levels.items()]
 
     def stops(self, edits: Edits) -> float:
         """Stops that the camera adds for skin of the tone that is set; 0 where its exposure is held."""

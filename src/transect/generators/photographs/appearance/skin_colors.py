@@ -68,11 +68,11 @@ def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:
 
 def lip_colors(tone: float) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
     """Linear RGB reflectance of bare lips and of lipstick beside skin of that tone, as FaceWorld's."""
-    beside = float(_beside(np.array([tone]))[0])
-    deep = float(np.clip(1 - beside, 0, 1))
+    share = beside(tone)
+    deep = float(np.clip(1 - share, 0, 1))
     pale, dark = np.array([0.30, 0.105, 0.120]), np.array([0.42, 0.190, 0.180])
     bare = skin_reflectance(np.array([tone]))[0] * (pale + deep * (dark - pale))
-    return bare, np.array([0.17, 0.022, 0.035]) * min(0.24 + 0.76 * beside, 1.2)
+    return bare, np.array([0.17, 0.022, 0.035]) * min(0.24 + 0.76 * share, 1.2)
 
 
 def remetered(source: float, level: float, metering: int) -> float:
@@ -97,6 +97,11 @@ def tone_of(angle: float) -> float:
     4.0
     """
     return float(np.interp(-angle, -np.array(ITA_OF_TONES), np.arange(1, 11)))
+
+
+def beside(tone: float) -> float:
+    """The light of skin of that tone over that of light skin, as FaceWorld compares what lies beside skin with it."""
+    return float(_beside(np.array([tone]))[0])
 
 
 def _beside(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

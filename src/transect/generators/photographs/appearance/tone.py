@@ -13,15 +13,19 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
+from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import light
 from transect.generators.photographs.appearance import skin_colors
 from transect.generators.photographs.appearance.faces import Face, blurred, box_of, matted
+from transect.generators.photographs.appearance.hairs import hairy_region
 from transect.generators.photographs.appearance.scene_light import pixels_of, scene_of
 
 _EDGE: Final = 0.012
 _SMOOTH: Final = 0.02
 """Blurs of mask and of separated light, in distances between the outer corners of the eyes."""
 _LEAST: Final = 4e-3
+_FEW: Final = 1e-3
+_SMOOTH_COLOR: Final = 0.03
 _HIDDEN: Final = 1 / 128
 """A weight below which a pixel stays as it is."""
 _MIRRORED_MOST: Final = 0.35
@@ -38,7 +42,8 @@ class Skin:
     rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
     lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; mirrored: what of that
     the surface mirrors beyond what is usual. blood: how much more of it than in the middle of the skin, along its axis.
-    around: the skin's light nearby. tone: 1 to 10, read from `ita`.
+    around: the skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where
+    dark skin becomes lighter. tone: 1 to 10, read from `ita`.
     """
 
     rows: slice
@@ -51,9 +56,11 @@ class Skin:
     mirrored: Float[np.ndarray, "h w"]
     blood: Float[np.ndarray, "h w"]
     around: Float[np.ndarray, "h w"]
+    hairy: Float[np.ndarray, "h w"]
     sure: Bool[np.ndarray, "h w"]
     tone: float
     ita: float
+    smooth: float
 
 
 def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None = None) -> Skin:
@@ -70,7 +77,9 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     body = whole - mirrored[:, :, None]
     around = _around(body.mean(axis=2), weight, face.width)
     blood = _blood(body, sure, source, face.width)
-    return Skin(rows, columns, pixels, weight, lips, scene, whole, mirrored, blood, around, sure, source, angle)
+    hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
+    parts = (whole, mirrored, blood, around, hairy)
+    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, angle, smooth)
 
 
 def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]) -> float:
@@ -88,7 +97,9 @@ def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray
     before, after = skin_colors.living_skin(np.array([skin.tone, level]))
     ratio = (after / before).astype(np.float32)
     shown = skin_colors.translucency(np.array([skin.tone, level]))
-    redder = np.exp(skin.blood[:, :, None] * (_BLOOD_AXIS * np.float32(shown[1] / shown[0] - 1)))
+    more = float(shown[1] / shown[0] - 1)
+    blood = skin.blood if more <= 0 else blurred(skin.blood, more * skin.smooth) / np.float32(1 + more)
+    redder = np.exp(blood[:, :, None] * (_BLOOD_AXIS * np.float32(more)))
     duller = np.divide(*skin_colors.sheen(np.array([level, skin.tone]))) - 1
     added = _through_hair(skin, ratio, redder) + skin.mirrored[:, :, None] * np.float32(duller)
     lips = (skin_colors.lip_ratio(skin.tone, level) - 1).astype(np.float32)
@@ -110,10 +121,25 @@ def _through_hair(
     body = skin.whole - skin.mirrored[:, :, None]
     if ratio.mean() <= 1:
         return np.asarray(body * (ratio * redder - 1))
+    body = _smooth_in_color(body, skin.weight, skin.smooth)
     own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
     share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
-    bare = np.clip(share / np.maximum(own, _LEAST), 0, 1)[:, :, None]
+    covered = (1 - np.clip(share / np.maximum(own, _LEAST), 0, 1)) * skin.hairy
+    bare = (1 - covered)[:, :, None]
     return np.asarray(body * (bare * (ratio * redder - 1)))
+
+
+def _smooth_in_color(
+    body: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], deviation: float
+) -> Float[np.ndarray, "h w 3"]:
+    """The same luminance in the color of the skin nearby.
+
+    Light of dark skin is few steps of 8 bits in green and fewer in blue; each step of it would become ten.
+    """
+    bright = body @ LUMINANCE.astype(np.float32)
+    near = blurred(body * weight[:, :, None], deviation)
+    own = near @ LUMINANCE.astype(np.float32)
+    return np.asarray(near * (bright / np.maximum(own, _FEW * _LEAST))[:, :, None])
 
 
 def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w"]]:

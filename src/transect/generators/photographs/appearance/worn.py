@@ -33,7 +33,8 @@ Span: TypeAlias = tuple[float, float]
 _FINER: Final = 1.6
 """Pixels of FaceWorld's picture to a pixel of the photograph."""
 _COARSER: Final = 0.4
-_WHOLE_HEAD: Final = ((-1.3, 1.3), (-1.5, 1.6))
+WHOLE_HEAD: Final = ((-1.3, 1.3), (-1.5, 1.6))
+"""The upright picture coordinates between which a head with a hat or hair lies."""
 HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headscarf"))
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
 _LARGEST: Final = 1024
@@ -113,7 +114,7 @@ def beard_of(head: Head, face: Face, camera: Camera, key: int, amount: float, ha
 
 def hat_of(head: Head, face: Face, camera: Camera, key: int, kind: int) -> Layer:
     """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair."""
-    stage = Stage(head, face, *_WHOLE_HEAD)
+    stage = Stage(head, face, *WHOLE_HEAD)
     with torch.inference_mode():
         p = head.rows(hat=np.array([float(kind)]))
         lattices = draw_lattices([key], stage.canvas.device)
@@ -140,7 +141,7 @@ def hair_beside(head: Head, face: Face) -> float:
 
     What hangs down below the eyes counts beside a headscarf alone.
     """
-    stage = Stage(head, face, *_WHOLE_HEAD, _COARSER)
+    stage = Stage(head, face, *WHOLE_HEAD, _COARSER)
     rows = np.arange(face.masks["hair"].shape[0])[:, None]
     above = rows < face.points[36:48, 1].mean()
     most = 0.0
