@@ -133,11 +133,14 @@ def test_p_is_corrected_over_the_effects():
     WorldEstimate(np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 5, False),
     WorldEstimate(0.0, 0.0, 0.0, 5, False),
 ])  # fmt: skip
-def test_a_world_without_an_interval_does_not_count(bad):
+def test_a_world_without_an_interval_is_no_agreement(bad):
     result = one(world(0.1, 0.02), bad)
     assert (result.verdict, result.needed) == ("not estimable", ())
     assert "fewer than two worlds" in result.reason
-    assert one(world(0.1, 0.02), bad, world(0.1, 0.02)).verdict == "replicates"
+    verdict = "replicates" if np.isnan(bad.estimate) else "cannot tell"
+    assert one(world(0.1, 0.02), bad, world(0.1, 0.02)).verdict == verdict
+    assert one(world(0.1, 0.02), bad, world(0.1, 0.02), margin=0.3).verdict == verdict
+    assert one(world(0.1, 0.02), bad, world(0.9, 0.02)).verdict == "differs"
 
 
 def test_margins_are_one_for_each_effect():

@@ -96,3 +96,11 @@ def test_rare_changes_show_no_effect_that_is_not_there(n):
         result = transported(own[:n], rendered[:n], rendered[n:])
         missed.append(result.low > 0 or result.high < 0 or result.alone_low > 0 or result.alone_high < 0)
     assert np.mean(missed) <= 0.05
+
+
+def test_rows_without_a_known_effect_are_counted():
+    own, twins, others = np.arange(15) / 15, np.arange(15) / 14, np.arange(40) / 40
+    own[2], twins[3], others[5] = np.nan, np.nan, np.nan
+    found = transported(own, twins, others)
+    assert (found.n_both, found.n_rendered, found.n_missing) == (13, 39, 3)
+    assert transported(own[:1], twins[:1], others).n_missing == 1

@@ -128,7 +128,8 @@ def agreements(
 
     Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 % of cases;
     where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is called
-    different in at most 5 % of cases, over all effects.
+    different in at most 5 % of cases, over all effects. A world with an estimate and no interval agrees with none: the
+    others can differ, and else it cannot be told. One without an estimate does not count.
 
     Raises BadInput where lengths differ.
 
@@ -206,11 +207,12 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
     if each.first < 0:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
-    if each.within:
+    told = len(known) == sum(math.isfinite(world.estimate) for world in worlds)  # each estimate has an interval
+    if each.within and told:
         return replace(each, verdict="replicates" if each.seen_in else "none seen")
-    if each.p_adjusted <= ALPHA:
+    if each.p_adjusted <= ALPHA and not each.within:
         return replace(each, verdict="differs")
-    if set(known) <= set(each.seen_in):
+    if told and set(known) <= set(each.seen_in):
         return replace(each, verdict="replicates")
     return replace(each, verdict="cannot tell", needed=_needed(each, worlds, known))
 

@@ -32,7 +32,8 @@ class Transported:
     alone: the photographs' own effect, with its interval. rendered: the effect of all renderings. off: rendered minus
     photographed effect, of the subjects that have both. trust: the weight of the rendering, 0 to 1. gained: by how much
     the rendering narrows the interval, as a share of the photographs' own width; worth: photographed subjects that it
-    stands for. n_both, n_rendered: subjects with both, and rendered alone.
+    stands for. n_both, n_rendered: subjects with both, and rendered alone. n_missing: rows that were left out, since an
+    effect on them is not known.
     """
 
     estimate: float
@@ -50,6 +51,7 @@ class Transported:
     worth: float
     n_both: int
     n_rendered: int
+    n_missing: int = 0
     reason: str = ""
 
 
@@ -91,18 +93,19 @@ def transported(
     known, known_alone = np.isfinite(both) & np.isfinite(twins), np.isfinite(others)
     both, twins, who = both[known], twins[known], who[known]
     others, others_who = others[known_alone], others_who if others_who is None else others_who[known_alone]
+    missing = int((~known).sum() + (~known_alone).sum())
     rendering = float(np.concatenate([twins, others]).mean()) if len(twins) + len(others) else math.nan
     alone, off = _mean(both, who, confidence), _mean(twins - both, who, confidence)
     if len(others) < 2 or len(both) < 2:
         reason = NO_OTHERS if len(others) < 2 else "fewer than two subjects in both worlds"
-        return Transported(*alone, *alone, rendering, *off, 0.0, 0.0, 0.0, len(both), len(others), reason)
+        return Transported(*alone, *alone, rendering, *off, 0.0, 0.0, 0.0, len(both), len(others), missing, reason)
     powered = ppi_mean(
         both, twins, others, subjects=who, subjects_unrated=others_who, rates=False, confidence=confidence
     )
     ends = powered.low, powered.high
     gained, worth = _gain(powered.high - powered.low, alone[2] - alone[1], len(both))
     return Transported(
-        powered.estimate, *ends, *alone, rendering, *off, powered.trust, gained, worth, len(both), len(others),
+        powered.estimate, *ends, *alone, rendering, *off, powered.trust, gained, worth, len(both), len(others), missing,
         powered.reason,
     )  # fmt: skip
 

@@ -166,6 +166,8 @@ def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEf
     notes = (
         [f"{counted(left, 'photographed subject')} without a rendering: left out of what is combined"] if left else []
     )
+    if found.n_missing:
+        notes.append(f"{words.about(finding)}: {counted(found.n_missing, 'subject')} without a known effect left out")
     return _told(finding, found), notes if alike else [*notes, _OTHER_NUMBERS]
 
 

@@ -182,6 +182,7 @@ class Combined:
     worth: float
     n_both: int
     n_rendered: int
+    n_missing: int = 0
     reason: str = ""
     text: str = ""
 

@@ -21,6 +21,10 @@ _PHOTOGRAPHS: Final = (
     "{first} and {other} show the same photographs or people: their estimates may move together, which makes the "
     "intervals of differences too wide, and they have no mean world; use other photographs"
 )
+_PERHAPS: Final = (
+    "{first} and {other} may show the same photographs, since one is of inverted photographs: their estimates may move "
+    "together, which makes the intervals of differences too wide, and they have no mean world"
+)
 
 
 @final
@@ -44,11 +48,16 @@ class Photographed:
         >>> few.shares(more), few.shares(Photographed(table="t", people=frozenset({2, 3})))
         (False, True)
         """
-        if self.codes or other.codes:
+        if self.codes and other.codes:
             return self.codes == other.codes
         if self.table and self.table == other.table:
             return self.people is None or other.people is None or bool(self.people & other.people)
         return bool(self.pictures) and self.pictures == other.pictures
+
+    def may_share(self, other: Photographed) -> bool:
+        """Whether one is of inverted photographs, and the other of photographs that may be those."""
+        one, another = (self, other) if self.codes else (other, self)
+        return bool(one.codes) and not another.codes and bool(another.pictures or another.table)
 
 
 def photographed(generator: GeneratorDescription, place: Path) -> Photographed:
@@ -77,6 +86,8 @@ def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[t
     for (at, first), (to, other) in combinations(enumerate(worlds), 2):
         if shown[at].shares(shown[to]):
             yield at, to, _PHOTOGRAPHS.format(first=first.name, other=other.name)
+        elif shown[at].may_share(shown[to]):
+            yield at, to, _PERHAPS.format(first=first.name, other=other.name)
         elif _of_one_seed(first, other) and not shown[at].table:
             yield at, to, _SEED.format(first=first.name, other=other.name)
 
