@@ -10,8 +10,8 @@ from onnx import TensorProto, helper
 import transect
 from transect.errors import BadInput, TargetChanged, TransectError, UnknownName
 from transect.records import Images
+from transect.runs.onnx_files import external_digests
 from transect.targets import Preprocess, describe, guarded, resolve
-from transect.targets.onnx_files import external_digests
 from transect.testing import check_target
 
 RAMP = Images(np.stack([np.full((8, 8, 3), value, np.uint8) for value in (0, 51, 102, 204, 255)]))

@@ -17,6 +17,7 @@ from transect.errors import BadInput, MissingExtra
 from transect.marks.records import MASKS, NO_FACE, POINTS, Marks, five_points
 from transect.marks.views import Square, brought_back, seen
 from transect.runs import model_files
+from transect.runs.onnx_files import external_digests
 from transect.texts import words_of
 
 CLASSES: Final = 19
@@ -54,6 +55,7 @@ class OnnxMarks:
         except ModuleNotFoundError:
             raise MissingExtra("onnx", "marks onnx:FILE") from None
         model_files.check_readable(file)
+        self._external = external_digests(file)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
@@ -66,11 +68,15 @@ class OnnxMarks:
         shape = entry.shape
         if more or len(shape) != 4 or shape[1] != 3 or entry.type != "tensor(float)":
             raise BadInput(f"{file}: expected one float input [n, 3, h, w], got {entry.type} {shape}; name another")
-        self._input, self._size = entry.name, shape[2] if isinstance(shape[2], int) else _SIZE
+        sides = [side if isinstance(side, int) else _SIZE for side in shape[2:]]
+        if sides[0] != sides[1]:
+            raise BadInput(f"{file}: expected a square input, got {sides[0]} x {sides[1]}; name another")
+        self._input, self._size = entry.name, sides[0]
 
     def describe(self) -> dict[str, Any]:
-        """Name, SHA-256 of the file and size of its input, as JSON values."""
-        return {"name": self.name, "sha256": self._sha256, "size": self._size, "threshold": self.threshold}
+        """Name, SHA-256 of the file and of weights beside it, and size of its input, as JSON values."""
+        beside = {"external_data": self._external} if self._external else {}
+        return {"name": self.name, "sha256": self._sha256, **beside, "size": self._size, "threshold": self.threshold}
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
         """The masks of each picture. Raises BadInput where the network answers in another form."""
@@ -93,7 +99,10 @@ class OnnxMarks:
         """Probabilities of the classes."""
         square = Square.whole(picture.shape[1], picture.shape[0])
         scaled = (seen(picture, square, self._size) / 255 - MEAN) / SPREAD
-        answer = self._session.run(None, {self._input: scaled.transpose(2, 0, 1)[None].astype(np.float32)})[0]
+        try:
+            answer = self._session.run(None, {self._input: scaled.transpose(2, 0, 1)[None].astype(np.float32)})[0]
+        except Exception as error:  # ONNX Runtime's own kinds
+            raise BadInput(f"{self._file}: expected masks, got an error ({words_of(error, 100)})") from None
         if answer.ndim != 4 or answer.shape[1] != CLASSES or answer.shape[2] != answer.shape[3]:
             shape = list(answer.shape)
             raise BadInput(f"{self._file}: expected a first output [n, {CLASSES}, s, s], got {shape}; name another")

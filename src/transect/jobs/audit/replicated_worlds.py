@@ -53,7 +53,10 @@ def studies(request: AuditRequest) -> Iterator[Study]:
         world = settings.open()
         name = _name(world.name, several=sum(map(_edited, request.replicate)) > 1)
         if name in names:
-            raise BadInput(f"--replicate {world.name}: expected another world each time, got it twice; leave one out")
+            raise BadInput(
+                f"--replicate {world.name}: expected another world each time, got two of that name; leave one out, or "
+                "rename its folder"
+            )
         names.add(name)
         yield _study(request, settings, world, name)
 

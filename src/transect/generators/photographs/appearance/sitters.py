@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
@@ -85,34 +87,55 @@ class Sitters:
     def statement(self, names: Sequence[str]) -> str:
         """How what is composited under these names was placed, how large it is, and how it was checked."""
         if tuple(names) not in self._statements:
-            seen = [self._seated(subject) for subject in range(min(len(self.subjects), _LOOKED_AT))]
+            looks = [_look(self._seated(one), names) for one in range(min(len(self.subjects), _LOOKED_AT))]
             source = self.finder.describe().get("name", "a finder")
             said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
-            self._statements[tuple(names)] = " ".join([*said, *(self._said(name, seen) for name in names)])
+            self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names)])
         return self._statements[tuple(names)]
 
-    def _said(self, name: str, seen: Sequence[Sitting]) -> str:
-        probe = Edits(**{name: _PROBES[name]})
-        shares = [float(sitting.changed(probe).mean()) for sitting in seen]
-        size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
-        return f"{name.replace('_', ' ')}: {size}; {self._checked(name, seen)}."
 
-    def _checked(self, name: str, seen: Sequence[Sitting]) -> str:
-        """How the level was checked."""
-        if name == "skin_tone":
-            before = np.median([sitting.skin.ita for sitting in seen])
-            light, dark = (np.median([s.ita(Edits(skin_tone=at, metering=1.0)) for s in seen]) for at in (2.0, 9.0))
-            return (
-                f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
-                f" {dark:.0f} at tone 9 with the scene metered"
-            )
-        if name in _DRAWN:
-            errors = [sitting.head.error for sitting in seen]
-            return (
-                f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
-                f" (median; at most {max(errors):.1%}); nothing reads it back"
-            )
-        return "nothing reads it back"
+@final
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a statement says of one photograph. shares: of the picture that each mask holds; ita: as it is, at tones 2
+    and 9; error: of the head, in distances of the eyes. NaN where nothing asks for it.
+    """
+
+    shares: Mapping[str, float]
+    ita: tuple[float, float, float]
+    error: float
+
+
+def _look(sitting: Sitting, names: Sequence[str]) -> _Look:
+    shares = {name: float(sitting.changed(Edits(**{name: _PROBES[name]})).mean()) for name in names}
+    ita = (math.nan,) * 3
+    if "skin_tone" in names:
+        light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in (2.0, 9.0))
+        ita = (sitting.skin.ita, light, dark)
+    return _Look(shares, ita, sitting.head.error if set(_DRAWN) & set(names) else math.nan)
+
+
+def _said(name: str, looks: Sequence[_Look]) -> str:
+    shares = [look.shares[name] for look in looks]
+    size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
+    return f"{name.replace('_', ' ')}: {size}; {_checked(name, looks)}."
+
+
+def _checked(name: str, looks: Sequence[_Look]) -> str:
+    """How the level was checked."""
+    if name == "skin_tone":
+        before, light, dark = np.median([look.ita for look in looks], axis=0)
+        return (
+            f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
+            f" {dark:.0f} at tone 9 with the scene metered"
+        )
+    if name in _DRAWN:
+        errors = [look.error for look in looks]
+        return (
+            f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
+            f" (median; at most {max(errors):.1%}); nothing reads it back"
+        )
+    return "nothing reads it back"
 
 
 _PROBES: Final = {
