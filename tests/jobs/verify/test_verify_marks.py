@@ -22,6 +22,9 @@ class Planted:
     def __init__(self, truth):
         self.truth = truth
 
+    def describe(self):
+        return {"name": self.name}
+
     def find(self, pixels, rows=None):
         truth = self.truth(pixels, rows)
         apart = np.linalg.norm(truth.five[:, 1] - truth.five[:, 0], axis=1)
