@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from transect.generators.photographs.grey import COLORLESS
 from transect.inversion.pictures import Pictures
 from transect.inversion.twin_pictures import (
-    COLORLESS,
     CUT_OFF,
     FEW_POINTS,
     difference,

@@ -26,7 +26,7 @@ def sections(run: Run, answers: Sequence[Answers] = ()) -> list[Section]:
     edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
     rows = edits["cell"].to_numpy() >= 0
     adjusted = drift.adjusted_table(run, edits, np.flatnonzero(rows))
-    about = [edit_validity.section(run.spec, run.attributes, edits, reference, adjusted)]
+    about = [edit_validity.section(run.spec, run.attributes, edits, reference, run.people, adjusted)]
     if not run.spec.generator.starts_from_photographs:
         return about
     failed = np.zeros(int(rows.sum()), dtype=np.bool_)

@@ -23,7 +23,7 @@ from transect.analysis.galleries import merge
 from transect.analysis.replicated import in_one_report
 from transect.analysis.sections import build as build_sections
 from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all, leads
-from transect.analysis.warnings import warnings_of
+from transect.analysis.warnings import failed_edits, warnings_of
 from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
 from transect.effects.preferences import PREFERRED
@@ -94,7 +94,7 @@ def publish(
         "verdicts": plain(verdicts),
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": picked,
-        "warnings": [*cautions, *warnings_of(studies, verdicts)],
+        "warnings": [*cautions, *failed_edits(sections), *warnings_of(studies, verdicts)],
     }
     stage("page")
     mounts.discard(folder / CHECKS)  # they are of the results of before

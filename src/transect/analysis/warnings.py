@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from transect.analysis.findings import Findings
+from transect.analysis.sections import edit_validity
 from transect.analysis.sections.in_words import judged
 from transect.analysis.trust import doubts
 from transect.analysis.verdicts import AttributeVerdict
+from transect.reports.records import Section
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import spaced
@@ -35,6 +37,18 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
     return list(dict.fromkeys(lines))
 
 
+def failed_edits(sections: Sequence[Section]) -> list[str]:
+    """A line for each study in which most edited images fail the checks that were asked for."""
+    several = len({section.study for section in sections if section.key == edit_validity.KEY}) > 1
+    return [
+        f"{section.study}: {line}" if several else line
+        for section in sections
+        if section.key == edit_validity.KEY
+        for line in section.warnings
+        if line.startswith(edit_validity.MOST_FAIL)
+    ]
+
+
 def _assumed(target: TargetEntry) -> Iterator[str]:
     """The preprocessing that the model does not state."""
     assumed = target.description.facts.get("assumed")
@@ -42,6 +56,19 @@ def _assumed(target: TargetEntry) -> Iterator[str]:
         names = ", ".join(spaced(str(name)) for name in assumed)
         verb, pronoun = ("was", "it") if len(assumed) == 1 else ("were", "them")
         yield f"the {names} of its input {verb} assumed; state {pronoun} with --preprocess."
+
+
+def _checked(study: Findings) -> set[str]:
+    """The varied attributes that a target, or the network that ships, read from each image."""
+    edits = study.spec.edits
+    if edits is None:
+        return set()
+    return set(study.design.levels) if edits.shipped else set(edits.attributes)
+
+
+def _set_by_a_camera(study: Findings) -> set[str]:
+    """Settings of a camera, which are computed on a photograph and need no reading."""
+    return {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
 
 
 def _unread(studies: Sequence[Findings]) -> list[str]:
@@ -52,6 +79,8 @@ def _unread(studies: Sequence[Findings]) -> list[str]:
         if generator.of_photographs:
             continue
         read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
+        read |= set() if study.spec.edits is None else _checked(study)
+        read |= _set_by_a_camera(study) if generator.edits_photographs else set()
         names = {spaced(name): None for name in study.design.levels if name not in read}
         unread[generator.name] = unread.get(generator.name, {}) | names
     return [

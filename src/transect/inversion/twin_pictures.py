@@ -16,20 +16,16 @@ from transect.datasets.pictures import size_of
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.photographs.appearance.skin_colors import ita
+from transect.generators.photographs.grey import COLORLESS, is_grey
 from transect.generators.photographs.subjects import HUGE, LARGEST, MARGIN, SMALLEST, TINY
 from transect.inversion.pictures import Pictures
 from transect.inversion.twins import interocular, skin_colors
 from transect.marks.measuring import GROUPS
 from transect.runs import picture_files
 
-COLORLESS: Final = "photographs without color"
 UNSURE: Final = "the finder is not sure of the face"
 FEW_POINTS: Final = "fewer than 68 points are known"
 CUT_OFF: Final = "most of the face lies beyond the edge"
-_SPREAD: Final = 6
-"""Difference of a pixel's channels up to which it may be grey that a JPEG file stored as color."""
-_COLORED: Final = 0.01
-"""Share of pixels with more, from which a photograph has color."""
 _PLACES: Final = 4
 """Places of skin, of six, that a photograph must show."""
 _EYES_APART: Final = 4.0
@@ -91,16 +87,6 @@ def _bounded(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
         return pixels
     size = tuple(max(1, round(side * _LONGEST / max(height, width))) for side in (width, height))
     return np.asarray(Image.fromarray(pixels).resize((size[0], size[1]), Image.Resampling.BOX))
-
-
-def is_grey(pixels: UInt8[np.ndarray, "h w 3"]) -> bool:
-    """Whether nearly all pixels have channels that are nearly equal.
-
-    >>> is_grey(np.full((4, 4, 3), 90, np.uint8)), is_grey(np.full((4, 4, 3), (120, 90, 80), np.uint8))
-    (True, False)
-    """
-    spread = pixels.max(axis=2).astype(np.int64) - pixels.min(axis=2)
-    return bool((spread > _SPREAD).mean() < _COLORED)
 
 
 def face_fault(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "68 2"]) -> str:

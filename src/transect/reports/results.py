@@ -38,6 +38,7 @@ from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
 from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 from transect.runs.plain_json import plain
 from transect.runs.schema import json_schema
+from transect.runs.spec import GeneratorDescription
 from transect.runs.validation_words import expectation, in_words
 
 
@@ -302,7 +303,9 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
     )
-    limits = with_standing(results.limits, photographs=results.world.photographs)
+    generators = [GeneratorDescription(study.spec["generator"]) for study in results.studies]
+    photographs = all(generator.of_photographs or generator.edits_photographs for generator in generators)
+    limits = with_standing(results.limits, photographs=photographs)
     entry = GalleryEntry(
         strips=strip_entries(shown.strips),
         failures=example_entries(shown.failures),

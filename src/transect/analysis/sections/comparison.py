@@ -90,9 +90,9 @@ def _alike(attribute: Attribute, other: Attribute | None) -> bool:
 def section(experiment: Answers, observation: Answers) -> Section:
     """The section of one target; a warning for each attribute that was set and cannot be compared."""
     names, missing = shared(experiment, observation), left_out(experiment, observation)
-    title = f"Observation compared with experiment: {short_name(experiment.target)}"
+    title = f"Observation compared with {experiment.study}: {short_name(experiment.target)}"
     if not names:
-        return Section(key="comparison", study=experiment.study, title=title, text=[], warnings=missing)
+        return Section(key="comparison", title=title, text=[], warnings=missing)
     counted, unit, column = _counted(experiment, observation)
     sides = [(experiment, "experiment"), (observation, "observation")]
     values = {name: getattr(side, column) for side, name in sides}
@@ -113,7 +113,6 @@ def section(experiment: Answers, observation: Answers) -> Section:
     text.append(_shared_subjects(experiment, observation))
     return Section(
         key="comparison",
-        study=experiment.study,
         title=title,
         text=text,
         warnings=missing,

@@ -27,7 +27,8 @@ from transect.designs.edit_validity import (
     SHIFT,
     YES_OR_NO,
 )
-from transect.effects.intervals import wilson
+from transect.effects import repeated
+from transect.effects.intervals import wilson_clustered
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.runs.plain_json import loads
@@ -39,6 +40,8 @@ SHOWN: Final = 40
 """Cells and attributes that are shown one by one; the tables say how many more there are."""
 FEW: Final = 0.5
 """Share of images that pass below which a cell is said to be out of the generator's reach."""
+MOST_FAIL: Final = "Most edited images fail the checks of edits"
+_LOOK: Final = "Effects are of these images: look at them, and at the bounds, before you use a number."
 SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -88,9 +91,10 @@ def section(
     attributes: Mapping[str, Attribute],
     edits: pa.Table,
     reference: pa.Table,
+    people: Int[np.ndarray, " n"],
     adjusted: Table | None = None,
 ) -> Section:
-    """The section of one study. edits, reference: the tables of `transect.experiment.edits`.
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image.
 
     adjusted: effects beside those at equal readings of what was not set, see `drift`; None where nothing else is read.
     """
@@ -104,16 +108,17 @@ def section(
         failed |= column
     limits = loads(reference.schema.metadata[b"limits"])
     labels = [_label(cell, attributes) for cell in design.cells()]
+    meanings = _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}
     return Section(
         key=KEY,
         study=spec.name,
         title="Do the images show what was set, and nothing else?",
         text=_texts(spec, SECOND_DRIFT in gates, adjusted),
         warnings=_warnings(failed, cells, labels, gates),
-        figures=[_coverage_figure(failed, cells, labels)],
+        figures=[_coverage_figure(failed, people, cells, labels)],
         tables=[
-            _gates(fails, unknown, limits, _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}),
-            _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
+            _gates(fails, unknown, people, limits, meanings),
+            _by_cell(fails, failed, people, cells, labels, _natural(design, attributes, reference)),
             *_drifts(edits, rows, "drift.", "Attributes that were not set"),
             *_drifts(edits, rows, "second_drift.", "Attributes that were not set, by the second reader"),
             *([] if adjusted is None else [adjusted]),
@@ -145,8 +150,10 @@ def _warnings(
 ) -> list[str]:
     warnings = []
     if failed.any():
+        what = "they do not show what was set, or show more."
+        of = f"{int(failed.sum()):,} of {len(failed):,}"
         warnings.append(
-            f"{int(failed.sum()):,} of {len(failed):,} images fail a gate: they do not show what was set, or show more."
+            f"{of} images fail a gate: {what}" if failed.mean() <= FEW else f"{MOST_FAIL}, {of}: {what} {_LOOK}"
         )
     poor = [label for number, label in enumerate(labels) if failed[cells == number].mean() > 1 - FEW]
     if poor:
@@ -162,6 +169,7 @@ def _warnings(
 def _gates(
     fails: Mapping[str, np.ndarray],
     unknown: Mapping[str, np.ndarray],
+    people: Int[np.ndarray, " n"],
     limits: Mapping[str, Any],
     meanings: Mapping[str, str],
 ) -> Table:
@@ -176,12 +184,19 @@ def _gates(
             continue
         known = ~unknown[gate] | fails[gate]
         count, n = int(fails[gate].sum()), int(known.sum())
-        low, high = wilson(np.array([count]), np.array([n]))
+        low, high = _by_person(fails[gate][known], people[known])
         lost = int((~known).sum())
         reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
         share = count / n if n else np.nan
-        rows.append([gate, meanings[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
+        rows.append([gate, meanings[gate], n, count, share, low, high, "; ".join(reasons)])
     return table("Gates", heads, rows)
+
+
+def _by_person(failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"]) -> tuple[float, float]:
+    """The 95 % interval of a share of images, by person; NaN without images."""
+    who = np.unique(people, return_inverse=True)[1].astype(np.int64)
+    low, high = wilson_clustered(*repeated.by_person(failed.astype(np.float64)[:, None], who))
+    return float(low[0]), float(high[0])
 
 
 def _natural(design: Design, attributes: Mapping[str, Attribute], reference: pa.Table) -> Float[np.ndarray, " cells"]:
@@ -198,6 +213,7 @@ def _natural(design: Design, attributes: Mapping[str, Attribute], reference: pa.
 def _by_cell(
     fails: Mapping[str, np.ndarray],
     failed: Bool[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
     cells: Int[np.ndarray, " n"],
     labels: Sequence[str],
     natural: Float[np.ndarray, " cells"],
@@ -207,14 +223,13 @@ def _by_cell(
     heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
     counts = np.bincount(cells, minlength=len(labels))
     lost = np.bincount(cells[failed], minlength=len(labels))
-    low, high = wilson(counts - lost, counts)
     order = np.argsort(-lost, kind="stable")[:SHOWN] if len(labels) > SHOWN else np.arange(len(labels))
     rows = []
     for number in order:
         inside = cells == number
         each = [int(column[inside].sum()) for column in fails.values()]
         share = 1 - lost[number] / counts[number] if counts[number] else np.nan
-        ends = [float(low[number]), float(high[number])]
+        ends = _by_person(~failed[inside], people[inside])
         rows.append(
             [labels[number], float(natural[number]), int(counts[number]), *each, int(lost[number]), share, *ends]
         )
@@ -222,16 +237,18 @@ def _by_cell(
     return table(f"What the generator can and cannot produce{more}", heads, rows)
 
 
-def _coverage_figure(failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]) -> Figure:
+def _coverage_figure(
+    failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]
+) -> Figure:
     """A row per cell: the share of its images that pass every gate."""
     counts = np.bincount(cells, minlength=len(labels))
     passed = counts - np.bincount(cells[failed], minlength=len(labels))
-    low, high = wilson(passed, counts)
     order = np.argsort(passed / np.maximum(counts, 1), kind="stable")[:SHOWN]
     chosen = sorted(order.tolist())
     points = [
-        point(passed[i] / counts[i], low=float(low[i]), high=float(high[i]), label=labels[i], n=int(counts[i]))
+        point(passed[i] / counts[i], low=low, high=high, label=labels[i], n=int(counts[i]))
         for i in chosen
+        for low, high in [_by_person(~failed[cells == i], people[cells == i])]
     ]
     more = f", the {SHOWN} of {len(labels)} that fail most" if len(labels) > SHOWN else ""
     panel = Panel(

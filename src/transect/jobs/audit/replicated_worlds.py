@@ -14,7 +14,7 @@ from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
 from transect.jobs.audit.request import AuditRequest, Levels
 from transect.protocols import Generator, World
-from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
+from transect.runs.capabilities import check_subjects, for_attributes, generator_entry, usual_levels
 from transect.runs.folder import slug
 from transect.texts import say
 
@@ -45,12 +45,21 @@ def _edited(spec: str | Path | Generator) -> bool:
     return isinstance(spec, str) and spec.startswith(_OF_PHOTOGRAPHS)
 
 
-def studies(request: AuditRequest) -> Iterator[Study]:
-    """A study for each generator. Raises BadInput for a world that has none of the attributes, or is given twice."""
+def studies(request: AuditRequest, first: World | None) -> Iterator[Study]:
+    """A study for each generator. first: the experiment's own world.
+
+    Raises BadInput for a world that has none of the attributes, or is given twice.
+    """
     names: set[str] = set()
+    own = None if first is None else generator_entry(first)
     for spec in request.replicate:
         settings = _settings(request.world, spec)
         world = settings.open()
+        if generator_entry(world) == own:
+            raise BadInput(
+                f"--replicate {world.name}: expected another world, got that of the experiment, whose subjects these "
+                "would be again; name another"
+            )
         name = _name(world.name, several=sum(map(_edited, request.replicate)) > 1)
         if name in names:
             raise BadInput(

@@ -72,7 +72,7 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     interpolation.check(request.interpolate, targets, world=generated)
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
-    studies += replicated_worlds.studies(request)
+    studies += replicated_worlds.studies(request, world)
     if request.dataset:
         studies.append(_photographs(request.dataset, request))
     elif edited := replicated_worlds.photographs(request):

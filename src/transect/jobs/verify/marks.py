@@ -320,6 +320,10 @@ def _group(
     )
 
 
+FEWEST_PEOPLE: Final = 10
+"""People below whom there is no interval of a mean error: Student's would reach beyond what an error can be."""
+
+
 def _mean(
     values: Float[np.ndarray, " n"], people: Int[np.ndarray, " n"]
 ) -> tuple[float | None, float | None, float | None, int]:
@@ -331,8 +335,9 @@ def _mean(
     who = repeated.clusters_of(people)
     column = values[:, None]
     found = intervals.mean_interval(column) if who is None else repeated.mean_interval(*repeated.by_person(column, who))
-    low, high = (float(end[0]) if np.isfinite(end[0]) else None for end in (found.low, found.high))
-    return float(values.mean()), low, high, len(values)
+    if len(np.unique(people)) < FEWEST_PEOPLE or not np.isfinite([found.low[0], found.high[0]]).all():
+        return float(values.mean()), None, None, len(values)
+    return float(values.mean()), float(found.low[0]), float(found.high[0]), len(values)
 
 
 def _parts(seen: _Seen, people: Int[np.ndarray, " n"]) -> Iterator[MarksPart]:

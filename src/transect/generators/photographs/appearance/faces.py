@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.marks import Marks
+from transect.marks.records import SEVERAL
 
+SEVERAL_FACES: Final = "photographs with several faces"
 UNSURE: Final = "photographs on which no face was found with confidence"
 PARTS: Final = ("skin", "hair", "mouth")
 NO_MASKS: Final = "photographs without masks of skin, hair and mouth"
@@ -104,6 +106,8 @@ def face_of(
     top, left: of the photograph in the square.
     """
     height, width = picture.shape[:2]
+    if marks.reasons[0] == SEVERAL:
+        return SEVERAL_FACES
     if not marks.kept(threshold)[0] or not np.isfinite(marks.points[0]).all():
         return UNSURE
     if any(part not in marks.masks for part in PARTS):

@@ -18,6 +18,7 @@ from transect.errors import BadInput
 from transect.generators.photographs.appearance.faces import Face, face_of, unsuited
 from transect.generators.photographs.appearance.sitting import VERSION, Sitting
 from transect.generators.photographs.attributes import Edits
+from transect.generators.photographs.grey import COLORLESS, is_grey
 from transect.generators.photographs.subjects import Subjects, corner, squared
 from transect.marks import Finder, open_marks
 
@@ -26,6 +27,8 @@ _KEPT: Final = 32
 """Photographs whose parts are kept in memory."""
 _LOOKED_AT: Final = 48
 """Photographs by which the sizes of masks are stated, the first of those that have a face."""
+_TINTED: Final = frozenset({"skin_tone", "hair_color"})
+"""Edits that need to know a photograph's colors."""
 _GROUPS: Final = 6
 """Labels with so many values or fewer are groups by which photographs that are left out are counted."""
 
@@ -78,7 +81,10 @@ class Sitters:
 
     def _reason(self, subject: int, names: Sequence[str]) -> str:
         face = self.face(subject)
-        return face if isinstance(face, str) else unsuited(face, names)
+        if isinstance(face, str):
+            return face
+        tinted = not _TINTED.isdisjoint(names)
+        return COLORLESS if tinted and is_grey(self.subjects.picture(subject)) else unsuited(face, names)
 
     def describe(self) -> dict[str, Any]:
         """What recreates what is composited, as JSON values."""
