@@ -18,7 +18,8 @@ from transect.designs.levels import default_levels
 from transect.experiment.world_settings import WorldSettings
 from transect.generators.faceworld.own_marks import own_marks
 from transect.generators.faceworld.world import FaceWorld
-from transect.generators.photographs.attributes import USUAL
+from transect.generators.photographs.appearance.faces import face_of, unsuited
+from transect.generators.photographs.attributes import APPEARANCE, USUAL
 from transect.generators.photographs.world import Photographs
 from transect.jobs.invert.run import InvertOptions, invert
 from transect.marks import Marks
@@ -26,7 +27,7 @@ from transect.records import Attribute
 
 FOLDER = Path(__file__).parent / "images" / "photographs"
 SIZE = 150
-SUBJECTS = (7, 20)
+FIRST, SHOWN = range(40), 2
 INVERTED = (3, 11, 25)
 TONES = (3.0, 5.0, 7.0, 9.0)
 HEAD = 18
@@ -51,9 +52,16 @@ class Drawn:
 
 
 def photographs(folder: Path) -> Drawn:
-    """Two rendered faces as photographs, and their marks."""
+    """The first rendered faces that suit every edit as photographs, and their marks."""
     world = FaceWorld(image_size=SIZE)
-    bare = world.set(world.sample(SUBJECTS), {"glasses": 0.0, "hat": 0.0, "facial_hair": 0.0})
+    bare = world.set(world.sample(FIRST), {"glasses": 0.0, "hat": 0.0, "facial_hair": 0.0, "bangs": 0.0})
+    found, pictures = own_marks(world, bare), world.render(bare).pixels
+    suited = []
+    for row, picture in enumerate(pictures):
+        face = face_of(found.take(np.array([row])), Drawn.threshold, picture)
+        if not isinstance(face, str) and not unsuited(face, APPEARANCE):
+            suited.append(row)
+    bare = bare.take(suited[:SHOWN])
     for place, picture in enumerate(world.render(bare).pixels):
         Image.fromarray(picture).save(folder / f"{place}.png")
     return Drawn(own_marks(world, bare))
