@@ -108,7 +108,7 @@ def test_hair_and_lips_change_in_their_masks_alone(world):
         latents = world.sample(range(5))
         moved = world.set(latents, {name: STRONG[name]})
         masks = world.edit_masks(moved)
-        for place, row in enumerate(latents.values[:, 0].astype(int)):
+        for place, row in enumerate(latents.values[:, 0].astype(int).tolist()):
             own = world.sitters.sitting(row).face.masks[mask] > 0
             grown = np.lib.stride_tricks.sliding_window_view(np.pad(own, 4), (9, 9)).any(axis=(2, 3))
             assert not (masks[place] & ~grown).any()

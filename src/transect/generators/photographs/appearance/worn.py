@@ -78,7 +78,7 @@ class Stage:
         added = blurred(self.shown(dark * np.float32(camera.gain)), camera.blur)
         return layer_of(passed, added, camera.noise, key)
 
-    def shown(self, part: Float[np.ndarray, "h w 3"]) -> Float[np.ndarray, "_ _ 3"]:
+    def shown(self, part: Float[np.ndarray, "h w *c"]) -> Float[np.ndarray, "_ _ *c"]:
         """A part of the canvas on the photograph, averaged over its pixels."""
         import cv2
 
