@@ -56,9 +56,10 @@ def _about_answers(answers: Answers) -> Iterator[Doubt]:
         text = f"the answer is {word} for {most:,} of {counted(len(known), 'image')}"
         yield Doubt(text, judged=not len(expected))
     elif (gap := _gap(answers)) < GUESSING:
+        more = "more" if gap >= 0 else "less"
         text = (
-            f"the answers hardly follow the truth: yes is {100 * gap:.1f} points more frequent where the truth is yes "
-            "than where it is no"
+            f"the answers hardly follow the truth: yes is {abs(100 * gap):.1f} points {more} frequent where the truth "
+            "is yes than where it is no"
         )
         yield Doubt(text, judged=False)
 

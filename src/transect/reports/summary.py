@@ -76,7 +76,7 @@ def question(document: Document, study: int) -> Markup:
     if entry.basis == "experimental":
         template = Markup("{}{} of {}, each at every combination of {}, were shown to {}.")
     else:
-        template = Markup("{}{} of {}, whose {} are as sampled from the population, were shown to {}.")
+        template = Markup("{}{} of {}, with {} as sampled from the population, were shown to {}.")
     sentence = template.format(
         opening,
         document.counted(f"{place}/images", "image"),

@@ -159,7 +159,8 @@ def _warnings(
     if poor:
         named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
         warnings.append(
-            f"Most images fail in {len(poor)} of {len(labels)} cells, which the generator does not reach: {named}."
+            f"In {len(poor)} of {counted(len(labels), 'cell')} most images fail, so that they say little of what was "
+            f"set: {named}."
         )
     if SHIFT not in gates:
         warnings.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")
