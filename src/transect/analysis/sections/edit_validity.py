@@ -152,9 +152,8 @@ def _warnings(
     if failed.any():
         what = "they do not show what was set, or show more."
         of = f"{int(failed.sum()):,} of {len(failed):,}"
-        warnings.append(
-            f"{of} images fail a gate: {what}" if failed.mean() <= FEW else f"{MOST_FAIL}, {of}: {what} {_LOOK}"
-        )
+        told = f"{of} images fail a gate: {what}"
+        warnings.append(told if failed.mean() <= FEW else f"{MOST_FAIL}. {told} {_LOOK}")
     poor = [label for number, label in enumerate(labels) if failed[cells == number].mean() > 1 - FEW]
     if poor:
         named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
