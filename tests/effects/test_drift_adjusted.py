@@ -104,7 +104,7 @@ def test_readers_of_different_attributes_are_refused():
 def photographs(seed: int, people: int = 60, each: int = 4):
     """Photographs of people, each edited or not, of true effect .2; the light of a photograph moves reading and answer.
 
-    People are told apart from photographs only by the light: a reading falls by 1 with it, an answer rises by 2.
+    Photographs of one person differ in light alone: a reading falls by 1 with it, an answer rises by 2.
     """
     draws = np.random.default_rng(seed)
     picture, n = np.repeat(np.arange(people * each), 2), people * each

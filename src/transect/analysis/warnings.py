@@ -10,6 +10,7 @@ from transect.analysis.sections import edit_validity
 from transect.analysis.sections.in_words import judged
 from transect.analysis.trust import doubts
 from transect.analysis.verdicts import AttributeVerdict
+from transect.experiment import photograph_edits
 from transect.reports.records import Section
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
@@ -59,11 +60,11 @@ def _assumed(target: TargetEntry) -> Iterator[str]:
 
 
 def _checked(study: Findings) -> set[str]:
-    """The varied attributes that a target, or the network that ships, read from each image."""
+    """The attributes that a target, or the network that ships, read from each image."""
     edits = study.spec.edits
     if edits is None:
         return set()
-    return set(study.design.levels) if edits.shipped else set(edits.attributes)
+    return set(edits.attributes) | (set(photograph_edits.well_read()) if edits.shipped else set())
 
 
 def _set_by_a_camera(study: Findings) -> set[str]:
@@ -79,7 +80,7 @@ def _unread(studies: Sequence[Findings]) -> list[str]:
         if generator.of_photographs:
             continue
         read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
-        read |= set() if study.spec.edits is None else _checked(study)
+        read |= _checked(study)
         read |= _set_by_a_camera(study) if generator.edits_photographs else set()
         names = {spaced(name): None for name in study.design.levels if name not in read}
         unread[generator.name] = unread.get(generator.name, {}) | names

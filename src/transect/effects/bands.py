@@ -211,6 +211,9 @@ def _errors(
     rng = np.random.Generator(np.random.Philox(seed))
     errors = rng.standard_normal((_DRAWS, k))
     scale = None if freedom is None else np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)
+    errors.flags.writeable = False  # they are kept
+    if scale is not None:
+        scale.flags.writeable = False
     return errors, scale
 
 

@@ -13,7 +13,8 @@ import torch
 def one_thread() -> None:
     """Sets one thread per operation, for the thread that calls it.
 
-    A thread's first question of PyTorch takes over what the process set last, so that it is asked before it is told.
+    The first call of PyTorch in a thread sets the number that the process had last. So the number is read first, and
+    set after that.
     """
     torch.get_num_threads()
     torch.set_num_threads(1)

@@ -38,7 +38,7 @@ WORDS: Final = {
 APART: Final = 3.0
 """Tones of Monk's scale between two that fit as well, from which a photograph does not tell its tone."""
 _GROUPS: Final = 6
-"""Labels with so many values or fewer are groups."""
+"""The most values of a label whose groups are listed."""
 NOT_SHOWN: Final = (
     "A twin is not the person. Pose, proportions, tone and light are fitted; hair, clothes, glasses and background are "
     "those of an average subject, and no residual sees them. A small residual does not say that a model takes the two "

@@ -303,6 +303,8 @@ def _group(
     share_low, share_high = intervals.wilson_clustered(*repeated.by_person(lost[:, None], who))
     value, low, high, _ = _mean(values[there & seen.kept], people[there & seen.kept])
     reason = "" if value is not None else "no picture has points or masks that both know"
+    if value is not None and low is None:
+        reason = f"no interval of fewer than {FEWEST_PEOPLE} people"
     some = bool(len(lost))
     return MarksGroup(
         group=group,

@@ -124,7 +124,7 @@ def face_of(
 
 
 def _shows_skin(face: Face) -> bool:
-    """Whether skin is sure beside eyes and mouth on so many pixels that its color is known."""
+    """Whether enough pixels outside of eyes and mouth are surely skin to know its color."""
     sure = _sure(face, "skin")
     # Eyes and mouth hold less than this, so that their outlines are drawn for few faces.
     if sure.sum() >= max(_FEWEST, face.width**2):

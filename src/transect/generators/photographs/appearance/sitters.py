@@ -30,7 +30,7 @@ _LOOKED_AT: Final = 48
 _TINTED: Final = frozenset({"skin_tone", "hair_color"})
 """Edits that need to know a photograph's colors."""
 _GROUPS: Final = 6
-"""Labels with so many values or fewer are groups by which photographs that are left out are counted."""
+"""The most values of a label by whose groups photographs that are left out are counted."""
 
 
 @final
