@@ -37,8 +37,6 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
-        gc.collect()
-        gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
