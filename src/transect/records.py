@@ -308,7 +308,8 @@ class Effect:
     estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable. kind:
     "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a difference of
     contrasts; see its spec). p_adjusted: within the family of the report. excluded: reason -> images left out. spec:
-    what recreates it. always_low, always_high: in an audit, valid whenever one stops; NaN with `always_reason`.
+    what recreates it. same_test_as: the name of the effect whose test this one repeats, so that both count once.
+    always_low, always_high: in an audit, valid whenever one stops; NaN with `always_reason`.
     """
 
     name: str
@@ -337,6 +338,7 @@ class Effect:
     always_high: float = math.nan
     always_method: str = ""
     always_reason: str = ""
+    same_test_as: str = ""
 
     @property
     def estimable(self) -> bool:

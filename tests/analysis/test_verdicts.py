@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import auditing
 import numpy as np
@@ -11,8 +12,11 @@ from panes import Panes
 from report_reader import parse, text_of
 
 import transect
+from transect.analysis.selection import Picked, Selection, with_sizes
 from transect.analysis.trust import CONSTANT
+from transect.analysis.verdicts import AttributeVerdict
 from transect.errors import BadInput, UnknownName
+from transect.records import Effect
 from transect.runs import margins
 from transect.runs.report_settings import ReportSettings
 
@@ -61,6 +65,42 @@ def test_what_a_coin_says_cannot_be_told_from_two_points_with_forty_subjects(run
     assert (row["verdict"], row["margin"]) == ("cannot tell", 0.02)
     # a subject's difference averages two pairs of fair coins: variance 1/4; (3.29 * 0.5 / 0.02)² = 6,765 or more
     assert 6_700 <= row["subjects_needed"] <= 30_000
+
+
+def some(pixels):
+    """Yes to the darkest pictures: a large difference between tones."""
+    return np.where(pixels.mean(axis=(1, 2, 3)) < np.quantile(pixels.mean(axis=(1, 2, 3)), 0.3), 0.9, 0.1)
+
+
+def test_a_large_difference_of_few_subjects_says_how_many_would_confirm_it(tmp_path):
+    result = auditing.audit([some], vary={"skin_tone": (1, 10)}, subjects=5, image_size=32, out=tmp_path / "run")
+    row = verdicts(result)["some", "answer", "skin_tone"]
+    effect = result.results["effects"][row["effect"]]
+    assert (row["verdict"], effect["n_subjects"]) == ("cannot tell", 5)  # five subjects: p is 1/16 at least
+    assert abs(effect["estimate"]) > 0.3
+    assert 6 <= row["subjects_to_confirm"] <= 60 < row["subjects_needed"]
+    assert f"a difference this large needs {row['subjects_to_confirm']} subjects, had 5" in row["text"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "picked", "sized"),
+    [
+        (0.01, 0.2, None, True),
+        (-0.2, -0.01, None, True),
+        (-0.01, 0.2, None, False),
+        (0.0, 0.2, None, False),
+        (math.nan, math.nan, None, False),
+        (0.01, 0.2, (-0.02, 0.3), False),  # what is printed is the interval of the selection
+    ],
+)
+def test_a_difference_whose_printed_interval_holds_zero_has_no_size(low, high, picked, sized):
+    effect = Effect("a", "a", "t", "miss", 0.1, low, high, 0.01, "proportion", 9, 18, p_adjusted=0.01)
+    verdict = AttributeVerdict("s", "t", "miss", "a", "found", 0, False, 0.02, low, high, None)
+    rows = () if picked is None else (Picked(0, *picked, 0.08),)
+    (made,) = with_sizes([verdict], [effect], Selection(2, 0.975, rows))
+    assert made.sized == sized
+    unclear = replace(verdict, verdict="cannot tell")
+    assert with_sizes([unclear], [effect], Selection(2, 0.975, rows)) == (unclear,)
 
 
 def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):

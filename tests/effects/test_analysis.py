@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from transect.effects import (
     permutation,
     sign_flip,
 )
+from transect.effects.analysis import distinct_tests
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -166,6 +168,24 @@ def test_adjustment_over_the_family():
     assert adjust([]) == ()
     with pytest.raises(UnknownName, match="unknown adjustment 'hom': did you mean holm"):
         adjust([effect(0.1)], "hom")
+
+
+def test_a_test_that_another_repeats_counts_once():
+    twin = replace(effect(0.01), name="a: slope", kind="slope", same_test_as="a")
+    other = replace(effect(0.04), name="b")
+    made = adjust([effect(0.01), twin, other])
+    assert [one.p_adjusted for one in made] == [0.02, 0.02, 0.04]
+    assert distinct_tests(made) == 2
+    elsewhere = replace(effect(0.01), target="u")
+    assert [one.p_adjusted for one in adjust([effect(0.01), elsewhere])] == [0.02, 0.02]  # another target's own test
+
+
+def test_a_slope_over_three_even_levels_has_the_p_of_its_contrast():
+    rng = np.random.default_rng(4)
+    contrast, slope = analyse(rng.random((23, 3)), {"age": (20.0, 40.0, 60.0)}, is_binary=False, unit="score").effects
+    assert slope.same_test_as == contrast.name
+    assert slope.p == contrast.p
+    assert slope.estimate == pytest.approx(contrast.estimate / 40)
 
 
 def test_what_is_zero_by_construction_is_not_tested():

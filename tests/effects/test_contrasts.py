@@ -40,6 +40,23 @@ def test_which_contrasts_are_made():
     assert [c.per for c in made] == ["", "unit", "", "", "", ""]
 
 
+@pytest.mark.parametrize(
+    ("levels", "grid", "same"),
+    [
+        ((1.0, 5.5, 10.0), [[0, 1, 1], [1, 0, 1]], True),
+        ((1.0, 5.5, 10.0), [[0, 1, 1], [NAN, NAN, NAN]], True),  # nobody is in one and not in the other
+        ((1.0, 5.5, 10.0), [[0, 1, 1], [1, NAN, 1]], False),  # a slope of two levels weighs another person alike
+        ((1.0, 2.0, 10.0), [[0, 1, 1], [1, 0, 1]], False),
+        ((1.0, 4.0, 7.0, 10.0), [[0, 1, 1, 0], [1, 0, 1, 1]], False),
+    ],
+)
+def test_a_slope_over_three_even_levels_repeats_the_test_of_its_contrast(levels, grid, same):
+    contrast, slope = make(grid, {"skin_tone": levels})
+    assert (slope.same_test_as, contrast.same_test_as) == (contrast.name if same else "", "")
+    proportional = np.allclose(slope.differences * (levels[-1] - levels[0]), contrast.differences, equal_nan=True)
+    assert proportional or not same
+
+
 def test_a_difference_averages_over_the_cells_of_the_others():
     # Glasses off/on at three tones: differences 1, 0, 1 -> 2/3; last tone minus first: (0 - 0, 1 - 1) / 2 -> 0;
     # slope over 1, 2, 3: (-1, 0, 1) on means (.5, 1, .5) -> 0.

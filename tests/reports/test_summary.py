@@ -206,6 +206,27 @@ def test_what_cannot_be_told_says_what_it_would_take():
     assert plain_text(group.sentences[0]).endswith("state the smallest difference that matters (--margin miss=…).")
 
 
+def test_a_difference_beyond_the_margin_says_what_would_confirm_it():
+    results = with_verdict(
+        verdict="cannot tell", effect=0, low=-0.1, high=0.9, margin=0.02, subjects_needed=17_000, subjects_to_confirm=20
+    )
+    results["effects"][0] |= {"estimate": 0.5, "low": -0.12, "high": 0.88, "p_adjusted": 0.1, "n_subjects": 6}
+    results["verdicts"] = results["verdicts"][:1]
+    (group,) = groups(document(results))
+    assert plain_text(group.sentences[0]).endswith(
+        "; a difference this large needs 20 subjects, had 6; to tell 2 points from none needs 17,000."
+    )
+
+
+def test_a_difference_whose_interval_holds_zero_stands_apart():
+    results = with_verdict(verdict="found", effect=0, low=-0.01, high=0.3, sized=False)
+    results["effects"][0] |= {"estimate": 0.1, "low": -0.02, "high": 0.3, "p_adjusted": 0.03}
+    results["verdicts"], results["found_interactions"] = results["verdicts"][:1], []
+    (group,) = groups(document(results))
+    assert (group.kind, group.mark, plain_text(group.heading)) == ("unsized", "△", "Differences found, size uncertain")
+    assert "its size is uncertain" in plain_text(group.sentences[0])
+
+
 def test_an_interval_that_excludes_zero_and_is_not_significant_says_why():
     results = with_verdict(verdict="cannot tell", effect=0, low=-0.03, high=0.06, margin=0.02, subjects_needed=1200)
     results["effects"][0] |= {"estimate": 0.17, "low": 0.02, "high": 0.3, "p_adjusted": 0.278}

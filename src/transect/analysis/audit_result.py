@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
-from transect.reports.verdict_entries import MARKS, MOST, kind_of
+from transect.reports.verdict_entries import MARKS, MOST, kind_of, kind_of_pair
 from transect.runs import bounds
 from transect.runs.locks import refuse_links
 from transect.runs.plain_json import plain
@@ -105,8 +105,9 @@ class FolderResult(Result):
         results = self.results
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
         for row in results["verdicts"]:
-            texts[kind_of(row["verdict"], check=row["check"])].append(row["text"])
-        texts["found"] += [row["text"] for row in results["found_interactions"]]
+            texts[kind_of(row["verdict"], check=row["check"], sized=row["sized"])].append(row["text"])
+        for row in results["found_interactions"]:
+            texts[kind_of_pair(row["low"], row["high"])].append(row["text"])
         rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
         lines = rows[:MOST]
         more = [f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else []

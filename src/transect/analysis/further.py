@@ -11,7 +11,7 @@ from typing import Final, final
 
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_detectable
-from transect.effects.analysis import CONFIDENCE, adjust
+from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests
 from transect.effects.interactions import factorial_effects
 from transect.effects.planning import SOURCES as PLANNING
 from transect.effects.planning import plan_from_pilot
@@ -73,7 +73,7 @@ def analyse_further(
     controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
     variance = [share for study in studies for share in _variance(study)]
     projections = [projection for population in shares for projection in _projections(studies, population)]
-    size = sum(effect.p == effect.p for effect in effects)
+    size = distinct_tests(effects)
     plans = [plan for study in studies for plan in _plans(study, size, alpha)]
     names = [study.spec.name for study in studies for _ in study.effects]
     families = [
@@ -169,7 +169,7 @@ def _negative_controls(
     alpha: float,
 ) -> list[dict[str, object]]:
     """The controls' effects, each with the smallest one that it could have found."""
-    family = max(sum(effect.p == effect.p for _, effect in effects), 1)
+    family = max(distinct_tests([effect for _, effect in effects]), 1)
     smallest = {
         (study.spec.name, contrast.target, contrast.outcome, contrast.name): smallest_detectable(
             contrast, family=family, power=CONTROL_POWER, alpha=alpha
@@ -344,8 +344,8 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
 
 
 def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
-    """How many tests and which, by study and effect; those without a p are none."""
-    tested = [(study, effect) for study, effect in members if effect.p == effect.p]
+    """How many tests and which, by study and effect; those without a p are none, a repeated test counts once."""
+    tested = [(study, effect) for study, effect in members if distinct_tests([effect])]
     return {
         "name": name,
         "method": method,

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis import findings, finished_run
+from transect.effects.analysis import distinct_tests
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.equivalence_planning import plan_equivalence_from_pilot
 from transect.effects.intervals import wilson
@@ -109,7 +110,7 @@ def plan_next(
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
     study, known = _estimated(folder)
-    tested = sum(bool(np.isfinite(effect.p)) for effect in study.effects)
+    tested = distinct_tests(study.effects)
     size = max(tested, len(known)) if family is None else family
     targets = len({contrast.target for contrast in known})
     plans = [

@@ -24,7 +24,7 @@ from transect.analysis.replicated import in_one_report
 from transect.analysis.sections import build as build_sections
 from transect.analysis.verdicts import ALPHA, Again, AttributeVerdict, judge_all, leads
 from transect.analysis.warnings import failed_edits, warnings_of
-from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together
+from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together, distinct_tests
 from transect.effects.intervals import SOURCES
 from transect.effects.preferences import PREFERRED
 from transect.effects.repeated import clusters_of
@@ -87,13 +87,14 @@ def publish(
     worlds = in_one_report.of(folder, studies, entries, margins or {})
     built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
     built = [*in_one_report.sections(worlds), *built]
-    verdicts = _in_order(judge_all(studies, effects, margins or {}, again), effects)
-    picked = plain(selection.select(studies, effects, leads(verdicts), again))
+    judged = _in_order(judge_all(studies, effects, margins or {}, again), effects)
+    picked = selection.select(studies, effects, leads(judged), again)
+    verdicts = selection.with_sizes(judged, effects, picked)
     whole = {
         **_results(studies, effects, entries, further, built, correction, [*limits, *_left_out(effects)]),
         "verdicts": plain(verdicts),
         "replicated": [] if worlds is None else list(worlds.answer),
-        "selection": picked,
+        "selection": plain(picked),
         "warnings": [*cautions, *failed_edits(sections), *warnings_of(studies, verdicts)],
     }
     stage("page")
@@ -170,7 +171,7 @@ def _results(
         "studies": [study.entry for study in studies],
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
-        "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
+        "family": {"size": distinct_tests(effects), "method": correction, "alpha": ALPHA},
         "world": {
             **rendered[0],
             "photographs": all(spec.generator.of_photographs for spec in specs),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
@@ -13,7 +14,7 @@ from transect.analysis.finished_run import Run
 from transect.analysis.group_pairs import pairs_of_groups
 from transect.analysis.preferred import named, preferred
 from transect.analysis.target_outcomes import TargetOutcomes
-from transect.analysis.verdicts import Again, truth_of
+from transect.analysis.verdicts import Again, AttributeVerdict, truth_of
 from transect.effects.analysis import CONFIDENCE
 from transect.effects.selection import confidence_of, errors_of, shrunken
 from transect.records import Effect
@@ -59,6 +60,28 @@ def select(
     means = dict(zip(candidates, _shrunken([effects[index] for index in candidates]), strict=True))
     chosen = tuple(_picked(index, names[index], effects[index], level, means[index], again) for index in picked)
     return Selection(len(candidates), level, chosen)
+
+
+def with_sizes(
+    verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect], picked: Selection
+) -> tuple[AttributeVerdict, ...]:
+    """The verdicts, with whether the interval of each difference that was found excludes 0.
+
+    A test can be significant where the interval holds 0: the test asks whether anything changes for anybody, the
+    interval is about the mean. picked: intervals of the selection, which are printed where it left something out.
+    """
+    listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
+    return tuple(
+        replace(verdict, sized=_excludes_zero(listed.get(verdict.effect, effects[verdict.effect])))
+        if verdict.verdict == "found" and verdict.effect is not None
+        else verdict
+        for verdict in verdicts
+    )
+
+
+def _excludes_zero(row: Effect | Picked) -> bool:
+    """False without an interval, as of NaN ends."""
+    return row.low > 0 or row.high < 0
 
 
 @final

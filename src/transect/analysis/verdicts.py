@@ -12,7 +12,7 @@ import numpy as np
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
 from transect.analysis.trust import not_judged
-from transect.effects.analysis import UNTESTED
+from transect.effects.analysis import UNTESTED, distinct_tests
 from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -21,7 +21,9 @@ from transect.effects.verdicts import (
     largest,
     outermost,
     pairs_of_levels,
+    rounded_up,
     subjects_for,
+    subjects_to_find,
 )
 from transect.records import Effect
 from transect.runs.margins import margin_of
@@ -53,8 +55,11 @@ class AttributeVerdict:
     None where none is estimable. Outcomes against a reference image, which matches itself, have no test: there a
     difference is found where it exceeds the margin. check: the target is meant to react to the attribute. low, high:
     the outermost ends of the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
-    stated. subjects_needed: with which the data could tell; None where that is not known. reason: why not estimable, or
-    why not judged: what speaks against all answers of the target, unless a difference was found.
+    stated. subjects_needed: with which the data could tell; None where that is not known. subjects_to_confirm: with
+    which a difference as large as the one measured would be found, where that is beyond the margin and needs more than
+    there were; else None. reason: why not estimable, or why not judged: what speaks against all answers of the target,
+    unless a difference was found. sized: of a difference that was found, whether the interval that the report prints
+    excludes 0 (`selection.with_sizes`).
     """
 
     study: str
@@ -69,6 +74,8 @@ class AttributeVerdict:
     high: float
     subjects_needed: int | None
     reason: str = ""
+    sized: bool = True
+    subjects_to_confirm: int | None = None
 
 
 def judge_all(
@@ -80,7 +87,7 @@ def judge_all(
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
     """
-    family = sum(math.isfinite(effect.p) for effect in effects)
+    family = distinct_tests(effects)
     untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
     verdicts = []
     place = 0
@@ -153,8 +160,11 @@ def _judged(
     found = judge(bool(beyond) or effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
     if doubt and found != "found":
         return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
-    needed = _needed([effects[index] for index in contrasts], evidence) if found == "cannot tell" else None
-    return replace(verdict, verdict=found, effect=lead, low=low, high=high, subjects_needed=needed, reason="")
+    verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
+    if found != "cannot tell":
+        return verdict
+    needed = _needed([effects[index] for index in contrasts], evidence)
+    return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
 
 
 def _beyond(effect: Effect, evidence: _Evidence, again: Again | None) -> bool:
@@ -206,6 +216,20 @@ def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
         alpha=ALPHA,
         family=evidence.family,
     )
+
+
+def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
+    """Subjects for a difference as large as the one measured, beyond the margin; None where as many took part."""
+    pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
+    size = abs(effect.estimate)
+    if pilot is None or size <= evidence.margin:
+        return None
+    share = pilot.planned_discordant
+    needed = subjects_to_find(
+        size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
+        discordant=None if share is None else max(share, size),
+    )  # fmt: skip
+    return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 
 def _unit(effect: Effect) -> str:

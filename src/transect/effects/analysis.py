@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final
@@ -204,7 +205,8 @@ def analyse_population(
 def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
     """The effects with p_adjusted over the whole family: "holm" (default) or "benjamini-hochberg".
 
-    Effects without a p keep NaN and are not counted.
+    Effects without a p keep NaN and are not counted. An effect that repeats another's test
+    (`Effect.same_test_as`) is not counted, and has the other's p_adjusted.
 
     Raises UnknownName for another method.
 
@@ -214,12 +216,34 @@ def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...
     """
     if method not in _ADJUSTMENTS:
         raise UnknownName("adjustment", method, _ADJUSTMENTS)
-    adjusted = _ADJUSTMENTS[method](np.array([effect.p for effect in effects], dtype=np.float64))
+    first = _first_tested(effects)
+    own = first == np.arange(len(effects))
+    adjusted = _ADJUSTMENTS[method](np.where(own, [effect.p for effect in effects], np.nan))[first]
     source = multiplicity.SOURCES[method]
     return tuple(
         replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
         for effect, p in zip(effects, adjusted, strict=True)
     )
+
+
+def distinct_tests(effects: Sequence[Effect]) -> int:
+    """How many different tests are behind some effects: those that are corrected for (`Effect.same_test_as`).
+
+    >>> contrast = Effect("a: 0 to 2", "a", "t", "miss", 0.2, 0, 0.4, 0.03, "proportion", 9, 27)
+    >>> distinct_tests([contrast, replace(contrast, name="a: slope", estimate=0.1, same_test_as="a: 0 to 2")])
+    1
+    """
+    return sum(math.isfinite(effect.p) and not effect.same_test_as for effect in effects)
+
+
+def _first_tested(effects: Sequence[Effect]) -> Int[np.ndarray, " m"]:
+    """The place of the effect whose test each one shares: its own, but for slopes that repeat their contrast's."""
+    places: dict[tuple[str, str, str], int] = {}
+    first = np.arange(len(effects))
+    for place, effect in enumerate(effects):
+        places[effect.target, effect.outcome, effect.name] = place
+        first[place] = places.get((effect.target, effect.outcome, effect.same_test_as), place)
+    return first
 
 
 def adjust_together(
@@ -281,6 +305,7 @@ def _experimental(
         reason=without_interval if n else NO_PAIR,
         interval_method=bounds.methods[column],
         test_method=test,
+        same_test_as=contrast.same_test_as,
         spec={**spec, **_flips(test), "subjects_dropped": contrast.subjects_dropped},
         sources=_sources(bounds.methods[column], test),
     )

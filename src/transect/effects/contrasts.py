@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
@@ -31,7 +31,9 @@ class Contrast:
     differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. base: how rare the
     outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest difference of
     one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded: reason -> images
-    left out, so that n_images and these add up to the images of the compared levels.
+    left out, so that n_images and these add up to the images of the compared levels. same_test_as: the contrast whose
+    differences these are, but for a factor: with three evenly spaced levels, all or none valid in each cell, the slope
+    is the last level minus the first, divided by their distance.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Contrast:
     pairs: float
     n_images: int
     excluded: Mapping[str, int]
+    same_test_as: str = ""
 
     @property
     def n_subjects(self) -> int:
@@ -93,7 +96,8 @@ def contrasts(
         last = range(1, len(levels)) if attribute.discrete else [len(levels) - 1]
         rows += [_level_contrast(attribute, levels, grid, why, level) for level in last]
         if not attribute.discrete and len(levels) >= 3:
-            rows.append(_slope(attribute, np.array(levels, dtype=np.float64), grid, why))
+            slope = _slope(attribute, np.array(levels, dtype=np.float64), grid, why)
+            rows.append(replace(slope, same_test_as=rows[-1].name) if _of_ends_alone(grid, levels) else slope)
     return rows
 
 
@@ -183,6 +187,13 @@ def _slope(
         n_images=int(used.sum()),
         excluded=_excluded(used, why),
     )
+
+
+def _of_ends_alone(grid: Float[np.ndarray, "n levels cells"], levels: Sequence[float]) -> bool:
+    """Whether slopes say nothing of the levels between the first and the last."""
+    even = len(levels) == 3 and math.isclose(levels[1] - levels[0], levels[2] - levels[1], rel_tol=1e-9)
+    known = np.isfinite(grid).sum(axis=1)
+    return even and bool(((known == 0) | (known == 3)).all())
 
 
 def _centered(

@@ -143,23 +143,41 @@ def subjects_to_tell(
     >>> subjects_to_tell(0.02, 0.2)  # ((1.645 + 1.645) 0.2 / 0.02)², more than the test of a difference needs
     1083
     """
-    if not (margin > 0 and math.isfinite(deviation) and deviation > 0):
+    found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant)
+    if found is None:
         return None
+    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    return max(found, math.ceil((z * deviation / margin) ** 2))
+
+
+def subjects_to_find(
+    size: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+) -> int | None:
+    """Subjects with which a difference of this size is found with a power of 90 %.
+
+    Arguments and None as in `subjects_to_tell`. Never fewer than the sign-flip test needs at least, whose smallest p of
+    n subjects is 2 / 2^n.
+
+    >>> subjects_to_find(0.5, 0.5, family=4), subjects_to_find(0.5, 0.01, family=4)  # 2 / 2^8 < .05 / 4 < 2 / 2^7
+    (18, 8)
+    """
+    if not (size > 0 and math.isfinite(deviation) and deviation > 0):
+        return None
+    family = max(family, 1)
     try:
-        found = plan_from_pilot(
-            margin,
+        plan = plan_from_pilot(
+            size,
             deviation,
             images_per_subject=1,
             unpaired_deviation=deviation,
             power=POWER,
             alpha=alpha,
-            family=max(family, 1),
+            family=family,
             discordant=discordant,
-        ).subjects
+        )
     except BadInput:
         return None
-    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
-    return max(found, math.ceil((z * deviation / margin) ** 2))
+    return max(plan.subjects, math.ceil(1 + math.log2(family / alpha)))
 
 
 def subjects_for(

@@ -61,6 +61,9 @@ class EffectEntry(EstimatedEntry):
     always_reason: str = Field(
         default="", description="why there is no always-valid interval; empty where there is one"
     )
+    same_test_as: str = Field(
+        default="", description="the contrast whose test this slope repeats (three evenly spaced levels): counted once"
+    )
 
 
 class ComparedEntry(EstimatedEntry):

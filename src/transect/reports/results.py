@@ -118,7 +118,7 @@ class FamilyEntry(Model):
     method: str
     alpha: Probability
     confidence: Probability = Field(default=0.95, description="of every interval")
-    significant: Count = Field(default=0, description="effects with p_adjusted <= alpha")
+    significant: Count = Field(default=0, description="tests with p_adjusted <= alpha")
     not_estimable: Count = Field(default=0, description="effects without an estimate")
 
 
@@ -299,7 +299,9 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     """The results with what the page adds: counts over the family, the standing limits, the examples shown."""
     family = results.family.model_copy(
         update={
-            "significant": sum(significant(effect, results.family.alpha) for effect in results.effects),
+            "significant": sum(
+                significant(effect, results.family.alpha) and not effect.same_test_as for effect in results.effects
+            ),
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
     )

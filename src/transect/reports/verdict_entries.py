@@ -15,6 +15,7 @@ ON_FIRST_SCREEN: Final = 4
 """Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {
     "found": "▲",
+    "unsized": "△",
     "not judged": "!",
     "cannot tell": "?",
     "no difference": "=",
@@ -24,13 +25,26 @@ MARKS: Final = {
 """The mark of each kind of verdict, in the order of the page; every shape is different, so color is never needed."""
 
 
-def kind_of(verdict: str, *, check: bool) -> str:
+def kind_of(verdict: str, *, check: bool, sized: bool = True) -> str:
     """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts.
 
-    >>> kind_of("found", check=True), kind_of("cannot tell", check=True)
-    ('check', 'cannot tell')
+    sized: whether the interval of a difference that was found excludes 0.
+
+    >>> kind_of("found", check=True), kind_of("cannot tell", check=True), kind_of("found", check=False, sized=False)
+    ('check', 'cannot tell', 'unsized')
     """
-    return "check" if check and verdict == "found" else verdict
+    if verdict != "found":
+        return verdict
+    return "check" if check else "found" if sized else "unsized"
+
+
+def kind_of_pair(low: float | None, high: float | None) -> str:
+    """The kind of an interaction that was found, by its interval.
+
+    >>> kind_of_pair(0.01, 0.2), kind_of_pair(-0.01, 0.2), kind_of_pair(None, None)
+    ('found', 'unsized', 'unsized')
+    """
+    return "found" if low is not None and high is not None and (low > 0 or high < 0) else "unsized"
 
 
 class VerdictEntry(OfOutcome):
@@ -46,7 +60,12 @@ class VerdictEntry(OfOutcome):
     subjects_needed: Count | None = Field(
         default=None, description="subjects that can tell a difference of the margin from none; null where not known"
     )
+    subjects_to_confirm: Count | None = Field(
+        default=None,
+        description="subjects that would find a difference as large as the one measured; null: not known, none needed",
+    )
     reason: str = Field(default="", description="why nothing is estimable, or judged")
+    sized: bool = Field(default=True, description="false: found, but the interval of the effect holds 0")
     text: str = Field(default="", description="the verdict in words, as the page has it")
 
 

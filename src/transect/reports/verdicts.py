@@ -15,12 +15,20 @@ from transect.reports.document import Document, decimals_for, pointer
 from transect.reports.effect_words import finding, interval_words, measured, size_words
 from transect.reports.entries import ComparedEntry, EffectEntry
 from transect.reports.results import Results, StudyEntry
-from transect.reports.verdict_entries import MARKS, ON_FIRST_SCREEN, FoundInteraction, VerdictEntry, kind_of
+from transect.reports.verdict_entries import (
+    MARKS,
+    ON_FIRST_SCREEN,
+    FoundInteraction,
+    VerdictEntry,
+    kind_of,
+    kind_of_pair,
+)
 from transect.reports.wording import effect_style, level, listed, rate_style, short_name, with_unit
 from transect.runs.wording import spaced
 
 _HEADINGS: Final = {
     "found": "Differences found",
+    "unsized": "Differences found, size uncertain",
     "not judged": "Not judged",
     "cannot tell": "Cannot tell",
     "no difference": "No difference larger than",
@@ -46,15 +54,21 @@ def groups(document: Document) -> tuple[Group, ...]:
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
     for index, entry in enumerate(results.verdicts):
         if entry.verdict != "not judged":
-            rows[kind_of(entry.verdict, check=entry.check)].append(sentence(document, index))
+            rows[_kind(entry)].append(sentence(document, index))
     rows["not judged"] = _not_judged(document)
-    pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
-    rows["found"] = _in_turn(rows["found"], pairs)
+    pairs: dict[str, list[Markup]] = {"found": [], "unsized": []}
+    for index, pair in enumerate(results.found_interactions):
+        pairs[kind_of_pair(pair.low, pair.high)].append(interaction_sentence(document, index))
+    rows |= {kind: _in_turn(rows[kind], sentences) for kind, sentences in pairs.items()}
     return tuple(
         Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
         for kind, mark in MARKS.items()
         if rows[kind]
     )
+
+
+def _kind(entry: VerdictEntry) -> str:
+    return kind_of(entry.verdict, check=entry.check, sized=entry.sized)
 
 
 def _not_judged(document: Document) -> list[Markup]:
@@ -103,7 +117,7 @@ def cut(all_groups: Sequence[Group], most: int = ON_FIRST_SCREEN) -> tuple[tuple
 def _common_margin(document: Document, verdict: str) -> Markup:
     """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
     results = document.results
-    places = [i for i, entry in enumerate(results.verdicts) if kind_of(entry.verdict, check=entry.check) == verdict]
+    places = [i for i, entry in enumerate(results.verdicts) if _kind(entry) == verdict]
     units = {_unit(results, results.verdicts[i]) for i in places}
     margins = {results.verdicts[i].margin for i in places}
     if units != {"proportion"} or len(margins) != 1 or None in margins:
@@ -228,9 +242,16 @@ def _needs(document: Document, index: int, alone: bool) -> Markup:
         return Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome)
     if entry.subjects_needed is None:
         return Markup("how many subjects could tell is not known")
+    had = document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count")
+    if entry.subjects_to_confirm is not None:
+        return Markup("a difference this large needs {}, had {}; to tell {} from none needs {}").format(
+            document.counted(pointer("verdicts", index, "subjects_to_confirm"), "subject"),
+            had,
+            _margin(document, index),
+            document.number(pointer("verdicts", index, "subjects_needed"), "count"),
+        )
     needed = Markup("{}, had {}").format(
-        document.counted(pointer("verdicts", index, "subjects_needed"), "subject"),
-        document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count"),
+        document.counted(pointer("verdicts", index, "subjects_needed"), "subject"), had
     )
     if not alone and _common_margin(document, "cannot tell"):
         return Markup("needs {}").format(needed)

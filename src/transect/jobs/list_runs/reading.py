@@ -20,6 +20,7 @@ from transect.runs.spec import RunSpec
 from transect.runs.wording import counted, shortened, spaced
 from transect.texts import one_line, words_of
 
+_FOUND: Final = ("found", "unsized")
 _OPEN: Final = ("not judged", "cannot tell", "no difference")
 """Kinds of verdicts that are counted beside those found."""
 DEEPEST: Final = 4
@@ -111,8 +112,8 @@ def _progress(runs: list[FinishedRun]) -> str:
 def _verdict(folder: Path) -> str:
     try:
         results = read_json(folder / "results.json", "the results of an audit", _ADVICE)
-        kinds = [kind_of(row["verdict"], check=row["check"]) for row in results["verdicts"]]
-        texts = [str(row["text"]) for row, kind in zip(results["verdicts"], kinds, strict=True) if kind == "found"]
+        kinds = [kind_of(row["verdict"], check=row["check"], sized=row["sized"]) for row in results["verdicts"]]
+        texts = [str(row["text"]) for row, kind in zip(results["verdicts"], kinds, strict=True) if kind in _FOUND]
         texts += [str(row["text"]) for row in results["found_interactions"]]
         warnings = len(results["warnings"])
     except (TransectError, KeyError, TypeError) as error:
