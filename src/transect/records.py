@@ -305,11 +305,9 @@ class Design:
 class Effect:
     """An estimand, its estimate and what it rests on.
 
-    estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable. kind:
-    "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a difference of
-    contrasts; see its spec). p_adjusted: within the family of the report. excluded: reason -> images left out. spec:
-    what recreates it. same_test_as: the name of the effect whose test this one repeats, so that both count once.
-    always_low, always_high: in an audit, valid whenever one stops; NaN with `always_reason`.
+    estimate, low, high: in `unit` ("proportion" in ±1); NaN with `reason` where not estimable. kind: "contrast" (`to`
+    minus `origin`), "slope" (per unit) or "interaction" (see spec, which recreates it). p_adjusted: within the report's
+    family. same_test_as: whose test it repeats, counted once. excluded: reason -> images. always_*: whenever one stops.
     """
 
     name: str

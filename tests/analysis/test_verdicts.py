@@ -79,7 +79,7 @@ def test_a_large_difference_of_few_subjects_says_how_many_would_confirm_it(tmp_p
     assert (row["verdict"], effect["n_subjects"]) == ("cannot tell", 5)  # five subjects: p is 1/16 at least
     assert abs(effect["estimate"]) > 0.3
     assert 6 <= row["subjects_to_confirm"] <= 60 < row["subjects_needed"]
-    assert f"a difference this large needs {row['subjects_to_confirm']} subjects, had 5" in row["text"]
+    assert f"needs {row['subjects_to_confirm']} subjects to confirm a difference this large, had 5" in row["text"]
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_a_difference_beyond_the_margin_says_what_would_confirm_it():
     results["verdicts"] = results["verdicts"][:1]
     (group,) = groups(document(results))
     assert plain_text(group.sentences[0]).endswith(
-        "; a difference this large needs 20 subjects, had 6; to tell 2 points from none needs 17,000."
+        "; needs 20 subjects to confirm a difference this large, had 6; 17,000 to tell 2 points from none."
     )
 
 

@@ -184,7 +184,7 @@ class Reader:
         if not (self.page.compare or self.full):
             return
         missing = unlike(block, self.printed, exact=self.full)
-        assert not missing, f"{self.path.name} shows\n{missing}\nwhich was not printed:\n{self.printed[-4000:]}"
+        assert not missing, f"{self.path.name} shows\n{missing}\nwhich was not printed:\n{self.printed[-8000:]}"
         self.done.append("text")
         self.printed = ""
 

@@ -243,12 +243,12 @@ def _needs(document: Document, index: int, alone: bool) -> Markup:
     if entry.subjects_needed is None:
         return Markup("how many subjects could tell is not known")
     had = document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count")
-    if entry.subjects_to_confirm is not None:
-        return Markup("a difference this large needs {}, had {}; to tell {} from none needs {}").format(
+    if entry.subjects_to_confirm is not None and entry.subjects_to_confirm <= entry.subjects_needed / 2:
+        return Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
             document.counted(pointer("verdicts", index, "subjects_to_confirm"), "subject"),
             had,
-            _margin(document, index),
             document.number(pointer("verdicts", index, "subjects_needed"), "count"),
+            _margin(document, index),
         )
     needed = Markup("{}, had {}").format(
         document.counted(pointer("verdicts", index, "subjects_needed"), "subject"), had
