@@ -146,7 +146,8 @@ def _line(
     effects = [found.adjusted, *([found.instrumented] if found.instrumented is not None else [])]
     missing = [math.nan] * 3 if by_second and found.instrumented is None else []
     between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
-    cells = [end for effect in (raw, *effects) for end in (effect.estimate, effect.low, effect.high)]
+    cells = [raw.estimate, raw.low, raw.high]
+    cells += [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
     adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
     reasons = dict.fromkeys(reason for reason in (raw.note, *(effect.reason for effect in effects)) if reason)
     row = [short_name(target.name), words(outcome), between, *cells, *missing, adjusted_for, found.raw.n_images]
