@@ -11,6 +11,8 @@ import numpy as np
 import photograph_folders
 import pytest
 
+import transect
+from transect import Requirement
 from transect.targets import as_target
 
 SHOTS = [6, 1, 4, 1, 1, 5, 1, 1, 1, 3, 1, 1, 2, 1]
@@ -124,6 +126,13 @@ def test_the_raw_effect_beside_the_adjusted_is_the_effect_with_its_interval(audi
     ((raw, low, high),) = [(row["raw"], row["raw: low"], row["raw: high"]) for row in rows]
     assert (raw, low, high) == (found.estimate, found.low, found.high)
     assert np.isfinite([low, high]).all()
+
+
+def test_a_requirement_is_of_the_effect(audited):
+    about = Requirement(attribute="exposure", outcome="answer", margin=0.05)
+    (checked,) = transect.check(audited.folder, about).numbers.requirements
+    assert checked.estimate == pytest.approx(effect(audited, "answer").estimate)
+    assert checked.n_subjects == effect(audited, "answer").n_subjects
 
 
 def test_the_page_says_what_counts_once(audited):
