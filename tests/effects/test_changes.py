@@ -96,5 +96,7 @@ def test_fewer_than_ten_people_on_several_photographs_have_no_interval():
     (row,) = changes(y, Design(ONE.levels, subjects=18), {"glasses": GLASSES}, who=np.arange(18) // 2)
     assert (row.up.share, row.reason) == (0.5, TOO_FEW)
     assert np.isnan([row.up.low, row.up.high]).all()
-    (missing,) = changes(np.full((2, 2), np.nan), Design(ONE.levels, subjects=2), {"glasses": GLASSES}, who=np.zeros(2))
+    (missing,) = changes(
+        np.full((2, 2), np.nan), Design(ONE.levels, subjects=2), {"glasses": GLASSES}, who=np.zeros(2, int)
+    )
     assert (missing.n_subjects, missing.reason) == (0, "")

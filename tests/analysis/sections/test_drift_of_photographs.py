@@ -10,6 +10,7 @@ import pytest
 from transect.analysis.finished_run import Run
 from transect.analysis.sections import drift
 from transect.records import Attribute, Design, Effect
+from transect.runs.spec import TargetEntry
 
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
 
@@ -58,7 +59,8 @@ def table_of(monkeypatch, unread=()):
     age[list(unread)] = np.nan
     images = pa.table({"subject": picture, "intended.glasses": on})
     edits = pa.table({"subject": picture, "reading.age": age})
-    target = SimpleNamespace(name="m")
+    target = Mock(TargetEntry)
+    target.name = "m"
     run = Mock(Run)
     run.configure_mock(
         design=Design({"glasses": (0.0, 1.0)}, subjects=40), images=images, people=picture // 2,
