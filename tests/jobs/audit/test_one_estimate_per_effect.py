@@ -137,5 +137,5 @@ def test_a_requirement_is_of_the_effect(audited):
 
 def test_the_page_says_what_counts_once(audited):
     page = audited.page.read_text()
-    assert "each photograph counts once, and intervals and tests treat the photographs of one person as one" in page
+    assert "Each photograph counts once; intervals and tests treat the photographs of one person as one cluster" in page
     assert "Student&#39;s t on errors clustered by subject (by person where" in page
