@@ -92,3 +92,13 @@ def test_a_label_of_many_values_is_no_group():
     assert edit_failures.groups_of({"age": values, "one": np.zeros(7)}, {}) == {}
     unknown = np.array([0.0, 1.0, np.nan])
     assert [group.inside.sum() for group in edit_failures.groups_of({"smile": unknown}, {})["smile"]] == [1, 1]
+
+
+def test_effects_and_bounds_are_means_over_photographs_where_people_repeat():
+    """Person 0 is on four of ten photographs, persons 1 to 6 on one: means weigh photographs, whoever is on them."""
+    people = np.array([0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
+    alone, failed, _, groups = made(5, subjects=10)
+    one, two = (section_of(given, failed, groups).tables[1].rows for given in (alone, made(5, 10, people)[0]))
+    assert [row[:8] for row in one] == [row[:8] for row in two]
+    assert [row[10] for row in two if row[1] == "all"] == ["fewer than 10 subjects: no interval"] * 2
+    assert [row[10] for row in one if row[1] == "all"] == [""] * 2

@@ -6,7 +6,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from transect.effects.changes import TOO_FEW, changes
 from transect.effects.contrasts import contrasts
+from transect.effects.intervals import clopper_pearson_clustered
 from transect.effects.randomization import sign_flip
+from transect.effects.repeated import by_person
 from transect.records import Attribute, Design
 
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
@@ -69,3 +71,32 @@ def test_nothing_without_a_pair():
     (row,) = changes(np.array([[np.nan, 1.0]]), Design(ONE.levels, subjects=1), {"glasses": GLASSES})
     assert np.isnan([row.net, row.up.low]).all()
     assert (row.n_pairs, row.reason) == (0, "")
+
+
+PEOPLE = np.array([0, 0, 0, 1, 2, 2, *range(3, 12)])
+
+
+def test_photographs_of_people_count_once_each_and_subjects_are_people():
+    """Person 0 changes up on three photographs of 15, person 1 on its one, person 2 down on one of two: 4/15, 1/15."""
+    y = np.zeros((15, 2))
+    y[:4, 1] = 1
+    y[4, 0] = 1
+    (row,) = changes(y, Design(ONE.levels, subjects=15), {"glasses": GLASSES}, who=PEOPLE)
+    assert (row.up.share, row.down.share) == pytest.approx((4 / 15, 1 / 15))
+    assert row.net == pytest.approx(np.diff(y, axis=1).mean())
+    assert (row.up.pairs, row.up.subjects, row.down.pairs, row.down.subjects) == (4, 2, 1, 1)
+    assert (row.n_pairs, row.n_subjects, row.reason) == (15, 12, "")
+    assert (row.up.low, row.up.high) == tuple(
+        end[0] for end in clopper_pearson_clustered(*by_person((y[:, 1:] == 1).astype(float), PEOPLE))
+    )
+
+
+def test_fewer_than_ten_people_on_several_photographs_have_no_interval():
+    y = np.tile([[0.0, 1.0], [0.0, 0.0]], (9, 1))
+    (row,) = changes(y, Design(ONE.levels, subjects=18), {"glasses": GLASSES}, who=np.arange(18) // 2)
+    assert (row.up.share, row.reason) == (0.5, TOO_FEW)
+    assert np.isnan([row.up.low, row.up.high]).all()
+    (missing,) = changes(
+        np.full((2, 2), np.nan), Design(ONE.levels, subjects=2), {"glasses": GLASSES}, who=np.zeros(2, int)
+    )
+    assert (missing.n_subjects, missing.reason) == (0, "")

@@ -30,6 +30,17 @@ def test_worst_case_bounds_are_the_extremes_of_every_way_to_fill_in():
         assert bounds.reason == TOO_FEW
 
 
+def test_worst_case_bounds_of_people_who_repeat_are_means_over_subjects_with_intervals_by_person():
+    """Person 0 is on 20 of 40 subjects; of the 40 pairs 30 rise, 4 stay and 6 lack an answer."""
+    first, second = np.zeros((40, 1)), np.repeat([1.0, 0.0, np.nan], [30, 4, 6])[:, None]
+    people = np.array([0] * 20 + list(range(1, 21)))
+    alone, repeated = paired_bounds(first, second), paired_bounds(first, second, people=people)
+    assert (repeated.smallest, repeated.largest) == (alone.smallest, alone.largest) == (30 / 40, 36 / 40)
+    assert repeated.low < alone.low < alone.high < repeated.high
+    assert paired_bounds(first, second, people=np.arange(40)) == alone
+    assert paired_bounds(first, second, people=np.arange(40) % 9).reason == TOO_FEW
+
+
 def test_trimming_bounds_are_the_extremes_of_every_way_to_trim():
     """Of the eight answers of the second group, four are trimmed: the first group answers only half as often."""
     first, second = np.array([1.0, 0, 0, 0, *[np.nan] * 4]), np.array([1.0, 1, 1, 0, 0, 0, 0, 0])

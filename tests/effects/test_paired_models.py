@@ -10,6 +10,7 @@ from transect.effects.intervals import paired_score_interval
 from transect.effects.observational import cut
 from transect.effects.paired_groups import gaps_between_groups
 from transect.effects.paired_models import box_of_gap, gap_between_levels, rate_difference, shared, stand
+from transect.effects.randomization import sign_flip
 from transect.records import Attribute
 
 
@@ -177,3 +178,35 @@ def test_standings():
     assert stand(0.0, False, -0.02, 0.01, 0.02, smaller_is_better=True) == "cannot tell"
     assert stand(0.0, False, -0.01, 0.01, math.nan, smaller_is_better=True) == "cannot tell"
     assert stand(math.nan, False, -0.01, 0.01, 0.02, smaller_is_better=True) == "not estimable"
+
+
+WHO = np.array([0] * 6 + [1, 1, *range(2, 22)])
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_models_on_photographs_of_people_differ_by_means_over_photographs(binary):
+    """Person 0 is on six of 28 photographs. Exchanged models have mirrored intervals; nobody repeats: as before."""
+    first, second = tables(3, 28, (0.2, 0.4), (0.4, 0.2))
+    rate, gap = (
+        rate_difference(first, second, binary, who=WHO),
+        gap_between_levels(first, second, 0, (0, 1), binary, who=WHO),
+    )
+    assert (rate.first, rate.second) == (first.mean(), second.mean())
+    assert (gap.difference.first, gap.difference.second) == (np.diff(first).mean(), np.diff(second).mean())
+    assert rate.estimate == pytest.approx((second - first).mean())
+    assert (rate.n_subjects, gap.n_subjects) == (22, 22)
+    sums = np.bincount(WHO, (second - first).mean(axis=1))
+    assert rate.p == sign_flip(sums[:, None])[0][0]
+    other = rate_difference(second, first, binary, who=WHO)
+    assert other.interval(0.95) == tuple(-end for end in rate.interval(0.95)[::-1])
+    alone = rate_difference(first, second, binary)
+    assert rate.interval(0.95) != alone.interval(0.95)
+    assert rate.spread > 0
+    assert rate.averaged == binary
+
+
+def test_a_person_on_all_photographs_shows_no_difference_between_models():
+    first, second = tables(3, 28, (0.2, 0.4), (0.4, 0.2))
+    rate = rate_difference(first, second, True, who=np.zeros(28, dtype=np.int64))
+    assert rate.n_subjects == 1
+    assert np.isnan([*rate.interval(0.95), rate.spread]).all()

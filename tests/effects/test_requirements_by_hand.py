@@ -136,3 +136,21 @@ def test_a_gap_is_compared_on_the_answers_of_both():
     (bound,) = sizes_beyond_baseline(now, then, 0, MISS)
     assert bound.estimate == 0
     assert bound.upper < 0.05
+
+
+def test_photographs_of_people_count_once_each_and_bounds_are_by_person():
+    """Of 60 photographs twelve lose, all of one person; 48 others are on one each."""
+    people = np.array([0] * 12 + list(range(1, 49)))
+    y = np.zeros((60, 2))
+    y[:12, 0] = 1
+    (alone,), (repeated,) = sizes_of_differences(y, 0, MISS), sizes_of_differences(y, 0, MISS, people=people)
+    assert repeated.estimate == alone.estimate == 12 / 60
+    assert repeated.lower < alone.lower < alone.upper < repeated.upper
+    assert (alone.n_subjects, repeated.n_subjects) == (60, 49)
+    (grown,) = increase(y[:, :1], y[:, 1:], MISS, people=people)
+    assert (grown.estimate, grown.n_subjects) == (12 / 60, 49)
+    (beyond,) = sizes_beyond_baseline(y, np.zeros((60, 2)), 0, MISS, people=people)
+    assert (beyond.estimate, beyond.n_subjects) == (12 / 60, 49)
+    assert increase(y, y, MISS, people=np.arange(60) // 3)[0].upper == 0  # the same model, on twenty people
+    assert increase(y, y, MISS, people=np.arange(60) // 4)[0].upper > 0  # on fifteen
+    assert sizes_of_differences(y, 0, MISS, people=np.arange(60)) == (alone,)

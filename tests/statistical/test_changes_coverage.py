@@ -30,3 +30,25 @@ def test_shares_of_changes_cover(shares, subjects, extra, alike):
         covered += [row.up.low <= up <= row.up.high, row.down.low <= down <= row.down.high]
     print(shares, subjects, 2**extra, alike, covered / TABLES)
     assert (covered / TABLES >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / TABLES)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alike", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("people", [10, 30, 100])
+@pytest.mark.parametrize("shares", [(0.3, 0.1), (0.05, 0.01)])
+def test_shares_of_photographs_cover_where_people_repeat(shares, people, alike):
+    """People are on one to eight photographs; with chance `alike` all photographs of a person do the same."""
+    rng = np.random.default_rng(people)
+    up, down = shares
+    covered = np.zeros(2)
+    for _ in range(TABLES):
+        who = np.repeat(np.arange(people), rng.integers(1, 9, people))
+        own, same = rng.choice([1, -1, 0], size=(2, len(who)), p=[up, down, 1 - up - down])
+        moves = np.where((rng.random(people) < alike)[who], same[who], own)
+        stays = rng.integers(0, 2, len(who))
+        y = np.stack([np.where(moves == 0, stays, moves < 0), np.where(moves == 0, stays, moves > 0)], axis=1)
+        design = Design({"glasses": (0.0, 1.0)}, subjects=len(who))
+        row = changes(y.astype(float), design, ATTRIBUTES, who=who)[0]
+        covered += [row.up.low <= up <= row.up.high, row.down.low <= down <= row.down.high]
+    print(shares, people, alike, covered / TABLES)
+    assert (covered / TABLES >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / TABLES)).all()

@@ -85,3 +85,25 @@ def test_a_gap_that_is_halved_is_found_and_none_is_shown_where_subjects_suffice(
     none = [verdicts(*tables(rng, 1500, (0.05, 0.15), (0.05, 0.15)))[1] for _ in range(100)]
     assert halved.count("better") >= 80
     assert none.count("no difference") >= 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [30, 100])
+@pytest.mark.parametrize(("first", "second"), [((0.05, 0.20), (0.05, 0.10)), ((0.10, 0.10), (0.10, 0.10))])
+def test_intervals_of_photographs_cover_where_people_repeat(people, first, second):
+    """People are on one to eight photographs; whoever is prone to be missed is so on all of them."""
+    rng = np.random.default_rng([people, int(100 * second[1]), 1])
+    truth = np.mean(second) - np.mean(first), abs(second[1] - second[0]) - abs(first[1] - first[0])
+    covered = []
+    for _ in range(TABLES):
+        who = np.repeat(np.arange(people), rng.integers(1, 9, people))
+        prone = (rng.random(people) < 0.5)[who, None, None]
+        one, two = (
+            np.where(prone, rng.random((len(who), 2, 2)) < 2 * np.array(rates), 0.0) for rates in (first, second)
+        )
+        flat = one.reshape(len(who), -1), two.reshape(len(who), -1)
+        found = rate_difference(*flat, True, who=who), gap_between_levels(one, two, 1, (0, 1), True, who=who)
+        ends = [each.interval(0.95) for each in found]
+        covered.append([low <= value <= high for (low, high), value in zip(ends, truth, strict=True)])
+    print(people, first, second, np.mean(covered, axis=0))
+    assert np.mean(covered, axis=0).min() >= COVERED

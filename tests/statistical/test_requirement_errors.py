@@ -103,3 +103,26 @@ def test_a_score_that_few_people_lose_passes_at_the_margin_in_at_most_five_per_c
         return status(sizes_of_differences(np.clip(scores, 0, 1), 0, measure), 0.5 * share)
 
     assert np.mean([judge() == "met" for _ in range(TABLES)]) <= ALLOWED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "binary"), [(60, True), (200, True), (60, False), (200, False)])
+def test_photographs_of_people_who_repeat_pass_and_fail_at_the_margin_in_at_most_five_per_cent(people, binary):
+    """People are on one to eight photographs, of which all that change do so alike: the difference is the margin, .1."""
+    rng = np.random.default_rng([people, binary, 12])
+    measure = MISS if binary else Measure("t", "score", "score", False)
+
+    def judge():
+        who = np.repeat(np.arange(people), rng.integers(1, 9, people))
+        if binary:
+            turned = rng.choice([1.0, -1.0, 0.0], people, p=[0.2, 0.1, 0.7])[who]
+            y = np.stack([turned < 0, turned > 0], axis=1).astype(float)
+        else:
+            first = rng.normal(size=len(who))
+            y = np.stack([first, first + 0.1 + rng.normal(0, 0.2, people)[who]], axis=1)
+        return status(sizes_of_differences(y, 0, measure, people=who), 0.1)
+
+    said = [judge() for _ in range(TABLES)]
+    print(people, binary, said.count("met") / TABLES, said.count("violated") / TABLES)
+    assert said.count("met") / TABLES <= ALLOWED
+    assert said.count("violated") / TABLES <= ALLOWED

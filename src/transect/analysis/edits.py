@@ -12,20 +12,21 @@ from transect.analysis.sections import drift, edit_failures, edit_validity
 from transect.analysis.sections.answers import Answers
 from transect.datasets.labelled import SUBJECT
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
+from transect.records import Effect
 from transect.reports.records import Section
 
 
-def sections(run: Run, answers: Sequence[Answers] = ()) -> list[Section]:
+def sections(run: Run, answers: Sequence[Answers], effects: Sequence[Effect]) -> list[Section]:
     """The sections about a finished run's edits; none where they were not checked.
 
-    answers: of the run's targets, whose effects are bounded where edits of photographs fail. Raises CorruptedPart or
-    BadInput (not finished).
+    answers: of the run's targets, whose effects are bounded where edits of photographs fail. effects: as the report has
+    them, which are shown beside the adjusted ones. Raises CorruptedPart or BadInput (not finished).
     """
     if run.spec.edits is None:
         return []
     edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
     rows = edits["cell"].to_numpy() >= 0
-    adjusted = drift.adjusted_table(run, edits, np.flatnonzero(rows))
+    adjusted = drift.adjusted_table(run, edits, np.flatnonzero(rows), effects)
     about = [edit_validity.section(run.spec, run.attributes, edits, reference, run.people, adjusted)]
     if not run.spec.generator.starts_from_photographs:
         return about

@@ -198,6 +198,6 @@ def _run_sections(run: finished_run.Run, study: findings.Findings, cut_points: b
     """The sections on one run's edits, calls, canaries and ratings."""
     place = run.folder.path
     about_calls = [*calling.sections(place), *steady.sections(place)]
-    about_edits = edits.sections(run, study.answers)
+    about_edits = edits.sections(run, study.answers, study.effects)
     about_ratings = pruned.sections(run, study.effects, cut_points)
     return [*two_images.sections(run), *about_edits, *about_calls, *about_ratings]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.effects.intervals import CLOPPER_PEARSON, WILSON_CLUSTERED, clopper_pearson_clustered
 from transect.effects.intervals import SOURCES as INTERVALS
+from transect.effects.repeated import by_person
 from transect.records import Attribute, Design
 
 SOURCES: Final = (INTERVALS[CLOPPER_PEARSON], INTERVALS[WILSON_CLUSTERED])
@@ -25,7 +26,7 @@ _NAN: Final = float("nan")
 class Share:
     """A share of pairs in [0, 1], each subject with equal weight, and its 95 % interval; NaN where there is none.
 
-    pairs, subjects: how many pairs change this way, and how many subjects have such a pair.
+    pairs, subjects: how many pairs change this way, and how many subjects, or people who repeat, have such a pair.
     """
 
     share: float
@@ -60,13 +61,19 @@ class Changes:
 
 
 def changes(
-    values: Float[np.ndarray, "n ..."], design: Design, attributes: Mapping[str, Attribute], *, confidence: float = 0.95
+    values: Float[np.ndarray, "n ..."],
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    *,
+    who: Int[np.ndarray, " n"] | None = None,
+    confidence: float = 0.95,
 ) -> tuple[Changes, ...]:
     """The changes behind each contrast of an outcome of 0 and 1, [n, *design.shape], NaN where there is no answer.
 
     The contrasts are those of `contrasts`, without slopes. With one pair per subject intervals are exact
     (Clopper and Pearson 1934); with several they use the effective number of pairs (Korn and Graubard 1998), from 10
-    subjects on.
+    subjects on. who: the person of each subject, where several photographs show one person (`repeated.clusters_of`):
+    shares stay means over photographs, and pairs of one person are one cluster; subjects are then people.
 
     Returns one record per contrast; shares are NaN where no subject has a pair.
 
@@ -83,29 +90,36 @@ def changes(
         attribute = attributes[name]
         for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1]:
             text = f"{name}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
-            rows.append(_changes(text, name, (levels[0], levels[level]), grid[:, [0, level]], confidence))
+            rows.append(_changes(text, name, (levels[0], levels[level]), grid[:, [0, level]], who, confidence))
     return tuple(rows)
 
 
 def _changes(
-    text: str, attribute: str, levels: tuple[float, float], two: Float[np.ndarray, "n 2 cells"], confidence: float
+    text: str,
+    attribute: str,
+    levels: tuple[float, float],
+    two: Float[np.ndarray, "n 2 cells"],
+    who: Int[np.ndarray, " n"] | None,
+    confidence: float,
 ) -> Changes:
     paired = np.isfinite(two).all(axis=1)
     pairs = paired.sum(axis=1)
     rise = np.where(paired, two[:, 1] - two[:, 0], 0.0)
-    few = two.shape[2] > 1 and int((pairs > 0).sum()) < FEW_SUBJECTS
-    up, down = (_share((sign * rise > 0).sum(axis=1), pairs, few, confidence) for sign in (1.0, -1.0))
-    subjects = int((pairs > 0).sum())
+    people = np.arange(len(two)) if who is None else who
+    subjects = len(np.unique(people[pairs > 0]))
+    few = (two.shape[2] > 1 or who is not None) and subjects < FEW_SUBJECTS
+    up, down = (_share((sign * rise > 0).sum(axis=1), pairs, people, few, confidence) for sign in (1.0, -1.0))
     return Changes(text, attribute, *levels, up, down, int(pairs.sum()), subjects, TOO_FEW if few and subjects else "")
 
 
-def _share(hits: np.ndarray, pairs: np.ndarray, few: bool, confidence: float) -> Share:
-    """Subjects with fewer pairs than others count as much as they do, as in the effect."""
+def _share(hits: np.ndarray, pairs: np.ndarray, people: np.ndarray, few: bool, confidence: float) -> Share:
+    """Subjects with fewer pairs than others count as much as they do, as in the effect; people are the clusters."""
     have = pairs > 0
     if not have.any():
         return Share(_NAN, _NAN, _NAN, 0, 0)
     shares = hits[have] / pairs[have]
-    weight = np.full((int(have.sum()), 1), pairs[have].mean())
-    low, high = clopper_pearson_clustered(shares[:, None] * weight, weight, confidence)
+    totals, counts = by_person(shares[:, None], np.unique(people[have], return_inverse=True)[1])
+    weight = pairs[have].mean()
+    low, high = clopper_pearson_clustered(totals * weight, counts * weight, confidence)
     ends = (_NAN, _NAN) if few else (float(low[0]), float(high[0]))
-    return Share(float(shares.mean()), *ends, int(hits.sum()), int((hits > 0).sum()))
+    return Share(float(shares.mean()), *ends, int(hits.sum()), len(np.unique(people[hits > 0])))

@@ -60,13 +60,14 @@ def paired_bounds(
     second: Float[np.ndarray, "n cells"],
     sent: Bool[np.ndarray, "n cells"] | None = None,
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Bounds:
     """Worst-case bounds of the mean over subjects of second - first, outcomes of 0 and 1, NaN where missing.
 
     sent: which pairs count, answered or not (default: all). A missing outcome at the second level is 0 for the smallest
     effect and 1 for the largest, at the first level the other way. Each end has the interval of a paired difference;
-    from 10 subjects on.
+    from 10 subjects on. people: who is on each subject, where several show one person, by whom intervals then are.
 
     >>> bounds = paired_bounds(np.array([[0.0], [0.0]]), np.array([[1.0], [np.nan]]))
     >>> bounds.smallest, bounds.largest
@@ -75,7 +76,7 @@ def paired_bounds(
     counted = np.ones(first.shape, dtype=np.bool_) if sent is None else sent
     least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
     most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
-    return bounded_effect(least, most, counted, pairs=float(first.shape[1]), seed=seed)
+    return bounded_effect(least, most, counted, pairs=float(first.shape[1]), people=people, seed=seed)
 
 
 def bounded_effect(

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from transect.effects import repeated
 from transect.effects.contrasts import by_level, known_mean, level_differences
-from transect.effects.intervals import mean_difference_interval, wilson
+from transect.effects.intervals import wilson
 from transect.effects.pilot_spread import upper_deviation
-from transect.effects.randomization import sign_flip
 from transect.effects.verdicts import unseen_people
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]
@@ -68,7 +68,9 @@ class Difference:
 
     differences: each subject's, NaN where a subject has none. first, second: the numbers themselves, on the same
     images. base, reach, pairs: as `mean_difference_interval` takes them. binary: the outcome is 0 or 1. unseen: how far
-    people whom nobody is like could move it (`unseen_people`), 0 of yes-or-no outcomes.
+    people whom nobody is like could move it (`unseen_people`), 0 of yes-or-no outcomes. who: the person of each
+    subject, as `repeated.clusters_of` has it, where several photographs show one: the mean is over photographs, all
+    that says how sure it is by person.
     """
 
     differences: Float[np.ndarray, " n"]
@@ -80,6 +82,7 @@ class Difference:
     binary: bool
     seed: int = 0
     unseen: float = 0.0
+    who: Int[np.ndarray, " n"] | None = None
 
     @property
     def estimate(self) -> float:
@@ -88,13 +91,13 @@ class Difference:
 
     @property
     def n_subjects(self) -> int:
-        """Subjects with a difference."""
-        return int(np.isfinite(self.differences).sum())
+        """Subjects with a difference; people, where they repeat."""
+        return int(repeated.people_with(self.differences[:, None], self.who)[0])
 
     @property
     def p(self) -> float:
         """Two-sided p of the sign-flip test: both models are as likely to have either's answers of a subject."""
-        return float(sign_flip(self.differences[:, None], seed=self.seed)[0][0])
+        return float(repeated.sign_flip(self.differences[:, None], self.who, seed=self.seed)[0][0])
 
     @property
     def spread(self) -> float:
@@ -102,7 +105,9 @@ class Difference:
 
         Where no subject differs, the upper limit of what that allows, as plans from a pilot take it.
         """
-        known = self.differences[np.isfinite(self.differences)]
+        own, who = self.differences, self.who
+        by_person = own if who is None else repeated.linearized(own[:, None], who)[:, 0]
+        known = by_person[np.isfinite(by_person)]
         if len(known) < 2:
             return math.nan
         return upper_deviation(known) or math.sqrt(float(wilson(0, len(known))[1]))
@@ -115,8 +120,9 @@ class Difference:
         0.1611
         """
         side = side_of(self.differences)
-        bounds = mean_difference_interval(
+        bounds = repeated.mean_difference_interval(
             (side or 1.0) * self.differences[:, None],
+            self.who,
             binary=self.binary,
             base=np.array([self.base]),
             reach=np.array([self.reach]),
@@ -128,8 +134,8 @@ class Difference:
 
     @property
     def averaged(self) -> bool:
-        """Whether a subject's difference is the average of several yes-or-no outcomes."""
-        return self.binary and self.pairs > 1
+        """Whether a subject's or person's difference is the average of several yes-or-no outcomes."""
+        return self.binary and (self.pairs > 1 or self.who is not None)
 
     def cautious(self, confidence: float) -> tuple[float, float]:
         """The interval, that of scores wider by what people whom nobody is like could add, as audits have it."""
@@ -224,11 +230,13 @@ def rate_difference(
     binary: bool,
     *,
     answers: int = 1,
+    who: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Difference:
     """The mean outcome of the second model minus that of the first, by subject; both are NaN on the same images.
 
     Each subject counts once, with the mean over its images. binary: values are 0 or 1, or shares of `answers` of them.
+    who: as `Difference` has it.
 
     >>> result = rate_difference(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0]]), True)
     >>> result.first, result.second, result.estimate, result.differences
@@ -244,7 +252,8 @@ def rate_difference(
         pairs=float(first.shape[1] * answers),
         binary=binary,
         seed=seed,
-        unseen=_unseen((first, second), differences, binary, 1.0),
+        unseen=_unseen((first, second), differences, binary, 1.0, who),
+        who=who,
     )
 
 
@@ -256,12 +265,13 @@ def gap_between_levels(
     binary: bool,
     *,
     answers: int = 1,
+    who: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Gap:
     """The effects of going from one level of an attribute to another in both models, with their difference and sum.
 
     first, second: outcomes [n, *shape] of a transect, NaN on the same images. axis: of the shape. levels: positions.
-    binary: values are 0 or 1, or shares of `answers` of them.
+    binary: values are 0 or 1, or shares of `answers` of them. who: as `Difference` has it.
 
     >>> gap = gap_between_levels(np.array([[0.0, 1.0]] * 4), np.array([[0.0, -0.5]] * 4), 0, (0, 1), False)
     >>> gap.first, gap.second, gap.estimate, gap.difference.estimate, gap.total.estimate
@@ -273,8 +283,8 @@ def gap_between_levels(
     cells = float(ends[0].shape[2] * answers)
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
-        unseen = _unseen((first, second), values, binary, 2.0)
-        return Difference(values, known_mean(before), known_mean(after), base, 2.0, cells, binary, seed, unseen)
+        unseen = _unseen((first, second), values, binary, 2.0, who)
+        return Difference(values, known_mean(before), known_mean(after), base, 2.0, cells, binary, seed, unseen, who)
 
     return Gap(of(after - before), of(after + before))
 
@@ -324,11 +334,12 @@ def _unseen(
     differences: Float[np.ndarray, " n"],
     binary: bool,
     reach: float,
+    who: Int[np.ndarray, " n"] | None,
 ) -> float:
     """How far people whom nobody is like could move the mean; reach: their largest difference in ranges."""
     if binary:
         return 0.0
-    return reach * float(unseen_people(np.stack(outcomes), np.array([np.isfinite(differences).sum()]))[0])
+    return reach * float(unseen_people(np.stack(outcomes), repeated.people_with(differences[:, None], who))[0])
 
 
 def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from transect.effects import repeated
 from transect.effects.contrasts import by_level, level_differences
-from transect.effects.intervals import clopper_pearson_clustered, mean_difference_interval
+from transect.effects.intervals import clopper_pearson_clustered
 from transect.effects.samples import Measure
 from transect.effects.verdicts import rounded_up, unseen_people
 
@@ -78,22 +79,28 @@ def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
 
 
 def sizes_of_differences(
-    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, seed: int = 0
+    values: Float[np.ndarray, "n ..."],
+    axis: int,
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
 ) -> tuple[Bound, ...]:
     """The size |difference| of every pair of levels along an axis of a transect, with its bounds.
 
-    values: outcomes [n, *shape], NaN without a valid answer.
+    values: outcomes [n, *shape], NaN without a valid answer. people: who is on each subject, where several photographs
+    show one person: sizes stay means over photographs, bounds are by person, and n_subjects counts people.
 
     >>> status(sizes_of_differences(np.zeros((200, 2)), 0, Measure("t", "miss")), 0.02)
     'met'
     """
     grid = by_level(values, axis)
-    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid)
+    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid, repeated.clusters_of(people))
     differences = _pairs(grid)
     pairs = differences.shape[1]
     low, high = how.ends(differences, ERROR, unseen=True)
     strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
-    sizes, n = np.abs(_mean(differences)), np.isfinite(differences).sum(axis=0)
+    sizes, n = np.abs(_mean(differences)), how.people(differences)
     lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
     return tuple(Bound(float(sizes[k]), float(lower[k]), float(upper[k]), int(n[k])) for k in range(pairs))
 
@@ -104,11 +111,13 @@ def sizes_beyond_baseline(
     axis: int,
     measure: Measure,
     *,
+    people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[Bound, ...]:
     """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with its bounds.
 
     |a| - |b| <= m holds where, for either sign of a, a - b <= m or a + b <= m; both one-sided tests share the 5 %.
+    people: as in `sizes_of_differences`.
 
     >>> y = np.zeros((400, 2))
     >>> status(sizes_beyond_baseline(y, y, 0, Measure("t", "miss")), 0.02)
@@ -118,7 +127,8 @@ def sizes_beyond_baseline(
     values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
     grids = by_level(values, axis), by_level(baseline, axis)
     both = np.concatenate(grids)
-    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed, both)
+    who = repeated.clusters_of(people)
+    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed, both, who)
     now, then = map(_pairs, grids)
     signed = [sign * now - against * then for sign in (1, -1) for against in (1, -1)]
     pairs = now.shape[1]
@@ -127,10 +137,10 @@ def sizes_beyond_baseline(
     upper = how.ends(stacked, ERROR / 2, unseen=True)[1].reshape(2, 2, pairs)
     lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
     size = np.abs(_mean(now)) - np.abs(_mean(then))
-    n = np.isfinite(now + then).sum(axis=0)
+    n = how.people(now + then)
     # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
     tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
-    same = _identical(values, baseline)
+    same = _identical(values, baseline, who)
     return tuple(
         Bound(0.0, 0.0, 0.0, int(n[k])) if same else Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k]))
         for k in range(pairs)
@@ -138,9 +148,16 @@ def sizes_beyond_baseline(
 
 
 def increase(
-    values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."], measure: Measure, *, seed: int = 0
+    values: Float[np.ndarray, "n ..."],
+    baseline: Float[np.ndarray, "n ..."],
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
 ) -> tuple[Bound, ...]:
     """How much larger the mean outcome is than in a baseline on the same images, with its bounds.
+
+    people: as in `sizes_of_differences`.
 
     >>> status(increase(np.zeros((400, 2)), np.zeros((400, 2)), Measure("t", "miss")), 0.01)
     'met'
@@ -148,10 +165,11 @@ def increase(
     flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
     difference = level_differences(before, flat)[:, None]
     rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
-    how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat)
+    who = repeated.clusters_of(people)
+    how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat, who)
     low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
-    n = int(np.isfinite(difference).sum())
-    if _identical(values, baseline):
+    n = int(how.people(difference)[0])
+    if _identical(values, baseline, who):
         return (Bound(0.0, 0.0, 0.0, n),)
     return (Bound(float(_mean(difference)[0]), float(low[0]), float(high[0]), n),)
 
@@ -171,10 +189,13 @@ def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "
     return tuple(Bound(float(rates[k]), float(lower[k]), float(upper[k]), int(people[k])) for k in range(groups))
 
 
-def _identical(values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."]) -> bool:
+def _identical(
+    values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None
+) -> bool:
     """Whether a model answers as the baseline does on every image of at least twenty people: it is the same model."""
     shared = np.isfinite(values) & np.isfinite(baseline)
-    people = shared.reshape(len(values), -1).any(axis=1).sum()
+    answered = shared.reshape(len(values), -1).any(axis=1)
+    people = len(np.unique((np.arange(len(values)) if who is None else who)[answered]))
     return bool(people >= SAME_MODEL and (values[shared] == baseline[shared]).all())
 
 
@@ -182,7 +203,7 @@ def _identical(values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "
 @dataclass(frozen=True, slots=True)
 class _How:
     """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one, and the
-    outcomes themselves.
+    outcomes themselves. who: the person of each subject, None where nobody repeats.
     """
 
     measure: Measure
@@ -191,6 +212,11 @@ class _How:
     reach: float
     seed: int
     values: Float[np.ndarray, " ..."]
+    who: Int[np.ndarray, " n"] | None
+
+    def people(self, differences: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " k"]:
+        """How many people have a difference."""
+        return repeated.people_with(differences, self.who)
 
     def ends(
         self, differences: Float[np.ndarray, "n k"], error: float, *, unseen: bool = False
@@ -200,8 +226,9 @@ class _How:
         unseen: those of scores also allow for people whom nobody is like, as what is to be shown to be small must.
         """
         columns = differences.shape[1]
-        bounds = mean_difference_interval(
+        bounds = repeated.mean_difference_interval(
             differences,
+            self.who,
             binary=self.measure.is_share,
             base=self.base,
             reach=np.full(columns, self.reach),
@@ -211,7 +238,7 @@ class _How:
         )
         if self.measure.is_share or not unseen:
             return bounds.low, bounds.high
-        more = self.reach * unseen_people(self.values, np.isfinite(differences).sum(axis=0))
+        more = self.reach * unseen_people(self.values, self.people(differences))
         return bounds.low - more, bounds.high + more
 
 

@@ -64,6 +64,12 @@ class StudyView:
         """Whether the attributes were set, so that effects are causal."""
         return self.entry.basis == "experimental"
 
+    @property
+    def people_repeat(self) -> bool:
+        """Whether several photographs, each a subject of the design, show one person."""
+        design = self.entry.spec.get("design", {})
+        return self.experimental and isinstance(design, dict) and self.entry.subjects < design.get("subjects", 0)
+
 
 def build(results: Mapping[str, Any], gallery: Gallery) -> str:
     """The whole report as one HTML text under 5 MB.

@@ -123,13 +123,20 @@ def test_two_runs_are_compared_by_people(folder, tmp_path):
     def darker(pixels):
         return pixels.mean(axis=(1, 2, 3)) / 300
 
-    for name, target in (("a", bright), ("b", darker)):
+    audits = [
         auditing.audit(
             target, vary=["exposure=-1,1"], subjects=30, generator=f"photographs:folder:{folder}", names=["model"],
             truth="smile", out=tmp_path / name, task="binary",
-        )  # fmt: skip
+        )
+        for name, target in (("a", bright), ("b", darker))
+    ]  # fmt: skip
     compared = transect.compare([tmp_path / "a", tmp_path / "b"])
     assert {row.n_subjects for row in compared.numbers.rows} == {len(SHOTS)}
+    rows = [row for row in compared.numbers.rows if row.kind == "effect"]
+    assert rows
+    for row in rows:
+        own = [next(e.estimate for e in audit.effects if e.outcome == row.outcome) for audit in audits]
+        assert (row.first, row.second) == pytest.approx(own)
 
 
 def test_a_search_over_exposure(folder, tmp_path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.analysis.compared.pairing import PairedOutcome
 from transect.analysis.compared.records import Kind, Row
@@ -38,8 +38,8 @@ class Measured:
 
 def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
-    first, second = _people_and_cells(pair)
-    rate = rate_difference(first, second, pair.is_share, answers=pair.answers, seed=_seed(pair))
+    first, second, who = _subjects_and_cells(pair)
+    rate = rate_difference(first, second, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair))
     directed = pair.outcome in WORSE_WHEN_LARGER
     rows = [_measured(pair, "rate", "", "mean over subjects", rate, (rate,), directed=directed)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
@@ -82,10 +82,19 @@ def _numbers(
     return Measured(row, quantity, tuple(others), directed)
 
 
-def _people_and_cells(pair: PairedOutcome) -> tuple[Float[np.ndarray, "n cells"], Float[np.ndarray, "n cells"]]:
-    """Both outcomes with a row for each person, NaN where a person has fewer images than another."""
-    _, who = np.unique(pair.run.people, return_inverse=True)
-    return rows_of_people(pair.first, who), rows_of_people(pair.second, who)
+def _subjects_and_cells(
+    pair: PairedOutcome,
+) -> tuple[Float[np.ndarray, "n cells"], Float[np.ndarray, "n cells"], Int[np.ndarray, " n"] | None]:
+    """Both outcomes with a row for each subject, and the person of each where several photographs show one.
+
+    Of observed images a row is a person's, NaN where one has fewer images than another.
+    """
+    design, people = pair.run.design, pair.run.people
+    if design.levels:
+        shape = design.subjects, design.n_cells
+        return pair.first.reshape(shape), pair.second.reshape(shape), clusters_of(people[:: design.n_cells])
+    _, who = np.unique(people, return_inverse=True)
+    return rows_of_people(pair.first, who), rows_of_people(pair.second, who), None
 
 
 def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
@@ -96,15 +105,14 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
     reasons = np.full(shape, "", dtype=object)
     tested = contrasts(first, reasons, design, run.attributes)
     who = clusters_of(run.people[:: design.n_cells])
-    first, second = rows_of_people(first, who), rows_of_people(second, who)
     for axis, (name, levels) in enumerate(design.levels.items()):
         attribute = run.attributes[name]
         grids = by_level(first, axis), by_level(second, axis)
         for place, level in enumerate(levels):
             ends = grids[0][:, place], grids[1][:, place]
-            rate = rate_difference(*ends, pair.is_share, answers=pair.answers, seed=design.seed)
+            rate = rate_difference(*ends, pair.is_share, answers=pair.answers, who=who, seed=design.seed)
             yield _measured(pair, "rate at a level", name, attribute.label(level), rate, (), directed=False)
-        gap = _gap_at(pair, first, second, axis)
+        gap = _gap_at(pair, first, second, axis, who)
         rows = [each for each in tested if (each.attribute, each.kind) == (name, "contrast")]
         chosen = [(each.name, gap((levels.index(each.origin), levels.index(each.to)))) for each in rows]
         pairs = [gap(ends) for ends in itertools.combinations(range(len(levels)), 2)] if _judged(pair, name) else []
@@ -112,10 +120,14 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
 
 
 def _gap_at(
-    pair: PairedOutcome, first: Float[np.ndarray, "n ..."], second: Float[np.ndarray, "n ..."], axis: int
+    pair: PairedOutcome,
+    first: Float[np.ndarray, "n ..."],
+    second: Float[np.ndarray, "n ..."],
+    axis: int,
+    who: Int[np.ndarray, " n"] | None,
 ) -> Callable[[tuple[int, int]], Gap]:
     return lambda ends: gap_between_levels(
-        first, second, axis, ends, pair.is_share, answers=pair.answers, seed=_seed(pair)
+        first, second, axis, ends, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair)
     )
 
 

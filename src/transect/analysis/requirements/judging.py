@@ -23,7 +23,6 @@ from transect.analysis.target_outcomes import TargetOutcomes
 from transect.analysis.trust import not_judged
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
-from transect.effects.repeated import clusters_of, rows_of_people
 from transect.effects.requirements import (
     ERROR,
     Bound,
@@ -245,13 +244,17 @@ class _About:
 
     @property
     def values(self) -> Float[np.ndarray, "n ..."]:
-        """The outcomes of an experiment [subjects, *shape]; of people who repeat [people, *shape, photographs]."""
-        return self._by_person(self.outcome)
+        """The outcomes of an experiment [subjects, *shape]."""
+        return self._by_subject(self.outcome)
 
-    def _by_person(self, outcome: Outcome) -> Float[np.ndarray, "n ..."]:
+    def _by_subject(self, outcome: Outcome) -> Float[np.ndarray, "n ..."]:
         design = self.run.design
-        by_subject = outcome.values.reshape(design.subjects, *design.shape)
-        return rows_of_people(by_subject, clusters_of(self.run.people[:: design.n_cells]))
+        return outcome.values.reshape(design.subjects, *design.shape)
+
+    @property
+    def people(self) -> Int[np.ndarray, " n"]:
+        """Who is on each subject of an experiment; several photographs may show one person."""
+        return self.run.people[:: self.run.design.n_cells]
 
     @property
     def axis(self) -> int:
@@ -266,7 +269,8 @@ class _About:
     def differences(self) -> tuple[list[str], Sequence[Bound]]:
         """The size of the difference of every pair of levels; of observed images of the groups that are compared."""
         if self.run.design.levels:
-            return self.pairs(), sizes_of_differences(self.values, self.axis, self.measure, seed=self.run.design.seed)
+            people, seed = self.people, self.run.design.seed
+            return self.pairs(), sizes_of_differences(self.values, self.axis, self.measure, people=people, seed=seed)
         wide = self._pairs_of_groups(1 - 2 * ERROR)
         strict = self._pairs_of_groups(1 - ERROR / len(wide))
         return [effect.name for effect in wide], [
@@ -287,9 +291,10 @@ class _About:
     def beyond_baseline(self) -> tuple[list[str], Sequence[Bound]]:
         """What is compared with the baseline: differences of every pair of levels, or without an attribute the rate."""
         baseline = self._baseline()
+        people, seed = self.people, self.run.design.seed
         if not self.requirement.attribute:
-            return ["increase"], increase(self.values, baseline, self.measure, seed=self.run.design.seed)
-        bounds = sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, seed=self.run.design.seed)
+            return ["increase"], increase(self.values, baseline, self.measure, people=people, seed=seed)
+        bounds = sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, people=people, seed=seed)
         return [f"{pair}, beyond the baseline" for pair in self.pairs()], bounds
 
     def _baseline(self) -> Float[np.ndarray, "n ..."]:
@@ -309,7 +314,7 @@ class _About:
             raise UnknownName(f"target in {path}:", self.target.name, [target.name for target in targets])
         self._check_alike(same[0], targets[0], path)
         outcomes = TargetOutcomes(same[0], targets[0])
-        return self._by_person(outcomes.outcome(self.outcome.name))
+        return self._by_subject(outcomes.outcome(self.outcome.name))
 
     def _check_alike(self, baseline: Run, target: TargetEntry, path: Path) -> None:
         """Raises BadInput where the baseline's outcome is another: of another task, or judged by another truth."""

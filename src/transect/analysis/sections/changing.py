@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import table, words
 from transect.effects.changes import SOURCES, Changes, Share, changes
-from transect.effects.repeated import rows_of_people
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 from transect.reports.records import Section, Table
@@ -24,6 +23,11 @@ _PAIRS: Final = (
     "Each subject is seen at both levels in several pairs of images. Shares are of these pairs of "
     "images, each subject with equal weight; subjects are counted that have at least one such pair."
 )
+_PEOPLE: Final = (
+    "Several photographs show one person. Shares are means over photographs, each of which counts once, as in the "
+    "effects; intervals treat the photographs of one person as one cluster. Subjects are people, counted where at "
+    "least one pair of images of theirs changes that way."
+)
 
 
 def sections(
@@ -36,18 +40,20 @@ def sections(
     """The section of one experiment; none where no outcome is a yes or no that is tested.
 
     answered: what was measured, and its values [subjects, *design.shape], NaN where there is none. who: the person of
-    each subject, where several show one person (`repeated.clusters_of`); each person counts once.
+    each subject, where several show one person (`repeated.clusters_of`); shares stay means over subjects.
     """
-    several = who is not None or any(design.n_cells > len(levels) for levels in design.levels.values())
+    several = any(design.n_cells > len(levels) for levels in design.levels.values())
+    what = "photographs" if who is not None else "pairs" if several else "subjects"
+    more = [_PEOPLE] if who is not None else [_PAIRS] if several else []
     tables = []
     for measure, values in answered:
         rows = (
-            [_row(row) for row in changes(rows_of_people(values, who), design, attributes)]
+            [_row(row) for row in changes(values, design, attributes, who=who)]
             if measure.is_binary and measure.tested
             else []
         )
         if rows:
-            tables.append(_table(rows, f"{measure.outcome} of {measure.target}", "pairs" if several else "subjects"))
+            tables.append(_table(rows, f"{measure.outcome} of {measure.target}", what))
     if not tables:
         return []
     return [
@@ -56,7 +62,7 @@ def sections(
             study=study,
             target="",
             title=f"Changes in each direction behind each net effect: {words(study)}",
-            text=[*_TEXT, *([_PAIRS] if several else [])],
+            text=[*_TEXT, *more],
             warnings=[],
             figures=[],
             tables=tables,

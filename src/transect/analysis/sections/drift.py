@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ from jaxtyping import Bool, Float, Int
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import table, words
 from transect.analysis.target_outcomes import TargetOutcomes
+from transect.effects.analysis import NO_PAIR
+from transect.effects.contrasts import by_level, known_mean, level_differences
 from transect.effects.drift import SOURCES, DriftAdjusted, drift_adjusted
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
@@ -23,10 +26,13 @@ from transect.runs.spec import TargetEntry
 SHOWN: Final = 40
 TITLE: Final = "Effects, as they are and at equal readings of what was not set"
 TEXT: Final = (
-    "The raw effect of an edit is that of everything it moved. The adjusted effect compares images of a subject at "
-    "equal readings of the attributes that were not set (least squares within subjects). It assumes straight lines, "
-    "and that nothing drifted unread. Noise in the readings hides a part of the drift, so that the truth may lie "
-    "beyond the adjusted effect."
+    "The raw effect of an edit is that of all it moved; estimate and interval are those of the table of effects. "
+    "Where readings are missing it is that of the images that were read, without an interval. The adjusted effect "
+    "compares images of a subject at equal readings of the attributes that were not set (least squares within "
+    "subjects). Its interval is made in another way: Student's t on errors clustered by subject (by person where "
+    "several photographs show one), bias-reduced where few subjects tell. It assumes straight lines, and that nothing "
+    "drifted unread. Noise in the readings hides a part of the drift, so that the truth may lie beyond the adjusted "
+    "effect."
 )
 SECOND: Final = (
     " The last estimate takes a second reader's readings as instruments for the first's, which undoes that noise where "
@@ -35,12 +41,17 @@ SECOND: Final = (
 __all__ = ["SOURCES", "adjusted_table"]
 
 
-def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Table | None:
-    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit."""
+def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effects: Sequence[Effect]) -> Table | None:
+    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit.
+
+    effects: as the report has them, of which the raw effect is that from an attribute's first level to its last.
+    """
     first, second = readings_of(edits, rows, run.design.levels)
     if not first or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
         return None
     subjects = run.images["subject"].to_numpy().astype(np.int64)
+    of_levels = (each for each in effects if each.kind == "contrast")
+    contrasts = {(each.target, each.outcome, each.attribute, each.origin, each.to): each for each in of_levels}
     lines: list[list[object]] = []
     for target in run.spec.targets:
         outcomes = TargetOutcomes(run, target)
@@ -48,16 +59,19 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"]) -> Ta
             counted = outcomes.outcome(name)
             labels = Labels(target.name, name, counted.unit, "experimental")
             for attribute in run.design.levels:
-                levels = _levels(run, attribute)
+                levels, ends = _levels(run, attribute), run.design.levels[attribute]
+                reported = contrasts.get((target.name, name, attribute, ends[0], ends[-1]))
+                if reported is None:
+                    continue  # one level
                 found = drift_adjusted(
                     counted.values, levels, first, subjects, people=run.people, second=second, labels=labels
                 )
-                about = run.attributes[attribute], run.design.levels[attribute]
-                lines.append(_line(*about, target, name, found, by_second=second is not None))
+                raw = _raw(run, reported, counted.values, _read(first, second))
+                lines.append(_line(run.attributes[attribute], ends, target, name, raw, found, second is not None))
     heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
     for way in ("raw", "adjusted", *(("by the second reader",) if second else ())):
         heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
-    heads += [("adjusted for", "text"), ("images", "count"), ("not estimated", "text")]
+    heads += [("adjusted for", "text"), ("images", "count"), ("note", "text")]
     more = f": {SHOWN} of {len(lines)}" if len(lines) > SHOWN else ""
     return table(f"{TITLE}{more}", heads, lines[:SHOWN])
 
@@ -74,6 +88,34 @@ def readings_of(
     first, second = of("reading."), of("second.")
     first = {name: column for name, column in first.items() if np.nanstd(column) > 0}
     return first, {name: second[name] for name in first if name in second} or None
+
+
+def _read(*readings: Mapping[str, Float[np.ndarray, " n"]] | None) -> Bool[np.ndarray, " n"]:
+    """The images of which every reading is there."""
+    columns = [column for each in readings for column in (each or {}).values()]
+    return np.asarray(np.isfinite(np.stack(columns)).all(axis=0))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """The raw effect: the report's with its interval, or of the images that were read without one; a note on it."""
+
+    estimate: float
+    low: float = math.nan
+    high: float = math.nan
+    note: str = ""
+
+
+def _raw(run: Run, reported: Effect, values: Float[np.ndarray, " n"], read: Bool[np.ndarray, " n"]) -> _Raw:
+    answered = np.isfinite(values)
+    if read[answered].all():
+        return _Raw(reported.estimate, reported.low, reported.high, reported.reason)
+    of_read = np.where(read, values, np.nan).reshape(run.design.subjects, *run.design.shape)
+    grid = by_level(of_read, list(run.design.levels).index(reported.attribute))
+    estimate = known_mean(level_differences(grid[:, 0], grid[:, -1]))
+    some = f"raw: of the {int((read & answered).sum()):,} of {int(answered.sum()):,} images with every reading"
+    return _Raw(estimate, note=NO_PAIR if math.isnan(estimate) else some)
 
 
 def _levels(run: Run, attribute: str) -> dict[str, Float[np.ndarray, " n"]]:
@@ -97,16 +139,16 @@ def _line(
     levels: Sequence[float],
     target: TargetEntry,
     outcome: str,
+    raw: _Raw,
     found: DriftAdjusted,
-    *,
     by_second: bool,
 ) -> list[object]:
-    effects: list[Effect] = [found.raw, found.adjusted]
-    effects += [found.instrumented] if found.instrumented is not None else []
+    effects = [found.adjusted, *([found.instrumented] if found.instrumented is not None else [])]
     missing = [math.nan] * 3 if by_second and found.instrumented is None else []
     between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
-    cells = [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
+    cells = [raw.estimate, raw.low, raw.high]
+    cells += [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
     adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
-    reasons = dict.fromkeys(effect.reason for effect in effects if effect.reason)
+    reasons = dict.fromkeys(reason for reason in (raw.note, *(effect.reason for effect in effects)) if reason)
     row = [short_name(target.name), words(outcome), between, *cells, *missing, adjusted_for, found.raw.n_images]
     return [*row, "; ".join(reasons)]

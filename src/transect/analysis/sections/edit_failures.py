@@ -17,7 +17,6 @@ from transect.effects.contrasts import level_differences
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
 from transect.effects.missing_answers import SOURCES, Bounds, paired_bounds
-from transect.effects.repeated import clusters_of, rows_of_people
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.reports.wording import short_name
@@ -187,12 +186,12 @@ def _rows(
 ) -> Iterator[list[object]]:
     """From the first level of an attribute to each other one, or of a number to the last."""
     levels, attribute = answers.design.levels[name], answers.attributes[name]
-    who = clusters_of(answers.subjects[:: answers.design.n_cells])
+    people = answers.subjects[:: answers.design.n_cells].astype(np.int64)
     shape = (answers.design.subjects, *answers.design.shape)
     axis = list(answers.design.levels).index(name) + 1
 
-    def cells_of(column: np.ndarray, level: int) -> Float[np.ndarray, "p cells"]:
-        grid = rows_of_people(column.reshape(shape).astype(np.float64), who)
+    def cells_of(column: np.ndarray, level: int) -> Float[np.ndarray, "n cells"]:
+        grid = column.reshape(shape).astype(np.float64)
         return np.asarray(np.moveaxis(grid, axis, 1)[:, level].reshape(len(grid), -1))
 
     for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels) - 1]:
@@ -207,7 +206,7 @@ def _rows(
         effects = [_mean(first, second, sent), _mean(valid_first, valid_second, sent)]
         bounds = Bounds(np.nan, np.nan, np.nan, np.nan, _NO_RANGE)
         if answers.binary:
-            bounds = paired_bounds(valid_first, valid_second, sent, seed=answers.design.seed)
+            bounds = paired_bounds(valid_first, valid_second, sent, people=people, seed=answers.design.seed)
         yield [text, group.label, *shares, *effects, *_cells(bounds), bounds.reason]
 
 

@@ -130,9 +130,9 @@ def section(
 
 def _texts(spec: RunSpec, second: bool, adjusted: Table | None) -> list[str]:
     shipped = bool(spec.edits and spec.edits.shipped)
-    if not _in_latents(spec):
-        return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else [])]
     told = [] if adjusted is None else [drift.TEXT + (drift.SECOND if second else "")]
+    if not _in_latents(spec):
+        return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else []), *told]
     return [_TEXT, *([_SHIPPED] if shipped else []), *([_OPTIMISED] if second else []), *told]
 
 

@@ -11,7 +11,6 @@ from transect.analysis.sections.answers import Answers, compared, table, words
 from transect.analysis.sections.conditions import condition
 from transect.effects.contrasts import level_differences
 from transect.effects.missing_answers import Bounds, group_bounds, paired_bounds
-from transect.effects.repeated import clusters_of, rows_of_people
 from transect.reports.records import Table
 
 WORST: Final = (
@@ -55,13 +54,12 @@ def _sent(answers: Answers, values: Float[np.ndarray, " n"], name: str) -> Bool[
 def _paired(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     levels, attribute = answers.design.levels.get(name, ()), answers.attributes[name]
     shape = (answers.design.subjects, *answers.design.shape)
-    who = clusters_of(answers.subjects[:: answers.design.n_cells])
+    people = answers.subjects[:: answers.design.n_cells].astype(np.int64)
     axis = list(answers.design.levels).index(name) + 1 if levels else 0
     rows: list[list[object]] = []
     for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels)]:
         grids = [
-            np.moveaxis(rows_of_people(x.reshape(shape).astype(np.float64), who), axis, 1)
-            for x in (values, _sent(answers, values, name))
+            np.moveaxis(x.reshape(shape).astype(np.float64), axis, 1) for x in (values, _sent(answers, values, name))
         ]
         (first, sent_first), (second, sent_second) = (
             tuple(grid[:, place].reshape(len(grid), -1) for grid in grids) for place in (0, level)
@@ -73,7 +71,7 @@ def _paired(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> lis
         found = float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
         shares = [float(np.isfinite(x[sent]).mean()) for x in (first, second)]
         text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
-        bounds = paired_bounds(first, second, sent, seed=answers.design.seed)
+        bounds = paired_bounds(first, second, sent, people=people, seed=answers.design.seed)
         rows.append([text, *shares, found, *_cells(bounds), bounds.reason])
     return rows
 
