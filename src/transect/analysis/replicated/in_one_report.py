@@ -12,7 +12,7 @@ from transect.analysis.replicated import reading
 from transect.analysis.replicated.reading import Reading, digest
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicated
-from transect.analysis.replicated.words import MARKS, about, lacking, models
+from transect.analysis.replicated.words import about, lacking, models, verdict
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
 from transect.reports.records import ColumnUnit, Figure, Panel, Point, Section, Series, Table, Unit
@@ -22,10 +22,10 @@ from transect.runs.plain_json import plain
 
 _TEXT: Final = (
     "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
-    "effect is seen in a world where it is significant there after correction. It replicates where every world shows "
-    "it in the same direction and no difference between worlds is found, or where they are shown to differ by less "
-    "than the margin and one at least shows it; it differs where the test of agreement finds a difference. Worlds are "
-    "not drawn at random."
+    "effect is seen in a world where it is significant there after correction for its own tests. It replicates "
+    "where worlds are shown to differ by less than the margin and one at least shows it; it differs where the test of "
+    "agreement finds a difference. Where every world shows it in the same direction and neither is so, sizes are not "
+    "shown alike: they may be very different. Worlds are not drawn at random."
 )
 
 
@@ -126,7 +126,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     rows: list[list[Any]] = [
         [
             *[called[finding.digest]] * named,
-            about(finding), MARKS[finding.verdict][1], len(finding.seen_in), len(finding.worlds),
+            about(finding), verdict(finding), len(finding.seen_in), len(finding.worlds),
             _known(finding.p_adjusted), lacking(finding),
         ]
         for finding in findings
