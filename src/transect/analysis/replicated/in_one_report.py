@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from transect.analysis.families import in_several_worlds
 from transect.analysis.findings import Findings
 from transect.analysis.replicated import reading
 from transect.analysis.replicated.reading import Reading, digest
@@ -36,9 +37,9 @@ def of(
 
     entries: the effects as results.json has them.
     """
-    experiments = [study for study in studies if study.design.levels and not study.in_steps]
-    if len({study.spec.generator.name for study in experiments}) < 2:
+    if not in_several_worlds(studies):
         return None
+    experiments = [study for study in studies if study.design.levels and not study.in_steps]
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
     found = [*_experiments(folder, experiments, rows, places), *_observations(folder, studies, places)]
