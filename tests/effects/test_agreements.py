@@ -25,11 +25,29 @@ def one(*worlds, margin=0.02):
 def test_both_show_it_and_no_difference_is_found():
     """.30 and .27 with errors .02 and .04: the difference −.03 has error .0447, so p = .50."""
     result = one(world(0.30, 0.02), world(0.27, 0.04))
-    assert (result.verdict, result.within, result.seen_in) == ("replicates", False, (0, 1))
+    assert (result.verdict, result.within, result.seen_in) == ("same direction", False, (0, 1))
+    # the largest difference of both 90 % intervals: .03 + 1.645 × .0447 = .1036
+    assert one(world(0.30, 0.02), world(0.27, 0.04), margin=0.104).verdict == "replicates"
+    assert one(world(0.30, 0.02), world(0.27, 0.04), margin=0.103).verdict == "same direction"
     assert result.difference == pytest.approx(-0.03)
     assert result.p == pytest.approx(2 * norm.sf(0.03 / np.hypot(0.02, 0.04)), rel=1e-6)
     assert (result.low, result.high) == pytest.approx((-0.03 - Z * 0.0447214, -0.03 + Z * 0.0447214), abs=1e-6)
     assert result.summary.reason.startswith("two worlds")
+
+
+def test_one_direction_with_sizes_that_may_be_very_different_is_no_replication():
+    """.10 and .40 with errors .02 and .15: p = .047 alone, .094 among two effects, and the sizes may differ by .55."""
+    rows = [[world(0.10, 0.02), world(0.40, 0.15, n=50)], [world(0.3, 0.1), world(0.3, 0.1)]]
+    result = agreements(rows, [0.02, 0.02])[0]
+    assert (result.verdict, result.seen_in, result.against) == ("same direction", (0, 1), ())
+    assert result.most == pytest.approx(0.3 + 1.644854 * np.hypot(0.02, 0.15), abs=1e-6)
+    (need,) = result.needed  # that the difference .3 is found with 90 % power
+    assert need.world == 1
+    assert need.subjects == pytest.approx(50 * 0.15**2 / ((0.3 / 3.241516) ** 2 - 0.02**2), abs=1.5)
+
+
+def test_without_a_margin_nothing_replicates():
+    assert one(world(0.30, 0.001), world(0.30, 0.001), margin=np.nan).verdict == "same direction"
 
 
 def test_the_same_direction_and_another_size_differs():
@@ -111,7 +129,13 @@ def test_without_a_margin_and_an_effect_nobody_knows_how_many():
 
 def test_opposite_effects_are_never_replicated():
     result = one(world(0.1, 0.03), world(-0.1, 0.03))
-    assert (result.verdict, result.seen_in) == ("differs", (0,))
+    assert (result.verdict, result.seen_in, result.against) == ("differs", (0,), (1,))
+    result = one(world(0.1, 0.03), world(-0.1, 0.03), world(-0.2, 0.03))
+    assert (result.seen_in, result.against) == ((1, 2), (0,))
+    inside = one(world(0.004, 0.001), world(-0.004, 0.001))
+    assert (inside.within, inside.verdict, inside.against) == (True, "differs", (1,))
+    many = agreements([[world(0.004, 0.0019), world(-0.004, 0.0019)]] * 50, [0.02] * 50)[0]  # p = .0029, 50 effects
+    assert (many.within, many.verdict) == (True, "cannot tell")
 
 
 def test_several_worlds_are_tested_together_and_their_largest_difference_told():
@@ -137,9 +161,10 @@ def test_a_world_without_an_interval_is_no_agreement(bad):
     result = one(world(0.1, 0.02), bad)
     assert (result.verdict, result.needed) == ("not estimable", ())
     assert "fewer than two worlds" in result.reason
-    verdict = "replicates" if np.isnan(bad.estimate) else "cannot tell"
-    assert one(world(0.1, 0.02), bad, world(0.1, 0.02)).verdict == verdict
-    assert one(world(0.1, 0.02), bad, world(0.1, 0.02), margin=0.3).verdict == verdict
+    known = np.isnan(bad.estimate)  # then it does not count
+    assert one(world(0.1, 0.02), bad, world(0.1, 0.02)).verdict == ("same direction" if known else "cannot tell")
+    wide = one(world(0.1, 0.02), bad, world(0.1, 0.02), margin=0.3)
+    assert wide.verdict == ("replicates" if known else "cannot tell")
     assert one(world(0.1, 0.02), bad, world(0.9, 0.02)).verdict == "differs"
 
 

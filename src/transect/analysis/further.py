@@ -5,10 +5,12 @@ Interactions and negative controls are separate families of tests, since they an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from transect.analysis.families import corrected, in_several_worlds, of_effects
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_detectable
 from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests
@@ -73,12 +75,30 @@ def analyse_further(
     controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
     variance = [share for study in studies for share in _variance(study)]
     projections = [projection for population in shares for projection in _projections(studies, population)]
-    size = distinct_tests(effects)
-    plans = [plan for study in studies for plan in _plans(study, size, alpha)]
     names = [study.spec.name for study in studies for _ in study.effects]
+    tested = list(zip(of_effects(studies), names, effects, strict=True))
+    sizes = Counter(family for family, _, effect in tested if distinct_tests([effect]))
+    several = in_several_worlds(studies)
+    plans = [plan for study in studies for plan in _plans(study, sizes[study.spec.name if several else ""], alpha)]
     families = [
-        _family("effects", method, alpha, list(zip(names, effects, strict=True))),
-        _family("interactions", "holm", alpha, crossed),
+        *(
+            _family(
+                f"effects of {key}" if key else "effects",
+                method,
+                alpha,
+                [(name, effect) for family, name, effect in tested if family == key],
+            )
+            for key in dict.fromkeys(family for family, _, _ in tested)
+        ),
+        *(
+            _family(
+                f"interactions of {key}" if key else "interactions",
+                "holm",
+                alpha,
+                [each for each in crossed if key in ("", each[0])],
+            )
+            for key in ([study.spec.name for study in studies] if several else [""])
+        ),
         _family("negative controls", "holm", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
@@ -186,10 +206,11 @@ def _negative_controls(
 
 
 def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[str, Effect]]:
-    """The effects of one family with adjusted p, each with the name of its study."""
-    adjusted = adjust([effect for _, effects in pairs for effect in effects], "holm")
+    """The effects with adjusted p, in one family or one for each study, each with the name of its study."""
+    effects = [effect for _, effects in pairs for effect in effects]
     names = [study.spec.name for study, effects in pairs for _ in effects]
-    return list(zip(names, adjusted, strict=True))
+    families = names if in_several_worlds([study for study, _ in pairs]) else [""] * len(names)
+    return list(zip(names, corrected(effects, families, lambda part: adjust(effects[part], "holm")), strict=True))
 
 
 def _compared(study: str, effect: Effect) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Publishes findings: one family of tests, results.json, effects.parquet, report.html."""
+"""Publishes findings: p corrected, results.json, effects.parquet, report.html."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
-from transect.analysis import selection
+from transect.analysis import families, selection
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.extending import with_always_valid
 from transect.analysis.findings import Findings
@@ -70,7 +70,8 @@ def publish(
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
-    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
+    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t". Where
+    an experiment was made in several worlds, the effects of each study are a family (`families`).
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
     models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
     further sections, after the standard ones. margins: of equivalence, by outcome. again: estimates an effect with an
@@ -106,9 +107,13 @@ def publish(
 
 def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
     effects = [effect for study in studies for effect in _extendable(study)]
-    if choice("correction", correction, CORRECTIONS) != MAX_T:
-        return adjust(effects, correction)
-    return adjust_together(effects, [column for study in studies for column in study.differences])
+    columns = [column for study in studies for column in study.differences]
+    together = choice("correction", correction, CORRECTIONS) == MAX_T
+
+    def correct(part: slice) -> Sequence[Effect]:
+        return adjust_together(effects[part], columns[part]) if together else adjust(effects[part], correction)
+
+    return families.corrected(effects, families.of_effects(studies), correct)
 
 
 def _left_out(effects: Sequence[Effect]) -> list[str]:
@@ -171,7 +176,12 @@ def _results(
         "studies": [study.entry for study in studies],
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
-        "family": {"size": distinct_tests(effects), "method": correction, "alpha": ALPHA},
+        "family": {
+            "size": distinct_tests(effects),
+            "method": correction,
+            "alpha": ALPHA,
+            "by_study": families.in_several_worlds(studies),
+        },
         "world": {
             **rendered[0],
             "photographs": all(spec.generator.of_photographs for spec in specs),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 
+from transect.analysis.families import of_effects
 from transect.analysis.findings import Findings
 from transect.analysis.pilots import PilotContrast, pilot_contrasts
 from transect.analysis.trust import not_judged
@@ -87,8 +89,13 @@ def judge_all(
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
     """
-    family = distinct_tests(effects)
-    untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
+    families = of_effects(studies)
+    sizes = Counter(family for family, effect in zip(families, effects, strict=True) if distinct_tests([effect]))
+    untested = Counter(
+        family
+        for family, effect in zip(families, effects, strict=True)
+        if effect.test_method == UNTESTED and effect.estimable
+    )
     verdicts = []
     place = 0
     for study in studies:
@@ -98,7 +105,8 @@ def judge_all(
         for whose, indices in _by_attribute(study, effects, of_study).items():
             if not _about_truth(study, whose):
                 margin = margin_of(margins, whose[2], _unit(effects[indices[0]]))
-                evidence = _Evidence(study, spread, margin, family, untested)
+                family = families[indices[0]]
+                evidence = _Evidence(study, spread, margin, sizes[family], untested[family])
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
     return tuple(verdicts)
 

@@ -1,11 +1,12 @@
 """Does an effect replicate? The same effect in several worlds: agreement, disagreement, or too little data to tell.
 
 That one world shows an effect and another does not is no disagreement: one may be the noisier (Gelman and Stern 2006).
-An effect replicates where every world shows it in the same direction and no difference between worlds is found, or
-where worlds are shown to differ by less than a margin (equivalence) and one at least shows it. Where none does and they
-differ by less than the margin, none is seen: worlds agree, and there is no effect that could replicate. It differs
-where the test of agreement finds a difference and equivalence does not hold. Otherwise the data cannot tell, and the
-question is how many subjects could.
+An effect replicates where worlds are shown to differ by less than a margin (equivalence) and one at least shows it.
+Where none does and they differ by less than the margin, none is seen: worlds agree, and there is no effect that could
+replicate. It differs where the test of agreement finds a difference and equivalence does not hold, or worlds show
+opposite directions. Where every world shows it in one direction and neither is so, the direction is the same, and
+sizes are not shown alike: no difference found is not agreement. Otherwise the data cannot tell. The question is then
+how many subjects could.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from transect.effects.replication import LEAST, RandomEffects, random_effects
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
 
-Standing = Literal["replicates", "none seen", "differs", "cannot tell", "not estimable"]
+Standing = Literal["replicates", "same direction", "none seen", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
 CONFIDENCE: Final = 0.95
 MOST_SUBJECTS: Final = 10_000_000
@@ -89,15 +90,17 @@ class Needed:
 class Agreement:
     """What is concluded of one effect in several worlds.
 
-    seen_in: positions of the worlds that show it, in the direction that most of them have. first, second: the two
-    worlds that differ most, and difference: second minus first, its interval at `confidence` (several pairs share
-    5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: of the test that all worlds have one
-    effect, p_adjusted over all effects (Holm). within: shown to differ by less than the margin. needed: with which the
-    data could tell, empty where that is not known. summary: the worlds' random effects.
+    seen_in: positions of the worlds that show it, in the direction that most of them have; against: of those that show
+    the opposite. first, second: the two worlds that differ most, and difference: second minus first, its interval at
+    `confidence` (several pairs share 5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: of the
+    test that all worlds have one effect, p_adjusted over all effects (Holm). within: shown to differ by less than the
+    margin. needed: with which the data could tell (of one direction: whether sizes are alike), empty where that is not
+    known. summary: the worlds' random effects.
     """
 
     verdict: Standing
     seen_in: tuple[int, ...]
+    against: tuple[int, ...]
     first: int
     second: int
     difference: float
@@ -126,16 +129,17 @@ def agreements(
     would look more certain than it is, and p is the smallest of all pairs' times their number; where their estimates
     move together, intervals of differences are too wide.
 
-    Where an effect is 0 or of opposite sign in a world, it is called replicated by direction in at most 2.5 % of cases;
-    where worlds differ by the margin or more, by equivalence in at most 5 %; where they do not differ, it is called
-    different in at most 5 % of cases, over all effects. A world with an estimate and no interval agrees with none: the
-    others can differ, and else it cannot be told. One without an estimate does not count.
+    Where worlds differ by the margin or more, an effect is called replicated in at most 5 % of cases, however its signs
+    are; where it is 0 or of opposite sign in a world, it is said to have one direction in at most 2.5 %; where worlds
+    do not differ, it is called different in at most 5 % of cases, over all effects. A world with an estimate and no
+    interval agrees with none: the others can differ, and else it cannot be told. One without an estimate does not
+    count.
 
     Raises BadInput where lengths differ.
 
     >>> rendered, photographs = WorldEstimate(0.30, 0.26, 0.34, 400, True), WorldEstimate(0.27, 0.20, 0.34, 120, True)
-    >>> agreements([[rendered, photographs]], [0.02])[0].verdict
-    'replicates'
+    >>> [agreements([[rendered, photographs]], [margin])[0].verdict for margin in (0.02, 0.10)]
+    ['same direction', 'replicates']
     """
     if len(effects) != len(margins):
         raise BadInput(f"expected a margin for each of {len(effects)} effects, got {len(margins)}; NaN stands for none")
@@ -158,11 +162,12 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool)
     if not independent and len(known) >= LEAST:
         summary = RandomEffects(*(math.nan,) * 11, len(known), _SHARED)
     nothing = Agreement(
-        "not estimable", (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
+        "not estimable", (), (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
         False, (), summary, "fewer than two worlds have an estimate with an interval",
     )  # fmt: skip
+    seen_in, against = _seen(worlds)
     if len(known) < 2:
-        return replace(nothing, seen_in=_seen(worlds))
+        return replace(nothing, seen_in=seen_in, against=against)
     pairs = list(itertools.combinations(known, 2))
     confidence = 1 - ALPHA / len(pairs)
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
@@ -173,7 +178,8 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool)
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
     return replace(
         nothing,
-        seen_in=_seen(worlds),
+        seen_in=seen_in,
+        against=against,
         first=first,
         second=second,
         difference=chosen.difference,
@@ -193,14 +199,16 @@ def _difference(worlds: Sequence[WorldEstimate], pair: tuple[int, int], confiden
     return disagreement(worlds[pair[1]].at(confidence), worlds[pair[0]].at(confidence), confidence)
 
 
-def _seen(worlds: Sequence[WorldEstimate]) -> tuple[int, ...]:
-    """The worlds that show the effect in the direction of most of them; that of the first where they are even."""
+def _seen(worlds: Sequence[WorldEstimate]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The worlds that show the effect in the direction of most of them, that of the first where they are even, and
+    those that show the opposite.
+    """
     showing = [place for place, world in enumerate(worlds) if world.seen and math.isfinite(world.estimate)]
-    up = [place for place in showing if worlds[place].estimate > 0]
-    down = [place for place in showing if worlds[place].estimate < 0]
+    up = tuple(place for place in showing if worlds[place].estimate > 0)
+    down = tuple(place for place in showing if worlds[place].estimate < 0)
     if len(up) == len(down):
-        return tuple(min(up, down))
-    return tuple(up if len(up) > len(down) else down)
+        return min(up, down), max(up, down)
+    return (up, down) if len(up) > len(down) else (down, up)
 
 
 def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
@@ -208,13 +216,12 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
     told = len(known) == sum(math.isfinite(world.estimate) for world in worlds)  # each estimate has an interval
-    if each.within and told:
+    if each.within and told and not each.against:
         return replace(each, verdict="replicates" if each.seen_in else "none seen")
-    if each.p_adjusted <= ALPHA and not each.within:
+    if each.p_adjusted <= ALPHA and (each.against or not each.within):
         return replace(each, verdict="differs")
-    if told and set(known) <= set(each.seen_in):
-        return replace(each, verdict="replicates")
-    return replace(each, verdict="cannot tell", needed=_needed(each, worlds, known))
+    alike = told and set(known) <= set(each.seen_in)
+    return replace(each, verdict="same direction" if alike else "cannot tell", needed=_needed(each, worlds, known))
 
 
 def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int]) -> tuple[Needed, ...]:

@@ -117,6 +117,9 @@ class FamilyEntry(Model):
     size: Count
     method: str
     alpha: Probability
+    by_study: bool = Field(
+        default=False, description="each study's tests are corrected by themselves: an experiment in several worlds"
+    )
     confidence: Probability = Field(default=0.95, description="of every interval")
     significant: Count = Field(default=0, description="tests with p_adjusted <= alpha")
     not_estimable: Count = Field(default=0, description="effects without an estimate")

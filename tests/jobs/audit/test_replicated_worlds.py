@@ -10,9 +10,10 @@ import pytest
 from commands import run_here
 from photograph_folders import label, people, pictures, save
 from report_reader import parse, text_of
+from statsmodels.stats.multitest import multipletests
 
 import transect
-from transect.analysis import finished_run
+from transect.analysis import finished_run, reporting
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.replicated.reading import read
 from transect.errors import BadInput
@@ -95,6 +96,31 @@ def test_the_terminal_says_so_and_names_the_study_of_each_effect(run):
     assert AuditResult(AuditNumbers(()), run, one).rows()[0][0] == "effect"
 
 
+def test_each_study_corrects_its_own_tests(run):
+    """By Holm's method over the effects of each study alone, however many labels are observed in another."""
+    results = json.loads((run / "results.json").read_text())
+    for study in ("experiment", "repeat-darker", "observation"):
+        rows = [row for row in results["effects"] if row["study"] == study and row["p"] is not None]
+        expected = multipletests([row["p"] for row in rows], method="holm")[1]
+        assert [row["p_adjusted"] for row in rows] == pytest.approx(expected)
+        (family,) = (each for each in results["families"] if each["name"] == f"effects of {study}")
+        assert family["size"] == len(rows)
+        assert all(member.startswith(f"{study}: ") for member in family["members"])
+    assert results["family"]["by_study"] is True
+    assert results["family"]["size"] == sum(row["p"] is not None for row in results["effects"])
+    text = text_of(parse((run / "report.html").read_text()))
+    assert "those of each study by themselves: a study is a world" in text
+    assert "Family of tests: effects of experiment" in text
+
+
+def test_max_t_corrects_each_study_too(run):
+    made = reporting.report(run, correction="max-t")
+    assert made.results["family"]["by_study"] is True
+    seen = [row for row in made.results["effects"] if row["study"] == "observation" and row["p"] is not None]
+    assert seen
+    assert all(row["p_adjusted"] >= row["p"] for row in seen)
+
+
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):
     audited(tmp_path / "run", vary=["skin_tone=1,10", "age=20,60"])
     assert "darker: it has no age, so that this is not repeated there" in capsys.readouterr().err
@@ -141,7 +167,10 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
     vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
     done = run_here(*BRIGHT, *vary, "--replicate", f"photographs:folder:{photos}", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert "photographs:folder:faces: it has no smile, so that this is not repeated there" in done.stderr
+    assert (
+        "photographs:folder:faces: no edit sets smile, so that this is not repeated there; its label is observed, as it "
+        "is: the study photographs\n"
+    ) in done.stderr
     assert shared(out) == {
         "exposure": ["experiment (rendered)", "photographs-edited (photographs, edited)"],
         "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
@@ -202,11 +231,70 @@ def test_edited_photographs_are_repeated_on_rendered_faces(photos, tmp_path):
 
 
 def test_edited_photographs_are_observed_as_they_are_too():
-    assert photographs(auditing.request(replicate=["reference", "photographs:folder:faces"])) == "folder:faces"
-    assert photographs(auditing.request(replicate=["reference"])) is None
+    assert photographs(auditing.request(replicate=["reference", "photographs:folder:faces"])) == {"folder:faces": ""}
+    assert photographs(auditing.request(replicate=["reference"])) == {}
+    several = auditing.request(replicate=["photographs:folder:a/faces", "photographs:folder:b/faces"])
+    assert photographs(several) == {"folder:a/faces": "folder-a-faces", "folder:b/faces": "folder-b-faces"}
+    beside = auditing.request(replicate=["photographs:folder:a/faces"], dataset="folder:more")
+    assert photographs(beside) == {"folder:a/faces": "folder-faces"}
+    itself = auditing.request(replicate=["photographs:folder:a/faces"], dataset="folder:a/faces")
+    assert photographs(itself) == {"folder:a/faces": ""}
+
+
+@pytest.fixture(scope="module")
+def of_one_name(photos, tmp_path_factory):
+    """Another folder of the name faces, of other people, with labels of another kind."""
+    folder = tmp_path_factory.mktemp("others") / "faces"
+    world = FaceWorld(image_size=32)
+    shown = world.sample(range(930, 954))
+    save(folder, world.render(shown).pixels)
+    rows = world.read(shown).select(["smile", "age"]).to_pylist()
+    return label(folder, [f"p{i:03d}.png,{row['smile']},{row['age']}" for i, row in enumerate(rows)], "file,smile,age")
+
+
+def test_two_folders_of_one_name_are_two_worlds_and_the_labels_of_both_are_observed(photos, of_one_name, tmp_path):
+    out = tmp_path / "run"
+    vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
+    both = [text for folder in (photos, of_one_name) for text in ("--replicate", f"photographs:folder:{folder}")]
+    done = run_here(*BRIGHT, *vary, *both, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    names = [f"folder-{folder.parent.name}-faces" for folder in (photos, of_one_name)]
+    studies = {study["name"] for study in json.loads((out / "results.json").read_text())["studies"]}
+    assert studies == {"experiment", *(f"photographs{edited}-{name}" for edited in ("", "-edited") for name in names)}
+    for name in names:
+        assert f"its label is observed, as it is: the study photographs-{name}\n" in done.stderr
+    assert {key: len(worlds) for key, worlds in shared(out).items()} == {"exposure": 3, "smile": 3, "age": 2}
+
+
+def test_photographs_of_one_name_are_repeated_on_others_of_that_name(photos, of_one_name, tmp_path):
+    vary = ("--vary", "exposure=-1,1", "--replicate", f"photographs:folder:{of_one_name}")
+    out = tmp_path / "run"
+    done = run_here(*BRIGHT, "--generator", f"photographs:folder:{photos}", *vary, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert [len(worlds) for worlds in shared(out).values()] == [2]
+
+
+def test_what_terminals_say_of_labels_is_what_the_page_has(photos, tmp_path, capsys):
+    """A label is observed, or none says it: named where it is so."""
+    bare = save(tmp_path / "bare", pictures(12, size=32))
+    for folder, said in (
+        (photos, "its label is observed, as it is: the study photographs"),
+        (bare, "no label says it"),
+    ):
+        out = tmp_path / f"run-{folder.name}"
+        settings = {"vary": ["exposure=-1,1", "smile=0,1"], "outcomes": ["score"], "subjects": 6, "control": False}
+        auditing.audit([bright], image_size=32, out=out, replicate=[f"photographs:folder:{folder}"], **settings)
+        line = next(each for each in capsys.readouterr().err.splitlines() if "no edit sets smile" in each)
+        assert said in line
+        effects = json.loads((out / "results.json").read_text())["effects"]
+        seen = any(row["study"] == "photographs" and row["attribute"] == "smile" for row in effects)
+        assert seen == ("is observed" in line)
+    request = auditing.request(vary=["smile=0,1"], replicate=[f"photographs:folder:{photos}"], image_size=32)
+    with pytest.raises(BadInput, match="expected one of smile, got none that an edit of photographs sets; vary one"):
+        studies.designs(request, [])
 
 
 def test_edited_photographs_without_labels_are_not_observed(tmp_path, capsys):
     (tmp_path / "faces").mkdir()
-    assert list(studies._as_they_are(f"folder:{tmp_path / 'faces'}", auditing.request())) == []
+    assert studies._as_they_are(f"folder:{tmp_path / 'faces'}", auditing.request()) is None
     assert "edited, and not observed as they are: " in capsys.readouterr().err

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from transect.analysis.families import in_several_worlds
 from transect.analysis.findings import Findings
 from transect.analysis.replicated import reading
 from transect.analysis.replicated.reading import Reading, digest
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicated
-from transect.analysis.replicated.words import MARKS, about, lacking, models
+from transect.analysis.replicated.words import about, lacking, models, verdict
 from transect.errors import BadInput
 from transect.reports.entries import EffectEntry
 from transect.reports.records import ColumnUnit, Figure, Panel, Point, Section, Series, Table, Unit
@@ -22,10 +23,10 @@ from transect.runs.plain_json import plain
 
 _TEXT: Final = (
     "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
-    "effect is seen in a world where it is significant there after correction. It replicates where every world shows "
-    "it in the same direction and no difference between worlds is found, or where they are shown to differ by less "
-    "than the margin and one at least shows it; it differs where the test of agreement finds a difference. Worlds are "
-    "not drawn at random."
+    "effect is seen in a world where it is significant there after correction for its own tests. It replicates "
+    "where worlds are shown to differ by less than the margin and one at least shows it; it differs where the test of "
+    "agreement finds a difference. Where every world shows it in the same direction and neither is so, sizes are not "
+    "shown alike: they may be very different. Worlds are not drawn at random."
 )
 
 
@@ -36,9 +37,9 @@ def of(
 
     entries: the effects as results.json has them.
     """
-    experiments = [study for study in studies if study.design.levels and not study.in_steps]
-    if len({study.spec.generator.name for study in experiments}) < 2:
+    if not in_several_worlds(studies):
         return None
+    experiments = [study for study in studies if study.design.levels and not study.in_steps]
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
     found = [*_experiments(folder, experiments, rows, places), *_observations(folder, studies, places)]
@@ -126,7 +127,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     rows: list[list[Any]] = [
         [
             *[called[finding.digest]] * named,
-            about(finding), MARKS[finding.verdict][1], len(finding.seen_in), len(finding.worlds),
+            about(finding), verdict(finding), len(finding.seen_in), len(finding.worlds),
             _known(finding.p_adjusted), lacking(finding),
         ]
         for finding in findings

@@ -19,7 +19,8 @@ class World:
     """One study of one run. name: what pages call it, unique among those compared. kind, how: what it is.
 
     hold: attributes held at the subject's own value (direct effects). seed: that subjects are drawn by, None where they
-    are none of a generator. notes: what is not compared of it, and why.
+    are none of a generator. notes: what is not compared of it, and why. image_size: side of its images in pixels, 0
+    where that is not known.
     """
 
     name: str
@@ -32,6 +33,7 @@ class World:
     hold: tuple[str, ...] = ()
     seed: int | None = None
     notes: tuple[str, ...] = ()
+    image_size: int = 0
 
 
 @final
@@ -118,10 +120,10 @@ class Finding:
     """One effect in several worlds, and what is concluded.
 
     digest: of the target's description. levels: what is compared in words. scaled: worlds have other levels, so that
-    slopes are compared, each times the span of these levels. seen_in: worlds that show it, in one direction. first,
-    second: the worlds that differ most; difference: second minus first, with its interval at `confidence`. least, most:
-    outermost ends of the 90 % intervals of all differences. within: worlds are shown to differ by less than the margin.
-    text: in a sentence.
+    slopes are compared, each times the span of these levels. seen_in: worlds that show it, in one direction; against:
+    worlds that show the opposite. first, second: the worlds that differ most; difference: second minus first, with its
+    interval at `confidence`. least, most: outermost ends of the 90 % intervals of all differences. within: worlds are
+    shown to differ by less than the margin. text: in a sentence.
     """
 
     target: str
@@ -134,6 +136,7 @@ class Finding:
     verdict: Standing
     worlds: tuple[InWorld, ...]
     seen_in: tuple[str, ...]
+    against: tuple[str, ...]
     first: str
     second: str
     difference: float

@@ -26,7 +26,7 @@ from transect.effects.replication import RandomEffects
 from transect.errors import BadInput
 from transect.runs import margins as margin_files
 
-_ORDER: Final = ("differs", "replicates", "none seen", "cannot tell", "not estimable")
+_ORDER: Final = tuple(words.MARKS)
 
 
 def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
@@ -110,6 +110,7 @@ def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Find
         verdict=each.verdict,
         worlds=tuple(_in_world(effect, name) for effect, name in zip(same.effects, names, strict=True)),
         seen_in=tuple(names[place] for place in each.seen_in),
+        against=tuple(names[place] for place in each.against),
         first=first,
         second=second,
         difference=each.difference,

@@ -18,6 +18,7 @@ from transect.runs.wording import counted, spaced
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("≠", "differs"),
     "replicates": ("=", "replicates"),
+    "same direction": ("⇉", "same direction; sizes not shown alike"),
     "none seen": ("○", "seen in no world"),
     "cannot tell": ("?", "cannot tell"),
     "not estimable": ("–", "not estimable"),
@@ -26,10 +27,15 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
 _COUNTED: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("{} differs", "{} differ"),
     "replicates": ("{} replicates", "{} replicate"),
+    "same direction": (
+        "{} has the same direction but sizes not shown alike",
+        "{} have the same direction but sizes not shown alike",
+    ),
     "none seen": ("{} is seen in no world", "{} are seen in no world"),
     "cannot tell": ("{} cannot be told", "{} cannot be told"),
     "not estimable": ("{} is not estimable", "{} are not estimable"),
 }
+OPPOSITE: Final = ", opposite directions"
 MOST: Final = 6
 """Findings that the answer tells; the page has all."""
 
@@ -40,23 +46,40 @@ def about(finding: Finding | Combined) -> str:
     return f"{spaced(finding.attribute)} {levels} on the {outcome_words(finding.outcome, finding.unit)}"
 
 
+def verdict(finding: Finding) -> str:
+    """The verdict in words, with opposite signs of worlds that show the effect."""
+    word = MARKS[finding.verdict][1]
+    return f"{word}{OPPOSITE}" if finding.against else word
+
+
 def seen(finding: Finding) -> str:
-    """In how many worlds it was seen."""
-    return f"seen in {len(finding.seen_in)} of {counted(len(finding.worlds), 'world')}"
+    """In how many worlds it was seen, and in which direction where not in one."""
+    if not finding.against:
+        return f"seen in {len(finding.seen_in)} of {counted(len(finding.worlds), 'world')}"
+    sizes = {world.world: world.estimate for world in finding.worlds}
+    ways = {"an increase": [name for name in sizes if _shows(finding, name) and sizes[name] > 0],
+            "a decrease": [name for name in sizes if _shows(finding, name) and sizes[name] < 0]}  # fmt: skip
+    return "seen " + " and ".join(f"as {way} in {' and '.join(names)}" for way, names in ways.items())
+
+
+def _shows(finding: Finding, name: str) -> bool:
+    return name in (*finding.seen_in, *finding.against)
 
 
 def sentence(finding: Finding) -> str:
     """One finding with its verdict, and in how many worlds it was seen."""
-    head = f"{MARKS[finding.verdict][1].capitalize()}: {about(finding)}"
+    head = f"{verdict(finding).capitalize()}: {about(finding)}"
     match finding.verdict:
         case "replicates":
-            return f"{head}, {seen(finding)} ({_sizes(finding)}); {_agreed(finding)}."
+            return f"{head}, {seen(finding)} ({_sizes(finding)}); {_agreed(finding)}{_signs(finding)}."
+        case "same direction":
+            return f"{head}, {seen(finding)} ({_sizes(finding)}); {_reach(finding)}; {_for_sizes(finding)}."
         case "none seen":
             return f"{head} ({_sizes(finding)}); {_agreed(finding)}."
         case "differs":
-            return f"{head}, {seen(finding)}: {_differ(finding)}."
+            return f"{head}, {seen(finding)}: {_differ(finding)}{_signs(finding)}."
         case "cannot tell":
-            return f"{head}, {seen(finding)} ({_sizes(finding)}): {needs(finding)}."
+            return f"{head}, {seen(finding)} ({_sizes(finding)}){_signs(finding)}: {needs(finding)}."
         case _:
             return f"{head}: {finding.reason}."
 
@@ -94,10 +117,28 @@ def _size(world: InWorld, unit: str) -> str:
 
 def _agreed(finding: Finding) -> str:
     """How far the worlds agree in size."""
-    if finding.within:
-        return f"worlds differ by less than {amount(finding.margin, finding.unit)}"
-    reach = max(abs(finding.least), abs(finding.most))
-    return f"the same direction, sizes differ by {amount(reach, finding.unit)} at most (90 % intervals)"
+    return f"worlds differ by less than {amount(finding.margin, finding.unit)}"
+
+
+def _reach(finding: Finding) -> str:
+    """By how much sizes differ at most, which is not shown to be less than the margin."""
+    reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit)
+    margin = "none" if math.isnan(finding.margin) else amount(finding.margin, finding.unit)
+    return f"sizes differ by {reach} at most (90 % intervals), the stated margin is {margin}"
+
+
+def _for_sizes(finding: Finding) -> str:
+    """What would tell whether sizes are alike."""
+    wanted = needs(finding)
+    return f"to tell whether sizes are alike {wanted}" if finding.needed else wanted
+
+
+def _signs(finding: Finding) -> str:
+    """That estimates have both signs, where not every one of these worlds shows it."""
+    up, down = (any(sign * world.estimate > 0 for world in finding.worlds) for sign in (1, -1))
+    if finding.against or not (up and down):
+        return ""
+    return "; estimates have opposite signs"
 
 
 def _differ(finding: Finding) -> str:
@@ -124,14 +165,16 @@ def needs(finding: Finding) -> str:
 
 
 def lacking(finding: Finding) -> str:
-    """What is missing for a verdict, for a table; "" where there is one."""
-    return needs(finding).removeprefix("needs ") if finding.verdict == "cannot tell" else ""
+    """What is missing for a verdict, on sizes where the direction is known, for a table; "" where there is one."""
+    return needs(finding).removeprefix("needs ") if finding.verdict in ("cannot tell", "same direction") else ""
 
 
 def answers(findings: Sequence[Finding]) -> tuple[str, ...]:
     """How many effects replicate, then a sentence for each of the first findings."""
     counts = Counter(finding.verdict for finding in findings)
-    parts = [_COUNTED[verdict][counts[verdict] > 1].format(counts[verdict]) for verdict in MARKS if counts[verdict]]
+    parts = [_COUNTED[each][counts[each] > 1].format(counts[each]) for each in MARKS if counts[each]]
+    opposed = sum(bool(finding.against) for finding in findings)
+    parts += [f"{opposed} of these in opposite directions"] * bool(opposed)
     head = f"Of {counted(len(findings), 'effect')} that several worlds share: {', '.join(parts)}."
     left = len(findings) - MOST
     more = (f"{counted(left, 'more finding')} below.",) if left > 0 else ()

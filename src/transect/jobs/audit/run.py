@@ -181,7 +181,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs:
             unfinished.begin(folder)
             if part is planned.controlled(studies, request):
                 study.run_control(planned.of_plain_world(part), place, quiet=quiet, engine=engine)
-            gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
+            gates.store(place, None if planned.is_of_photographs(part) else required)
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
     unfinished.end(folder)

@@ -73,10 +73,9 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
     studies += replicated_worlds.studies(request, world)
-    if request.dataset:
-        studies.append(_photographs(request.dataset, request))
-    elif edited := replicated_worlds.photographs(request):
-        studies += _as_they_are(edited, request)
+    observed = _observed_as_they_are(request)
+    _say_not_repeated(request, studies, observed)
+    studies += observed.values()
     lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return with_matched(_compared(studies, request.compare), request), lines
 
@@ -247,7 +246,33 @@ def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
     return {"subjects": request.subjects, "seed": request.seed, "population": population, "hold": request.hold}
 
 
-def _photographs(dataset: str, request: AuditRequest) -> Study:
+def is_of_photographs(study: Study) -> bool:
+    """Whether a study observes photographs as they are."""
+    return not study.design.levels and study.name.startswith(PHOTOGRAPHS)
+
+
+def _observed_as_they_are(request: AuditRequest) -> dict[str, Study]:
+    """The studies of photographs as they are, by READER:PATH: those that are edited, then --dataset, each once."""
+    studies: dict[str, Study] = {}
+    for dataset, called in replicated_worlds.photographs(request).items():
+        if dataset != request.dataset:
+            study = _as_they_are(dataset, request, called)
+            studies |= {} if study is None else {dataset: study}
+    if request.dataset:
+        studies[request.dataset] = _photographs(request.dataset, request)
+    return studies
+
+
+def _say_not_repeated(request: AuditRequest, studies: Sequence[Study], observed: Mapping[str, Study]) -> None:
+    """Which attributes other worlds do not set, and whether labels of photographs stand beside them."""
+    edited = iter(replicated_worlds.photographs(request))
+    for study in filter(replicated_worlds.is_one, studies):
+        beside = observed.get(next(edited)) if replicated_worlds.is_edited(study) else None
+        for line in replicated_worlds.not_repeated(request.vary, study, beside):
+            say(line, error=True)
+
+
+def _photographs(dataset: str, request: AuditRequest, name: str = "") -> Study:
     from transect.datasets import open_dataset
 
     labelled = open_dataset(dataset, image_size=request.world.image_size, max_unreadable=request.max_unreadable)
@@ -255,15 +280,16 @@ def _photographs(dataset: str, request: AuditRequest) -> Study:
         say(f"{labelled.name}: {line}", error=True)
     design = population_design(labelled.name, images=len(labelled))
     recipe = _recipe(request, dataset=dataset, max_unreadable=request.max_unreadable)
-    return Study(PHOTOGRAPHS, labelled, design, (), recipe=recipe)
+    return Study(f"{PHOTOGRAPHS}-{name}" if name else PHOTOGRAPHS, labelled, design, (), recipe=recipe)
 
 
-def _as_they_are(dataset: str, request: AuditRequest) -> Iterator[Study]:
-    """The photographs that are edited, observed too where they are labelled."""
+def _as_they_are(dataset: str, request: AuditRequest, name: str = "") -> Study | None:
+    """The photographs that are edited, observed too where they are labelled. name: what tells them from others."""
     try:
-        yield _photographs(dataset, request)
+        return _photographs(dataset, request, name)
     except BadInput as error:
         say(f"{dataset}: edited, and not observed as they are: {error}", error=True)
+    return None
 
 
 def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:

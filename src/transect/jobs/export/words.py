@@ -55,7 +55,9 @@ def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str
 
 def tests(results: Mapping[str, Any]) -> str:
     """How p was adjusted, and over how many tests."""
-    return f"p is adjusted by {correction_name(results['family']['method'])} over {results['family']['size']:,} tests."
+    family = results["family"]
+    apart = ", those of each study by themselves" if family.get("by_study") else ""
+    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests{apart}."
 
 
 def effect_name(row: Mapping[str, Any]) -> str:

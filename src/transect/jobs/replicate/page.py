@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from transect.analysis.compared.words import amount, interval, level_words, number
 from transect.analysis.replicated.records import Combined, Finding, InWorld, ReplicateNumbers, Summary
-from transect.analysis.replicated.words import MARKS, about, lacking, models, size
+from transect.analysis.replicated.words import MARKS, OPPOSITE, about, lacking, models, size, verdict
 from transect.effects.replication import few
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
@@ -35,11 +35,12 @@ _METHOD: Final = (
     "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
     "report’s tests, is at most 5 %. The test of agreement is of the difference of two worlds (square-and-add of both "
     "intervals), or Cochran’s Q of more; its p is corrected over the effects of this page (Holm). An effect replicates "
-    "where every world shows it in the same direction and no difference is found, or where worlds are shown to differ "
-    "by less than the margin (90 % interval of every difference inside it) and one at least shows it; where none does, "
-    "they agree, and there is no effect that could replicate. It differs where the test finds a "
-    "difference that is not inside the margin. Otherwise the data cannot tell; the subjects named would settle it with "
-    "a power of 90 %, if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
+    "where worlds are shown to differ by less than the margin (90 % interval of every difference inside it) and one at "
+    "least shows it; where none does, they agree, and there is no effect that could replicate. It differs where the "
+    "test finds a difference, and that is not inside the margin or worlds show opposite directions. Where every world "
+    "shows it in the same direction and neither is so, sizes are not shown alike: they may be very different. Else "
+    "the data cannot tell. The subjects named would settle it with a power of 90 %, if an effect as large as elsewhere "
+    "is there, or the difference is as estimated, or there is none."
 )
 _SUMMARY: Final = (
     "From three worlds on, the diamond is the mean world (random effects; tau² by Paule and Mandel, interval by "
@@ -78,9 +79,9 @@ def page_of(numbers: ReplicateNumbers) -> Page:
 
 def _marked(text: str) -> Markup:
     """A sentence whose verdict stands out."""
-    verdict, colon, rest = text.partition(":")
-    if colon and verdict.lower() in [word for _, word in MARKS.values()]:
-        return Markup("<strong>{}</strong>:{}").format(verdict, rest)
+    head, colon, rest = text.partition(":")
+    if colon and head.lower().removesuffix(OPPOSITE) in [word for _, word in MARKS.values()]:
+        return Markup("<strong>{}</strong>:{}").format(head, rest)
     return escape(text)
 
 
@@ -108,8 +109,8 @@ def _effects(numbers: ReplicateNumbers) -> Iterator[Block]:
 
 
 def _under_verdicts(plots: Sequence[tuple[Finding, DotPlot]]) -> Iterator[Block]:
-    for verdict, (mark, word) in MARKS.items():
-        chosen = [(finding, plot) for finding, plot in plots if finding.verdict == verdict]
+    for standing, (mark, word) in MARKS.items():
+        chosen = [(finding, plot) for finding, plot in plots if finding.verdict == standing]
         if chosen:
             yield Heading(f"{mark} {word.capitalize()}")
         for finding, plot in chosen:
@@ -197,7 +198,7 @@ def _table(numbers: ReplicateNumbers) -> TextTable:
     called = models(numbers.findings)
     rows = [
         [
-            about(f), called[f.digest] or short_name(f.target), MARKS[f.verdict][1], ", ".join(f.seen_in) or "none",
+            about(f), called[f.digest] or short_name(f.target), verdict(f), ", ".join(f.seen_in) or "none",
             f"{f.second} minus {f.first}" if f.first else "–", size(f.difference, f.unit),
             f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})" if f.first else "–",
             probability(f.p_adjusted),

@@ -12,7 +12,7 @@ import pyarrow as pa
 from transect.analysis.compared.words import interval
 from transect.analysis.replicated.records import Finding, ReplicateNumbers
 from transect.analysis.replicated.replicating import replicate_runs
-from transect.analysis.replicated.words import MARKS, about, lacking, models, size
+from transect.analysis.replicated.words import MARKS, about, lacking, models, size, verdict
 from transect.reports.environment import probability
 from transect.runs import margins, mounts
 from transect.runs.plain_json import plain
@@ -52,7 +52,7 @@ class ReplicateResult(JobResult[ReplicateNumbers]):
         sizes = {world.world: size(world.estimate, finding.unit) for world in finding.worlds}
         ends = f" ({interval(finding.low, finding.high, finding.unit)})" if finding.first else ""
         return [
-            " ".join(MARKS[finding.verdict]), *[model] * bool(model), about(finding),
+            f"{MARKS[finding.verdict][0]} {verdict(finding)}", *[model] * bool(model), about(finding),
             f"{len(finding.seen_in)} of {len(finding.worlds)}",
             *(sizes.get(world.name, "") for world in self.numbers.worlds),
             f"{size(finding.difference, finding.unit)}{ends}", probability(finding.p_adjusted),
@@ -83,8 +83,8 @@ def replicate(
 
     Returns for each effect the estimates side by side, a test that all worlds have one effect (p corrected over all
     effects, Holm), the difference of the two worlds that differ most, from three worlds on the mean world and the next
-    one, and the verdict: replicates, is seen in no world, differs, cannot tell (with the subjects
-    that would), or not estimable.
+    one, and the verdict: replicates (shown to differ by less than the margin), has the same direction with sizes not
+    shown alike, is seen in no world, differs, cannot tell (with the subjects that would), or not estimable.
 
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
     effects, or with `combine` generators that nothing links, or no subject in common.
