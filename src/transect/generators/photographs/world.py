@@ -7,6 +7,7 @@ several photographs are told apart by the data set, so that intervals count peop
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -140,7 +141,8 @@ class Photographs:
         composited = tuple(name for name in APPEARANCE if name in names)
         if not composited or composited == self.composited:
             return self
-        kept, reasons = self.sitters.usable(composited)
+        why = self.sitters.reasons(composited)
+        kept, reasons = np.array([not reason for reason in why]), Counter(filter(None, why))
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(
@@ -150,7 +152,7 @@ class Photographs:
         narrowed.subjects = self.subjects.only(kept, reasons)
         narrowed.sitters = self.sitters.of(narrowed.subjects)
         narrowed.composited = composited
-        narrowed._by_group = tuple(left_out_by_group(self.subjects, kept)) if reasons else ()
+        narrowed._by_group = tuple(left_out_by_group(self.subjects, why))
         return narrowed
 
     def check_subjects(self, wanted: int) -> None:
