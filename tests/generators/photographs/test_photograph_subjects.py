@@ -45,7 +45,7 @@ def test_a_table_that_names_a_broken_file_counts_it_too(tmp_path):
 
 def test_nothing_usable_is_one_line(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="expected images with labels, got none"):
+    with pytest.raises(BadInput, match=r"expected images \(.bmp.*\), got none; check the path, or add images"):
         Subjects.open(f"folder:{tmp_path / 'empty'}")
     place = save(tmp_path / "small", pictures(2, 16))
     with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):

@@ -69,6 +69,13 @@ def test_the_page_says_what_the_images_are(audited):
     text = result.page.read_text()
     assert "30 photographs of 12 people" in text
     assert "Where no edit is set" in text
+    assert "photometry validated" not in text
+    assert "not yet validated" not in text
+    assert "a network trained on other images" not in text
+    assert "Not checked: how near an edited photograph comes" in text
+    assert "nothing responds to what is set on a photograph" in text
+    assert "skin it meters" not in text
+    assert text.count("nothing reads it back") - text.count('"nothing reads it back') <= 8
 
 
 def test_another_folder_is_another_run(audited, tmp_path_factory):
