@@ -33,6 +33,7 @@ from transect.reports.records import Gallery
 from transect.runs.bins import Bins
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
+from transect.runs.wording import readable
 from transect.targets.words.asked import asked_of
 
 Groups = Mapping[float, str]
@@ -391,7 +392,7 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
         "name": attribute.name,
         "kind": attribute.kind,
         "unit": attribute.unit,
-        "meaning": attribute.meaning,
+        "meaning": readable(attribute.meaning),
         "levels": list(groups),
         "labels": list(groups.values()),
         "source": attribute.source,

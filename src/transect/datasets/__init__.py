@@ -95,7 +95,7 @@ def open_dataset(
 def options_of(rest: str) -> tuple[str, dict[str, str]]:
     """The path, and the options after a question mark. Raises UnknownName for another option."""
     path, mark, query = rest.rpartition("?")
-    if not mark or "=" not in query:
+    if not mark or "=" not in query or Path(rest).exists():  # a folder may be called so
         return rest, {}
     options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):

@@ -14,7 +14,16 @@ import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
 from transect.datasets.columns import Labelled
-from transect.datasets.pictures import DEFAULT_SIZE, Crop, Pictures, check_size, fitted_points, pixels_of, size_of
+from transect.datasets.pictures import (
+    DEFAULT_SIZE,
+    SUFFIXES,
+    Crop,
+    Pictures,
+    check_size,
+    fitted_points,
+    pixels_of,
+    size_of,
+)
 from transect.datasets.points import Points
 from transect.errors import BadInput, UnknownName
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
@@ -250,7 +259,9 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     attribute where some are needed, a crop that does not fit.
     """
     if not rows.ids:
-        raise BadInput(f"{path}: expected images with labels, got none{_counted(rows.left_out)}; look at the folder")
+        wanted = "images with labels" if request.labelled else f"images ({', '.join(SUFFIXES)})"
+        fix = "look at the folder" if request.labelled else "check the path, or add images"
+        raise BadInput(f"{path}: expected {wanted}, got none{_counted(rows.left_out)}; {fix}")
     _once(rows.ids, path)
     if request.labelled and not rows.labels:
         raise BadInput(f"{path}: expected at least one attribute, got {_listed(rows.skipped)}")

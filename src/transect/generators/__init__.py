@@ -92,6 +92,13 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
         if str(value) != only:
             raise BadInput(f"--{option}: photographs have none, got {value}; leave it out")
+    reader, colon, place = source.partition(":")
+    if not (reader and colon and place):
+        lacks = "path" if colon else "reader"
+        raise BadInput(
+            f"--generator photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
+            " photographs:folder:faces"
+        )
     source, marks = _marks_of(source)
     return Photographs(source, image_size=image_size, marks=marks or "network")
 
@@ -101,7 +108,7 @@ def _marks_of(source: str) -> tuple[str, str]:
     path, mark, query = source.rpartition("?")
     options = query.split("&") if mark else []
     named = [option.removeprefix("marks=") for option in options if option.startswith("marks=")]
-    if not named:
+    if not named or Path(source.partition(":")[2]).exists():  # a folder may be called so
         return source, ""
     if len(named) > 1 or not named[0]:
         raise BadInput(f"{source}: expected marks once, with a finder's name, got {query!r}; change it")

@@ -48,7 +48,8 @@ class Backgrounds:
                 f"--photographs {photographs}: expected the {len(ids)} photographs that were inverted, got none named "
                 f"{missing[0]}{more}; name their folder or data set"
             )
-        opened = cls(pictures, tuple(places[str(name)] for name in named), open_mask(mask, Path(), labelled))
+        region = open_mask(mask, Path(), labelled, [str(name) for name in named])
+        opened = cls(pictures, tuple(places[str(name)] for name in named), region)
         opened.check()
         return opened
 

@@ -31,7 +31,7 @@ from transect.reports.wording import (
     correction,
     outcome_meaning,
 )
-from transect.reports.world import describe_world
+from transect.reports.world import computed_on_photographs, describe_world, what_responds
 from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
@@ -58,6 +58,7 @@ class StudyView:
     spec: str
     crossings: tuple[Crossing, ...]
     further: Further
+    responds: str
 
     @property
     def experimental(self) -> bool:
@@ -117,6 +118,7 @@ def _render(document: Document, shown: Gallery) -> str:
     content: dict[str, object] = {"doc": document, "results": results, "studies": studies, "summary": summary}
     content |= {
         "world": describe_world(document),
+        "edited": computed_on_photographs(document),
         "flips": album.flip_rows(document, shown),
         "faces": album.mean_faces(shown),
         "correction": correction(document),
@@ -148,7 +150,7 @@ def _render(document: Document, shown: Gallery) -> str:
 
 def _world(document: Document, content: Mapping[str, object]) -> Part:
     """Where the images come from."""
-    photographs = document.results.world.photographs
+    photographs = document.results.world.photographs or bool(content["edited"])
     title = "The photographs" if photographs else "The world that generated these images"
     return _folded("world", title, fragment("world", **content), "Photographs" if photographs else "World")
 
@@ -239,6 +241,7 @@ def _study(document: Document, index: int, shown: Gallery) -> StudyView:
         spec=json.dumps(entry.spec, ensure_ascii=False, indent=2),
         crossings=crossings(document, index),
         further=further(document, index),
+        responds=what_responds(entry),
     )
 
 

@@ -21,13 +21,17 @@ _PAPER = (255, 255, 255)
 _INK = (40, 44, 52)
 
 
-def contact_sheet(pixels: np.ndarray, columns: int = 8, labels: Sequence[str] | None = None) -> PillowImage:
-    """Lay images out in rows on white paper, each with its label beneath.
+def contact_sheet(
+    pixels: np.ndarray, columns: int = 8, labels: Sequence[str] | None = None, heads: Sequence[str] | None = None
+) -> PillowImage:
+    """Lay images out in rows on white paper, each with its label beneath, and each column under its head.
 
     pixels: uint8 [n, h, w, 3], sRGB. columns: images per row, at least 1. labels: one text per image, cut to the
-    width of an image. Pixels are copied as they are, four pixels apart.
+    width of an image. heads: one text per column, in as many lines as it has, each cut to that width. Pixels are
+    copied as they are, four pixels apart.
 
-    Returns a Pillow image in RGB mode. Raises BadInput for no images, another shape or dtype, or too few labels.
+    Returns a Pillow image in RGB mode. Raises BadInput for no images, another shape or dtype, or too few labels or
+    heads.
 
     >>> contact_sheet(np.zeros((3, 16, 16, 3), np.uint8), columns=2).size
     (44, 44)
@@ -37,11 +41,18 @@ def contact_sheet(pixels: np.ndarray, columns: int = 8, labels: Sequence[str] | 
 
     count, height, width, _ = pixels.shape
     columns = min(columns, count)
+    written = [head.splitlines() for head in heads or ()]
+    if heads is not None and len(heads) != columns:
+        raise BadInput(f"contact sheet: expected {columns} heads, got {len(heads)}")
+    top = _LABEL_HEIGHT * max(map(len, written), default=0)
     step_x, step_y = width + _GAP, height + _GAP + (_LABEL_HEIGHT if labels else 0)
     rows = -(-count // columns)
-    sheet = Image.new("RGB", (columns * step_x + _GAP, rows * step_y + _GAP), _PAPER)
+    sheet = Image.new("RGB", (columns * step_x + _GAP, top + rows * step_y + _GAP), _PAPER)
+    for column, lines in enumerate(written):
+        for place, line in enumerate(lines):
+            _write(sheet, line, (_GAP + column * step_x, 1 + place * _LABEL_HEIGHT), width)
     for index, image in enumerate(pixels):
-        corner = (_GAP + index % columns * step_x, _GAP + index // columns * step_y)
+        corner = (_GAP + index % columns * step_x, top + _GAP + index // columns * step_y)
         sheet.paste(Image.fromarray(image), corner)
         if labels:
             _write(sheet, labels[index], (corner[0], corner[1] + height + 1), width)

@@ -17,6 +17,7 @@ from transect.reports.document import Document, pointer
 from transect.reports.further_views import alarms
 from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import correction, listed
+from transect.reports.world import computed_on_photographs
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
@@ -55,8 +56,12 @@ def summarize(document: Document) -> Summary:
 
 
 def notice(document: Document) -> Markup | None:
-    """The warning that the world's photometry is not yet validated; None once it is."""
-    if document.results.world.photometry_validated:
+    """The warning that the world's photometry is not yet validated; None once it is.
+
+    None of photographs on which edits are computed: no picture of them is rendered, and the section on them says what
+    was not checked.
+    """
+    if document.results.world.photometry_validated or computed_on_photographs(document):
         return None
     return Markup(
         "<strong>The photometry of this world is not yet validated.</strong> The images come from {}, whose "

@@ -8,8 +8,12 @@ from typing import final
 
 from markupsafe import Markup
 
+from transect.generators.faceworld.exposure import PARENTS
 from transect.reports.document import Document, pointer
+from transect.reports.results import StudyEntry
+from transect.reports.wording import listed
 from transect.reports.world_entries import ReadingEntry
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
 _FIGURES = {
@@ -51,7 +55,47 @@ def describe_world(document: Document) -> World:
     readings = document.results.world.readings
     sentences = tuple(_read(document, i, row) for i, row in enumerate(readings))
     outside = tuple(line for i, row in enumerate(readings) for line in _outside(document, i, row))
+    if computed_on_photographs(document):
+        sentences = _by_reason(document, readings)
     return World(_light(document), _people(document), sentences, outside, _only(readings))
+
+
+def computed_on_photographs(document: Document) -> bool:
+    """Whether every experiment of the report computes its edits on photographs, so that nothing is rendered."""
+    made = [GeneratorDescription(each.spec["generator"]) for each in document.results.studies]
+    made = [each for each in made if not each.of_photographs]
+    return bool(made) and all(each.computes_on_photographs for each in made)
+
+
+def what_responds(entry: StudyEntry) -> str:
+    """What total effects of a study hold besides what was set, in words: a camera's exposure only where it responds."""
+    generator, varied = GeneratorDescription(entry.spec["generator"]), {each.name: each for each in entry.attributes}
+    if generator.computes_on_photographs:
+        metering = varied.get("metering")
+        if "skin_tone" not in varied:
+            return "nothing responds to what is set on a photograph, and all else stays the same"
+        if metering is None or not any(metering.levels):
+            return "the camera's exposure is held, and all else stays the same"
+        return "where it meters, the camera's exposure responds to the skin that is set; all else stays the same"
+    metered = generator.maximum_gain > 0 and not varied.keys().isdisjoint(PARENTS)
+    camera = ", as the camera's exposure does to the light and skin it meters" if metered else ""
+    return f"what depends on an attribute in the world's causal model responds{camera}; all else stays the same"
+
+
+def _by_reason(document: Document, readings: Sequence[ReadingEntry]) -> tuple[Markup, ...]:
+    """One sentence for all attributes that were not read for one reason, and one for each that was read."""
+    about: dict[str, list[int]] = {}
+    for index, row in enumerate(readings):
+        about.setdefault("" if row.value is not None else row.reason, []).append(index)
+    read = [_read(document, index, readings[index]) for index in about.pop("", [])]
+    unread = [
+        Markup("{}: {}").format(
+            listed([spaced(readings[index].attribute) for index in each]),
+            document.text(f"{pointer('world', 'readings', each[0])}/reason"),
+        )
+        for each in about.values()
+    ]
+    return (*read, *unread)
 
 
 def _light(document: Document) -> Markup:

@@ -76,6 +76,11 @@ class GeneratorDescription:
         return "pictures_sha256" in self.facts
 
     @property
+    def computes_on_photographs(self) -> bool:
+        """Whether its subjects are photographs on which edits are computed, as against painted by a model."""
+        return self.edits_photographs and "camera" in self.facts
+
+    @property
     def starts_from_photographs(self) -> bool:
         """Whether images are edits of photographs: by a camera's settings, a diffusion pipeline or an inversion."""
         return self.edits_photographs or bool(self.facts.get("source")) or bool(self.photographs)

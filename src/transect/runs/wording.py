@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -21,6 +22,15 @@ def spaced(name: str) -> str:
     'skin tone'
     """
     return name.replace("_", " ")
+
+
+def readable(sentence: str) -> str:
+    """A sentence in which identifiers are words.
+
+    >>> readable("camera gain; responds to skin_tone and light_level")
+    'camera gain; responds to skin tone and light level'
+    """
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: spaced(found.group()), sentence)
 
 
 def signed(value: float) -> str:

@@ -127,10 +127,13 @@ def test_photographs_without_a_face_are_left_out_by_reason_and_group(everyone, w
     assert (len(everyone.subjects), len(world.subjects)) == (7, 5)
     stated = world.validity()["statement"]
     assert "Left out, photographs on which no face was found with confidence: 2." in stated
-    assert "Without a face that can be used, by smile: no 1 of 4, yes 1 of 3." in stated
+    assert "Left out by smile, photographs on which no face was found with confidence: no 1 of 4, yes 1 of 3." in stated
     assert "Composited on the face, by marks of rendered, and no photograph of it:" in stated
     assert "skin tone: its mask holds" in stated
-    with pytest.raises(BadInput, match=r"expected at most 5 subjects, .* \(2 more are left out\)"):
+    with pytest.raises(
+        BadInput,
+        match=r"expected at most 5 photographs, .* \(left out, photographs on which no face was found with confidence: 2\)",
+    ):
         world.check_subjects(6)
     assert everyone.for_attributes(["exposure", "noise"]) is everyone
 
@@ -140,6 +143,12 @@ def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varie
     assert len(worn.for_attributes(["skin_tone"]).subjects) == 3
     spectacled = worn.for_attributes(["glasses", "exposure"])
     assert spectacled.subjects.left_out == {"photographs of people who wear glasses already": 1}
+    by_group = "Left out by smile, photographs of people who wear glasses already: no 0 of 2, yes 1 of 1."
+    assert by_group in spectacled.validity()["statement"]
+    with pytest.raises(
+        BadInput, match=r"at most 2 photographs, .* wear glasses already: 1\), got 3; ask for --subjects 2"
+    ):
+        spectacled.check_subjects(3)
     hatted = worn.for_attributes(["hat"])
     stands_out = "photographs with hair that would stand out from under what is worn on the head"
     assert hatted.subjects.left_out == {stands_out: 1}

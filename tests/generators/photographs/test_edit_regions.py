@@ -40,13 +40,32 @@ def test_a_folder_has_a_mask_of_each_photograph(tmp_path):
     # cut as the photograph is: here to its right half
     half = Shown("a", 0, 20, 10, np.zeros((10, 10, 3), np.uint8), lambda whole: whole[:, 10:])
     assert not mask.of(half).any()
-    with pytest.raises(BadInput, match=r"b\.jpg: expected a mask b\.png, found none; add it"):
+    with pytest.raises(BadInput, match=r"b\.jpg: expected a mask faces/b\.png, found none; add it"):
         mask.of(shown(name="faces/b.jpg"))
     with pytest.raises(BadInput, match="expected a mask of its photograph's 30 x 10 pixels, got 20 x 10"):
         mask.of(shown(width=30))
     described = mask.describe()
     assert (described["kind"], described["masks"], len(described["sha256"])) == ("folder", 1, 64)
     assert str(tmp_path) not in json.dumps(described)
+
+
+def test_photographs_of_one_name_have_their_masks_in_folders_of_their_own(tmp_path):
+    """anna/1.jpg and ben/1.jpg are two photographs: neither takes the mask of the other, nor both one by the name."""
+    names = ["anna/1.jpg", "ben/1.jpg", "ben/2.jpg"]
+    for place, value in (("anna/1", 255), ("1", 255), ("2", 255)):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        Image.fromarray(np.full((10, 20), value, np.uint8)).save(tmp_path / f"{place}.png")
+    mask = open_mask(f"folder:{tmp_path}", tmp_path, photographs=names)
+    assert mask.of(shown(name="anna/1.jpg")).all()
+    assert mask.of(shown(name="ben/2.jpg")).all()
+    with pytest.raises(
+        BadInput, match=r"ben/1\.jpg: expected a mask ben/1\.png, since .* called 1 too, found none; put"
+    ):
+        mask.of(shown(name="ben/1.jpg"))
+    (tmp_path / "ben").mkdir()
+    Image.fromarray(np.zeros((10, 20), np.uint8)).save(tmp_path / "ben" / "1.png")
+    mask = open_mask(f"folder:{tmp_path}", tmp_path, photographs=names)
+    assert not mask.of(shown(name="ben/1.jpg")).any()
 
 
 def test_two_masks_of_one_name_are_refused_and_a_folder_may_have_an_at_sign(tmp_path):

@@ -29,8 +29,10 @@ def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monke
     assert found.left_out == {BROKEN: 2, TINY: 1, HUGE: 1}
     assert len(found) == 4
     assert next(found.notes()) == f"Left out, {BROKEN}: 2."
-    with pytest.raises(BadInput, match=r"expected at most 4 subjects, as many as there are photographs \(4 more are"):
+    with pytest.raises(BadInput, match=r"at most 4 photographs, as many as can be used \(left out, unread") as refused:
         found.check(5)
+    for reason, number in found.left_out.items():
+        assert f"{reason}: {number}" in str(refused.value)
 
 
 def test_a_table_that_names_a_broken_file_counts_it_too(tmp_path):
@@ -43,7 +45,7 @@ def test_a_table_that_names_a_broken_file_counts_it_too(tmp_path):
 
 def test_nothing_usable_is_one_line(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="expected images with labels, got none"):
+    with pytest.raises(BadInput, match=r"expected images \(.bmp.*\), got none; check the path, or add images"):
         Subjects.open(f"folder:{tmp_path / 'empty'}")
     place = save(tmp_path / "small", pictures(2, 16))
     with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):

@@ -51,6 +51,7 @@ def test_the_page_says_that_it_is_composited_how_large_and_who_is_left_out(audit
     text = result.page.read_text()
     for said in ("Composited on the face", "skin tone: its mask holds", "ITA of the skin is read back"):
         assert said in text
+    assert "the camera's exposure is held, and all else" in text.replace("&#39;", "'")
     assert "Left out, photographs on which no face was found with confidence: 2." in text
     spec = json.loads((out / "run.json").read_text())
     described = spec.get("spec", spec)["generator"]
@@ -58,6 +59,9 @@ def test_the_page_says_that_it_is_composited_how_large_and_who_is_left_out(audit
 
 
 def test_more_subjects_than_faces_are_refused(world, tmp_path):
-    with pytest.raises(BadInput, match=r"expected at most 6 subjects, .* \(2 more are left out\), got 7"):
+    with pytest.raises(
+        BadInput,
+        match=r"expected at most 6 photographs, .* \(left out, photographs on which no face was found with confidence: 2\), got 7",
+    ):
         auditing.audit(bright, vary=["lipstick=0,1"], subjects=7, generator=world, out=tmp_path / "run", task="binary")
     auditing.audit(bright, vary=["exposure=0,1"], subjects=8, generator=world, out=tmp_path / "all", task="binary")

@@ -69,6 +69,13 @@ def test_the_page_says_what_the_images_are(audited):
     text = result.page.read_text()
     assert "30 photographs of 12 people" in text
     assert "Where no edit is set" in text
+    assert "photometry validated" not in text
+    assert "not yet validated" not in text
+    assert "a network trained on other images" not in text
+    assert "Not checked: how near an edited photograph comes" in text
+    assert "nothing responds to what is set on a photograph" in text
+    assert "skin it meters" not in text
+    assert text.count("nothing reads it back") - text.count('"nothing reads it back') <= 8
 
 
 def test_another_folder_is_another_run(audited, tmp_path_factory):
@@ -82,7 +89,7 @@ def test_another_folder_is_another_run(audited, tmp_path_factory):
 
 
 def test_too_many_subjects_are_refused_before_anything_is_made(folder, tmp_path):
-    with pytest.raises(BadInput, match="expected at most 30 subjects, as many as there are photographs, got 31"):
+    with pytest.raises(BadInput, match="expected at most 30 photographs, as many as can be used, got 31"):
         auditing.audit(
             bright, vary=["exposure"], subjects=31, generator=f"photographs:folder:{folder}", out=tmp_path / "run"
         )
@@ -149,7 +156,7 @@ def test_a_search_over_exposure(folder, tmp_path):
         out=tmp_path / "s",
     )
     assert found is not None
-    with pytest.raises(BadInput, match="expected at most 30 subjects"):
+    with pytest.raises(BadInput, match="expected at most 30 photographs"):
         transect.search(
             bright, generator=f"photographs:folder:{folder}", vary=["exposure=-4:4"], truth="smile", budget=31,
             out=tmp_path / "t",

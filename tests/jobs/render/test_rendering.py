@@ -28,6 +28,22 @@ def test_render_sheet_has_a_row_a_subject(tmp_path):
 DATA = {"subjects": 5, "seed": 3, "image_size": 32, "data_set": True, "quiet": True}
 
 
+def test_the_sheet_names_the_level_of_each_column(tmp_path):
+    from PIL import Image
+
+    sheets = {}
+    for levels in ("none,tinted", "none,dark"):
+        path = tmp_path / f"{levels}.png"
+        render(path, subjects=1, vary=f"glasses={levels}", image_size=48)
+        sheets[levels] = np.asarray(Image.open(path)).astype(int)
+    tinted, dark = sheets.values()
+    assert tinted.shape == (28 + 48 + 8, 2 * 52 + 4, 3)  # a line for the name and one for the level, then a picture
+    heads = tinted[:28] != dark[:28]
+    assert not heads[:, :56].any()  # "none" over the first column of both
+    assert not heads[:14].any()  # "glasses" over the second
+    assert heads[14:, 56:].any()  # another level
+
+
 def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
     folder = tmp_path / "data"
     assert render(folder, **DATA).table.num_rows == 5

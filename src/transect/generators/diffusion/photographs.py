@@ -15,7 +15,7 @@ from transect.datasets import LabelledImages, open_dataset
 from transect.datasets.labelled import SUBJECT
 from transect.errors import BadInput, MissingExtra
 from transect.generators.diffusion.settings import Settings
-from transect.generators.photographs.masks import Mask, Shown, feathered, open_mask
+from transect.generators.photographs.masks import Mask, Shown, feathered, open_mask, path_inside
 from transect.generators.photographs.subjects import Subjects, corner, fitted, squared
 from transect.records import SUBJECTS_PER_SEED, Attribute
 
@@ -50,8 +50,9 @@ class EditedPhotographs:
             return cls(labelled, np.arange(len(labelled), dtype=np.int64), edited)
         _check_opencv()
         subjects = Subjects.open(named, image_size)
+        names = [path_inside(subjects.labelled, int(row)) for row in subjects.rows]
         masks = {
-            name: open_mask(entry.mask or settings.mask, base, subjects.labelled)
+            name: open_mask(entry.mask or settings.mask, base, subjects.labelled, names)
             for name, entry in settings.attributes.items()
         }
         subjects = _maskable(subjects, masks)
@@ -125,7 +126,7 @@ def shown_of(subjects: Subjects, number: int) -> Shown:
     def frame(whole: UInt8[np.ndarray, "a b 3"]) -> UInt8[np.ndarray, "h w 3"]:
         return fitted(labelled, whole)
 
-    return Shown(labelled.pictures.name(row), row, look.width, look.height, subjects.picture(number), frame)
+    return Shown(path_inside(labelled, row), row, look.width, look.height, subjects.picture(number), frame)
 
 
 def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:

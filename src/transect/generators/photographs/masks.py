@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Protocol, final, runtime_checkable
 from urllib.parse import parse_qsl
 
@@ -45,7 +46,8 @@ _EXPECTED: Final = (
 class Shown:
     """A photograph as it is shown. frame: cuts and resizes a picture of the file's size as the photograph was.
 
-    name: the file's, or the row's id. row: in the data set. width, height: of the file's picture, upright.
+    name: the file's path inside its folder, or the row's id. row: in the data set. width, height: of the file's
+    picture, upright.
     """
 
     name: str
@@ -114,33 +116,52 @@ class Shape:
 @final
 @dataclass(frozen=True)
 class MaskFolder:
-    """PNGs by the photograph's name without folder and suffix, each of the photograph's size; white may change."""
+    """PNGs by the photograph's path in its folder, without suffix, each of the photograph's size; white may change.
+
+    A mask beside no such path is found by its name alone, as a.png for people/a.jpg, where only one photograph is
+    called so. shared: names that several photographs have.
+    """
 
     files: dict[str, Path]
     sha256: str
+    shared: frozenset[str] = frozenset()
 
     @classmethod
-    def open(cls, folder: Path) -> MaskFolder:
-        """The PNGs of a folder. Raises BadInput where there are none, or two of one name."""
-        found = sorted(path for path in folder.glob("*") if path.suffix.lower() == ".png") if folder.is_dir() else []
+    def open(cls, folder: Path, photographs: Sequence[str] = ()) -> MaskFolder:
+        """The PNGs of a folder and below it. photographs: the path of each in its own folder.
+
+        Raises BadInput where there are none, or two of one path.
+        """
+        found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".png") if folder.is_dir() else []
         if not found:
             raise BadInput(f"{folder}: expected a folder with a PNG for each photograph, found none; check the path")
-        files = {path.stem: path for path in found}
+        files = {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
         if len(files) < len(found):
-            twice = next(path for path in found if files[path.stem] != path)
-            raise BadInput(
-                f"{folder}: expected one mask for each name, got {twice.name} and {files[twice.stem].name}; remove one"
-            )
+            twice = next(path for path in found if path not in files.values())
+            other = files[twice.relative_to(folder).with_suffix("").as_posix()]
+            raise BadInput(f"{folder}: expected one mask for each name, got {twice.name} and {other.name}; remove one")
         digest = hashlib.sha256()
         for name, path in sorted(files.items()):
             digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-        return cls(files, digest.hexdigest())
+        stems = Counter(PurePosixPath(name).stem for name in photographs)
+        return cls(files, digest.hexdigest(), frozenset(stem for stem, number in stems.items() if number > 1))
 
     def of(self, shown: Shown) -> Bool[np.ndarray, "h w"]:
-        """The white pixels of the photograph's mask. Raises BadInput where there is none, or one of another size."""
-        path = self.files.get(Path(shown.name).stem)
+        """The white pixels of the photograph's mask.
+
+        Raises BadInput where there is none, one of another size, or one by a name that several photographs have.
+        """
+        whole = PurePosixPath(shown.name).with_suffix("").as_posix()
+        stem = PurePosixPath(whole).name
+        path = self.files.get(whole)
+        if path is None and stem in self.shared:
+            raise BadInput(
+                f"{shown.name}: expected a mask {whole}.png, since other photographs are called {stem} too, found none;"
+                " put the masks into folders as the photographs are"
+            )
+        path = path or self.files.get(stem)
         if path is None:
-            raise BadInput(f"{shown.name}: expected a mask {Path(shown.name).stem}.png, found none; add it")
+            raise BadInput(f"{shown.name}: expected a mask {whole}.png, found none; add it")
         stored = np.asarray(picture_files.open_rgb(path, str(path), picture_files.PNG))
         return _framed(shown, stored, str(path))
 
@@ -191,8 +212,10 @@ class People:
         return {"kind": f"{_PEOPLE}:{self.kind}"}
 
 
-def open_mask(text: str, base: Path, labelled: LabelledImages | None = None) -> Mask:
+def open_mask(text: str, base: Path, labelled: LabelledImages | None = None, photographs: Sequence[str] = ()) -> Mask:
     """The mask of a text; its paths are relative to `base`. labelled: the data set, whose own marks may be named.
+
+    photographs: the path of each photograph in its own folder, by which a folder's masks are told apart.
 
     A rim of another width than 0.02 of the shorter side is stated behind it: ellipse:0.5,0.5,0.3,0.4?feather=0.05.
     Raises UnknownName for another kind, BadInput for numbers out of range, a folder without PNGs, a data set without
@@ -211,7 +234,8 @@ def open_mask(text: str, base: Path, labelled: LabelledImages | None = None) -> 
     if kind in _SHAPES:
         return Mask(Shape(kind, _numbers(kind, rest)), feather)
     if kind == _FOLDER and rest:
-        return Mask(MaskFolder.open(Path(rest) if Path(rest).is_absolute() else base / rest), feather)
+        place = Path(rest) if Path(rest).is_absolute() else base / rest
+        return Mask(MaskFolder.open(place, photographs), feather)
     if kind == _PEOPLE:
         if labelled is None or labelled.reader != "coco":
             raise BadInput(f"mask {text!r}: expected photographs of coco:PATH, which marks people, got others; name a"
@@ -220,6 +244,15 @@ def open_mask(text: str, base: Path, labelled: LabelledImages | None = None) -> 
     if kind in _KNOWN or not kind:
         raise BadInput(f"mask {text!r}: expected {_EXPECTED}; change it")
     raise UnknownName("mask", kind, _KNOWN, _EXPECTED)
+
+
+def path_inside(labelled: LabelledImages, row: int) -> str:
+    """The path of a photograph in its data set's folder, with forward slashes; its name where it lies in none."""
+    name = labelled.pictures.name(row)
+    try:
+        return Path(name).relative_to(labelled.path).as_posix()
+    except ValueError:
+        return name
 
 
 def _parts(text: str, names: str, finder: str, base: Path, labelled: LabelledImages | None) -> Parts:

@@ -126,12 +126,13 @@ class Subjects:
             yield f"Left out, {reason}: {number}."
 
     def check(self, wanted: int) -> None:
-        """Raises BadInput for more subjects than photographs."""
+        """Raises BadInput for more photographs than can be used, with the reasons why others are left out, counted."""
         if wanted > len(self):
-            lost = f" ({sum(self.left_out.values()):,} more are left out)" if self.left_out else ""
+            reasons = "; ".join(f"{reason}: {number:,}" for reason, number in self.left_out.items())
+            lost = f" (left out, {reasons})" if reasons else ""
             raise BadInput(
-                f"{self.labelled.name}: expected at most {counted(len(self), 'subject')}, as many as there are"
-                f" photographs{lost}, got {wanted:,}; ask for {len(self)}, or add photographs"
+                f"{self.labelled.name}: expected at most {counted(len(self), 'photograph')}, as many as can be"
+                f" used{lost}, got {wanted:,}; ask for --subjects {len(self)}, or add photographs"
             )
 
 

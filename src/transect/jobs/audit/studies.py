@@ -28,7 +28,13 @@ from transect.jobs.audit.request import AuditRequest
 from transect.protocols import Target, World
 from transect.records import Attribute, Design, Task
 from transect.runs import boundary
-from transect.runs.capabilities import check_subjects, for_attributes, generator_entry, usual_levels
+from transect.runs.capabilities import (
+    check_subjects,
+    for_attributes,
+    generator_entry,
+    truth_attributes,
+    usual_levels,
+)
 from transect.runs.inputs import as_names
 from transect.runs.places import INTERPOLATION
 from transect.targets.words.paired import AskedOfTwo
@@ -189,6 +195,14 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
     """Refuse of photographs what is not about what is set on them."""
     if not generator_entry(world).edits_photographs:
         return
+    labels = {each.name for each in truth_attributes(world)} - {each.name for each in world.attributes}
+    for text in request.vary:
+        if (name := text.partition("=")[0].strip()) in labels:
+            raise BadInput(
+                f"--vary {name}: expected an edit, got what is known of the photographs, which cannot be set; see: "
+                "transect attributes --generator photographs; compare by a label with --dataset READER:PATH --compare "
+                f"{name}"
+            )
     if request.steps:
         raise BadInput(
             "--steps: photographs begin at the level as it is of every edit, so steps are levels; give --vary"

@@ -24,7 +24,7 @@ from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
 from transect.runs.folder import write_atomically
-from transect.runs.wording import counted
+from transect.runs.wording import counted, spaced
 
 SHEET_SUBJECTS = 8
 """Subjects of a data set that its page shows."""
@@ -55,7 +55,7 @@ class RenderResult(ShortPageResult[RenderNumbers]):
 
     def pictures(self) -> Sequence[Picture]:
         """The contact sheet."""
-        return [Picture(self.sheet, "Each row is a subject where attributes vary.")]
+        return [Picture(self.sheet, "Each row is a subject where attributes vary, and each column a level.")]
 
     def headline(self) -> str:
         """What was written, and where."""
@@ -108,9 +108,11 @@ def render(
         with engines.opened(chosen, quiet=quiet) as made_by:
             table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
         shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
-        return RenderResult(_numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns))
+        return RenderResult(
+            _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns, opened)
+        )
     images, table = _rendered(opened, design)
-    sheet = _sheet(images, design, columns)
+    sheet = _sheet(images, design, columns, opened)
     write_atomically(Path(out), sheet)
     return RenderResult(_numbers(out, opened, design), table, sheet)
 
@@ -127,10 +129,21 @@ def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
     return images, tables.images_table(design, seeds, values_of(world, latents), images)
 
 
-def _sheet(images: Images, design: Design, columns: int) -> bytes:
+def _sheet(images: Images, design: Design, columns: int, world: World) -> bytes:
+    """The images as a PNG: a row for each subject and a column for each combination of levels, which is its head."""
     sink = io.BytesIO()
-    contact_sheet(images.pixels, columns=design.n_cells if design.levels else columns).save(sink, "PNG")
+    heads = _heads(design, world) if design.levels else None
+    contact_sheet(images.pixels, design.n_cells if design.levels else columns, heads=heads).save(sink, "PNG")
     return sink.getvalue()
+
+
+def _heads(design: Design, world: World) -> list[str]:
+    """What is set in each column: a line for each attribute's name, and one for its level."""
+    known = {attribute.name: attribute for attribute in world.attributes}
+    return [
+        "\n".join(f"{spaced(name)}\n{known[name].label(level)}" for name, level in cell.items())
+        for cell in design.cells()
+    ]
 
 
 def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], subjects: int, seed: int) -> Design:

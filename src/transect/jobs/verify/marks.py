@@ -207,6 +207,11 @@ def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigur
 def _opened(settings: MarksSettings) -> LabelledImages:
     from transect.datasets import open_dataset
 
+    if ":" not in str(settings.dataset):
+        raise BadInput(
+            f"verify marks: expected READER:PATH of photographs whose marks are known, got {settings.dataset}; name the"
+            f" reader, as in folder:{settings.dataset}, or leave it out: FaceWorld's own faces are measured then"
+        )
     return open_dataset(str(settings.dataset), image_size=settings.image_size, labelled=False, strict=False)
 
 
@@ -233,7 +238,14 @@ def _of_faceworld(settings: MarksSettings, finder: Finder) -> _Source:
 def _of_dataset(settings: MarksSettings, finder: Finder, labelled: LabelledImages) -> _Source:
     from transect.marks.own import OwnMarks
 
-    own = OwnMarks(labelled)
+    try:
+        own = OwnMarks(labelled)
+    except BadInput:
+        raise BadInput(
+            f"verify marks: expected photographs with landmarks or masks, which are the truth, got {labelled.name}"
+            " without; name a data set with them (see: transect datasets), or leave it out: FaceWorld's own faces are"
+            " measured then"
+        ) from None
 
     def batches() -> Iterator[_Batch]:
         for start in range(0, len(labelled), _AT_ONCE):

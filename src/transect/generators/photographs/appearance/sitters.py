@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Bool
 
 from transect.errors import BadInput
 from transect.generators.photographs.appearance.faces import Face, face_of, unsuited
@@ -21,6 +19,7 @@ from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.grey import COLORLESS, is_grey
 from transect.generators.photographs.subjects import Subjects, corner, squared
 from transect.marks import Finder, open_marks
+from transect.runs.wording import spaced
 
 DEFAULT: Final = "network"
 _KEPT: Final = 32
@@ -73,11 +72,10 @@ class Sitters:
             )
         return Sitting(self.subjects.picture(subject), face, self.subjects.key(subject))
 
-    def usable(self, names: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], dict[str, int]]:
-        """The photographs on which all of these can be composited, and how many others there are by reason."""
+    def reasons(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Why these cannot all be composited on each photograph; "" where they can."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            reasons = list(pool.map(lambda subject: self._reason(subject, names), range(len(self.subjects))))
-        return np.array([not reason for reason in reasons]), dict(Counter(filter(None, reasons)))
+            return tuple(pool.map(lambda subject: self._reason(subject, names), range(len(self.subjects))))
 
     def _reason(self, subject: int, names: Sequence[str]) -> str:
         face = self.face(subject)
@@ -152,14 +150,21 @@ _PROBES: Final = {
 _DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 
 
-def left_out_by_group(subjects: Subjects, kept: Bool[np.ndarray, " n"]) -> Iterator[str]:
-    """For each label with few values, how many photographs of each value have no face that can be used."""
+def left_out_by_group(subjects: Subjects, reasons: Sequence[str]) -> Iterator[str]:
+    """For each label with few values and each reason, how many photographs of each value are left out.
+
+    reasons: of each photograph; "" where it is used.
+    """
+    why = np.array(reasons)
     for attribute in subjects.labelled.attributes:
         values = subjects.label(attribute.name)
         levels = np.unique(values[np.isfinite(values)])
-        if 1 < len(levels) <= _GROUPS:
-            counts = [
-                f"{attribute.label(float(level))} {np.sum(~kept & (values == level)):,} of {np.sum(values == level):,}"
+        if not 1 < len(levels) <= _GROUPS:
+            continue
+        for reason in dict.fromkeys(filter(None, reasons)):
+            counts = ", ".join(
+                f"{attribute.label(float(level))} {np.sum((why == reason) & (values == level)):,} of "
+                f"{np.sum(values == level):,}"
                 for level in levels
-            ]
-            yield f"Without a face that can be used, by {attribute.name}: {', '.join(counts)}."
+            )
+            yield f"Left out by {spaced(attribute.name)}, {reason}: {counts}."
