@@ -13,11 +13,12 @@ import pyarrow as pa
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.verdict_entries import MARKS, MOST, kind_of, kind_of_pair
+from transect.reports.wording import listed, short_name
 from transect.runs import bounds
 from transect.runs.locks import refuse_links
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
-from transect.runs.wording import signed
+from transect.runs.wording import signed, spaced
 
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
@@ -104,10 +105,18 @@ class FolderResult(Result):
         """
         results = self.results
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
+        doubted: dict[tuple[str, str], dict[str, None]] = {}
         for row in results["verdicts"]:
+            if row["verdict"] == "not judged":
+                doubted.setdefault((row["target"], row["reason"]), {})[spaced(row["attribute"])] = None
+                continue
             texts[kind_of(row["verdict"], check=row["check"], sized=row["sized"])].append(row["text"])
         for row in results["found_interactions"]:
             texts[kind_of_pair(row["low"], row["high"])].append(row["text"])
+        texts["not judged"] += [
+            f"Nothing is concluded about {listed(list(names)).unescape()} for {short_name(target)}: {reason}."
+            for (target, reason), names in doubted.items()
+        ]
         rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
         lines = rows[:MOST]
         more = [f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else []

@@ -14,8 +14,9 @@ from transect.experiment import photograph_edits
 from transect.reports.records import Section
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
-from transect.runs.wording import spaced
+from transect.runs.wording import counted, spaced
 
+_SHOWN: Final = 3
 _FIX: Final = "check --preprocess, --output, --threshold and --task"
 
 
@@ -28,7 +29,7 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
             found = [*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target)]
             found += [] if answers.asked is None else judged.warnings(answers.asked)
             lines += [f"{short_name(target.name)}: {line}" for line in found]
-    lines += _unread(studies)
+    lines += [*_unread(studies), *_copies(studies)]
     failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]
     lines += [
         f"{short_name(verdict.target)}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, "
@@ -36,6 +37,19 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict
         for verdict in failed
     ]
     return list(dict.fromkeys(lines))
+
+
+def _copies(studies: Sequence[Findings]) -> Iterator[str]:
+    """A line for each set of photographs in which pictures repeat."""
+    for facts in (study.spec.generator.facts for study in studies):
+        copies = facts.get("copies")
+        if isinstance(copies, list | tuple) and copies:
+            verb = "is the same picture" if len(copies) == 1 else "are the same pictures"
+            yield (
+                f"{facts['name']}: {counted(len(copies), 'photograph')} {verb} as another "
+                f"({'; '.join(copies[:_SHOWN])}{'; …' if len(copies) > _SHOWN else ''}) and count as further subjects; "
+                "intervals are too narrow. Remove the copies."
+            )
 
 
 def failed_edits(sections: Sequence[Section]) -> list[str]:

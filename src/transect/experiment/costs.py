@@ -126,7 +126,7 @@ def announcement(study: Study, minutes: float) -> list[str]:
         if metered
         else ("rendering and prediction left")
     )
-    subjects = counted(design.subjects, "subject")
+    subjects = counted(design.subjects, "photograph" if study.world.name.startswith("photographs:") else "subject")
     first = f"{name}: {subjects}, {grid}: {images}; about {max(minutes, 0.1):.1f} minutes of {work}"
     return [first, *lines(targets, design.n_images, int(study.world.image_size))]
 

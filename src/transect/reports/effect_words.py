@@ -8,6 +8,7 @@ from transect.reports.document import Document, Style, breakable, decimals_for, 
 from transect.reports.entries import EffectEntry
 from transect.reports.results import StudyEntry, names_of, significant
 from transect.reports.wording import effect_style, level, outcome_words, short_name, with_unit
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
 
@@ -21,6 +22,19 @@ def finding(document: Document, index: int) -> Markup:
     return _difference(document, study, index, subject) + _few_subjects(document, entry, effect, index)
 
 
+def noun(study: StudyEntry) -> tuple[str, str]:
+    """What the subjects of a study are called, one and several: people where photographs repeat them."""
+    if study.basis != "experimental" or not GeneratorDescription(study.spec["generator"]).edits_photographs:
+        return "subject", "subjects"
+    return ("person", "people") if people_repeat(study) else ("photograph", "photographs")
+
+
+def people_repeat(study: StudyEntry) -> bool:
+    """Whether several photographs, each a subject of the design, show one person."""
+    design = study.spec.get("design", {})
+    return study.basis == "experimental" and isinstance(design, dict) and study.subjects < design.get("subjects", 0)
+
+
 def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, index: int) -> Markup:
     """On how many subjects an effect rests, where exclusions left fewer than took part."""
     if effect.n_subjects >= study.subjects:
@@ -28,7 +42,7 @@ def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, in
     number = document.results.studies.index(study)
     return Markup(" It rests on {} of {}.").format(
         document.number(pointer("effects", index, "n_subjects"), "count"),
-        document.counted(pointer("studies", number, "subjects"), "subject"),
+        document.counted(pointer("studies", number, "subjects"), *noun(study)),
     )
 
 

@@ -20,6 +20,7 @@ from transect.reports.drawing.forest import Forest, forests
 from transect.reports.drawing.intersections import Sheet, sheets
 from transect.reports.drawing.levels import Panel, panels
 from transect.reports.drawing.sections import SectionView, sections
+from transect.reports.effect_words import people_repeat
 from transect.reports.environment import fragment
 from transect.reports.further_views import Further, further
 from transect.reports.models import JsonObject
@@ -68,8 +69,7 @@ class StudyView:
     @property
     def people_repeat(self) -> bool:
         """Whether several photographs, each a subject of the design, show one person."""
-        design = self.entry.spec.get("design", {})
-        return self.experimental and isinstance(design, dict) and self.entry.subjects < design.get("subjects", 0)
+        return people_repeat(self.entry)
 
 
 def build(results: Mapping[str, Any], gallery: Gallery) -> str:

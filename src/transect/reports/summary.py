@@ -14,11 +14,11 @@ from markupsafe import Markup
 from transect.effects.outcomes import OF_TRUTH
 from transect.reports import verdicts
 from transect.reports.document import Document, pointer
+from transect.reports.effect_words import noun, people_repeat
 from transect.reports.further_views import alarms
 from transect.reports.results import StudyEntry, significant
 from transect.reports.wording import correction, listed
 from transect.reports.world import computed_on_photographs
-from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
 
@@ -85,18 +85,20 @@ def question(document: Document, study: int) -> Markup:
     sentence = template.format(
         opening,
         document.counted(f"{place}/images", "image"),
-        document.counted(f"{place}/subjects", _subject(entry)),
+        _subjects(document, entry, place),
         listed(names) or "nothing",
         listed(targets),
     )
     return sentence + Markup("").join(_failed(document, place, index) for index in range(len(entry.targets)))
 
 
-def _subject(entry: StudyEntry) -> str:
-    if entry.basis != "experimental":
-        return "subject"
-    edited = GeneratorDescription(entry.spec["generator"]).edits_photographs
-    return "photographed subject" if edited else "rendered subject"
+def _subjects(document: Document, entry: StudyEntry, place: str) -> Markup:
+    rendered = entry.basis == "experimental" and noun(entry)[0] == "subject"
+    words = ("rendered subject", "rendered subjects") if rendered else noun(entry)
+    of = document.counted(f"{place}/subjects", *words)
+    if not people_repeat(entry):
+        return of
+    return Markup("{} of {}").format(document.counted(f"{place}/spec/design/subjects", "photograph"), of)
 
 
 def _failed(document: Document, place: str, index: int) -> Markup:

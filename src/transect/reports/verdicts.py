@@ -12,7 +12,7 @@ from typing import Final, final
 from markupsafe import Markup, escape
 
 from transect.reports.document import Document, decimals_for, pointer
-from transect.reports.effect_words import finding, interval_words, measured, size_words
+from transect.reports.effect_words import finding, interval_words, measured, noun, size_words
 from transect.reports.entries import ComparedEntry, EffectEntry
 from transect.reports.results import Results, StudyEntry
 from transect.reports.verdict_entries import (
@@ -250,13 +250,13 @@ def _needs(document: Document, index: int, alone: bool) -> Markup:
     had = document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count")
     if entry.subjects_to_confirm is not None and entry.subjects_to_confirm <= entry.subjects_needed / 2:
         return Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
-            document.counted(pointer("verdicts", index, "subjects_to_confirm"), "subject"),
+            document.counted(pointer("verdicts", index, "subjects_to_confirm"), *noun(_study(document, entry))),
             had,
             document.number(pointer("verdicts", index, "subjects_needed"), "count"),
             _margin(document, index),
         )
     needed = Markup("{}, had {}").format(
-        document.counted(pointer("verdicts", index, "subjects_needed"), "subject"), had
+        document.counted(pointer("verdicts", index, "subjects_needed"), *noun(_study(document, entry))), had
     )
     if not alone and _common_margin(document, "cannot tell"):
         return Markup("needs {}").format(needed)

@@ -115,3 +115,15 @@ def test_without_opencv_the_extra_is_named(tmp_path, monkeypatch):
         MissingExtra, match=r"photographs as subjects needs an optional part: pip install 'transect\[opencv\]'"
     ):
         Photographs(f"folder:{tmp_path}")
+
+
+def test_copies_are_told_by_their_pixels_and_people_who_are_not_known_are_noted(tmp_path):
+    shown = pictures(3)
+    place = save(tmp_path / "faces", shown)
+    Image.fromarray(shown[0]).save(place / "zz_copy.bmp")  # other bytes, the same pixels
+    found = Subjects.open(f"folder:{place}", 48)
+    assert found.copies() == ("zz_copy.bmp = p000.png",)
+    assert "in a column subject of the table of labels" in " ".join(found.notes())
+    told = label(save(tmp_path / "told", shown), [f"p{row:03d}.png,a{row // 2},1" for row in range(3)])
+    known = Subjects.open(f"folder:{told}", 48)
+    assert (known.copies(), list(known.notes())) == ((), [])

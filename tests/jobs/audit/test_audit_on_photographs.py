@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from commands import run_here
-from photograph_folders import people
+from photograph_folders import people, pictures, save
+from report_reader import parse, text_of
 from worker_runs import content
 
 import transect
@@ -36,6 +37,21 @@ def audited(folder, tmp_path_factory):
         truth="smile", out=out, task="binary",
     )  # fmt: skip
     return out, result
+
+
+def test_copies_of_a_picture_are_warned_of(tmp_path):
+    place = save(tmp_path / "faces", pictures(6, 40))
+    for copy in ("q0.png", "q1.png"):
+        (place / copy).write_bytes((place / "p000.png").read_bytes())
+    result = auditing.audit(
+        bright, vary=["exposure=-1,1"], subjects=4, generator=f"photographs:folder:{place}", out=tmp_path / "run",
+        task="binary", control=False,
+    )  # fmt: skip
+    assert any(
+        "2 photographs are the same pictures as another (q0.png = p000.png; q1.png = p000.png)" in line
+        for line in result.results["warnings"]
+    )
+    assert "Each photograph counts as a person of its own" in result.results["world"]["statement"]
 
 
 def test_effects_count_people(audited):
@@ -67,7 +83,7 @@ def test_the_folder_names_no_place(audited, folder):
 def test_the_page_says_what_the_images_are(audited):
     _, result = audited
     text = result.page.read_text()
-    assert "30 photographs of 12 people" in text
+    assert "images of 30 photographs of 12 people, each at every combination" in text_of(parse(text).find("body"))
     assert "Where no edit is set" in text
     assert "photometry validated" not in text
     assert "not yet validated" not in text

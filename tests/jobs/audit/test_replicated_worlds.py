@@ -178,7 +178,7 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
     text = text_of(parse((out / "report.html").read_text()))
     assert "photographs as they are, adjusted" in text
     assert "10 rendered subjects" in text
-    assert "10 photographed subjects" in text
+    assert "10 photographs" in text
     assert "exposure −1 to 1 on the mean score" in text
     by_name = {reading.world.name: reading.photographed for reading in read([out])}
     assert by_name["photographs-edited"].shares(by_name["photographs"])

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets import LabelledImages, open_dataset
-from transect.datasets.labelled import BROKEN
+from transect.datasets.labelled import BROKEN, SUBJECT
 from transect.datasets.pictures import size_of
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE
@@ -42,8 +42,9 @@ _AT_ONCE: Final = 256
 class Look:
     """What was seen of one photograph when it was opened.
 
-    sha256: of its file. width, height: in pixels, upright. luminance: mean linear luminance, 0 to 1; sharpness:
-    variance of the Laplacian of the grey values, 0 to 255, both at the size of a subject. reason: why it is left out.
+    sha256: of its file; pixels_sha256: of what it decodes to. width, height: in pixels, upright. luminance: mean linear
+    luminance, 0 to 1; sharpness: variance of the Laplacian of the grey values, 0 to 255, both at the size of a subject.
+    reason: why it is left out.
     """
 
     sha256: str = ""
@@ -52,6 +53,7 @@ class Look:
     luminance: float = float("nan")
     sharpness: float = float("nan")
     reason: str = ""
+    pixels_sha256: str = ""
 
 
 @final
@@ -121,9 +123,23 @@ class Subjects:
         return fitted(self.labelled, np.asarray(whole))
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each reason for which photographs are left out."""
+        """A sentence for each reason for which photographs are left out, and what is not known of who is on them."""
         for reason, number in self.left_out.items():
             yield f"Left out, {reason}: {number}."
+        if len(self) > 1 and len(np.unique(self.people)) == len(self):
+            yield (
+                "Each photograph counts as a person of its own. If people repeat, intervals are too narrow: say who is "
+                f"on each photograph in a column {SUBJECT} of the table of labels."
+            )
+
+    def copies(self) -> tuple[str, ...]:
+        """Photographs whose pixels are those of an earlier one, each as "copy = earlier", by name."""
+        first: dict[str, str] = {}
+        names = [str(self.labelled.ids[row]) for row in self.rows.tolist()]
+        found = [
+            (name, first.setdefault(look.pixels_sha256, name)) for name, look in zip(names, self.looks, strict=True)
+        ]
+        return tuple(f"{name} = {earlier}" for name, earlier in found if name != earlier)
 
     def check(self, wanted: int) -> None:
         """Raises BadInput for more photographs than can be used, with the reasons why others are left out, counted."""
@@ -218,7 +234,8 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     linear = cv2.LUT(picture, light.decoding()).reshape(-1, 3).mean(axis=0, dtype=np.float64)
     height, width = whole.shape[:2]
     luminance, sharpness = float(linear @ LUMINANCE), float(cv2.Laplacian(grey, cv2.CV_64F).var())
-    return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness)
+    pixels = hashlib.sha256(f"{width} x {height}".encode() + whole.tobytes()).hexdigest()
+    return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness, pixels_sha256=pixels)
 
 
 def _size_fault(file: bytes, name: str) -> str:

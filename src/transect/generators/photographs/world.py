@@ -269,6 +269,7 @@ class Photographs:
             "people": len(np.unique(found.people)),
             "crop": None if found.labelled.crop is None else str(found.labelled.crop),
             "left_out": found.left_out,
+            "copies": list(found.copies()),
             "skipped_columns": found.labelled.skipped,
             "camera": {
                 "version": camera.VERSION,
