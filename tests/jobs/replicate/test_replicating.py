@@ -210,8 +210,18 @@ def test_observed_images_are_adjusted(runs, tmp_path):
 
 def test_another_model_is_not_compared(runs, tmp_path):
     always = audited(tmp_path / "always", target=lambda pixels: np.full(len(pixels), 0.9), seed=6)
-    with pytest.raises(BadInput, match="expected an effect that two worlds share, got none"):
+    with pytest.raises(
+        BadInput, match=r"one model, got bright in .*; <lambda> in always: audit one model in all of them"
+    ):
         transect.replicate([runs[0], always])
+
+
+def test_another_image_size_is_said(runs):
+    readings = list(read(runs[:2]))
+    large = replace(readings[1], world=replace(readings[1].world, image_size=64))
+    first, other = readings[0].world.name, readings[1].world.name
+    assert f"Images differ in size (32 px in {first}, 64 px in {other})" in " ".join(match([readings[0], large]).notes)
+    assert "differ in size" not in " ".join(match(readings).notes)
 
 
 def test_a_model_is_known_by_its_description_and_not_by_its_name():

@@ -64,7 +64,7 @@ def match(readings: Sequence[Reading]) -> Matched:
     notes = [f"{world.name}: {note}" for world in worlds for note in world.notes]
     shown = [reading.photographed for reading in readings]
     sharing = {frozenset((first, other)): note for first, other, note in shared(worlds, shown)}
-    notes += [*sharing.values(), *_unnamed(worlds), *_other_models(worlds, effects)]
+    notes += [*sharing.values(), *_unnamed(worlds), *_other_models(worlds, effects), *_sizes(worlds)]
     found: list[SameEffect] = []
     for key in dict.fromkeys((e.digest, e.attribute, e.outcome) for e in effects):
         alike = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
@@ -72,6 +72,7 @@ def match(readings: Sequence[Reading]) -> Matched:
         found += made
         notes += why
     if not found:
+        _check_one_model(worlds, effects)
         why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
         raise BadInput(f"expected an effect that two worlds share, got none ({why_none}); audit one model with the "
                        "same attributes and outcomes in both")  # fmt: skip
@@ -116,6 +117,27 @@ def _unnamed(worlds: Sequence[World]) -> Iterator[str]:
     """That a world names no model."""
     if any(world.how == "matched" for world in worlds):
         yield "Matched pairs name no model: their outcomes are taken to be those of the one model of all worlds."
+
+
+def _sizes(worlds: Sequence[World]) -> Iterator[str]:
+    """That images of different worlds have different sizes."""
+    sizes = {world.name: world.image_size for world in worlds if world.image_size}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{size} px in {name}" for name, size in sizes.items())
+        yield f"Images differ in size ({told}): part of a difference between worlds may come from that."
+
+
+def _check_one_model(worlds: Sequence[World], effects: Sequence[WorldEffect]) -> None:
+    """Refuse worlds of which no two audit one model."""
+    of = {world.name: [e for e in effects if worlds[e.world] is world] for world in worlds}
+    audited = {name: {e.digest for e in rows} for name, rows in of.items() if rows}
+    if len(audited) < 2 or any(first & other for first, other in combinations(audited.values(), 2)):
+        return
+    told = [f"{', '.join(dict.fromkeys(short_name(e.target) for e in of[name]))} in {name}" for name in audited]
+    raise BadInput(
+        f"expected runs that audit one model, got {'; '.join(told)}: audit one model in all of them (same weights, "
+        "threshold and preprocessing), or set models side by side with transect compare"
+    )
 
 
 def _other_models(worlds: Sequence[World], effects: Sequence[WorldEffect]) -> Iterator[str]:

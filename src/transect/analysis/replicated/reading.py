@@ -148,7 +148,7 @@ def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
     seed = study.seed if study.basis == "experimental" and not generator.of_photographs else None
     return World(
         study.name, study.name, _kind(generator, how), how, generator.name, study.population, study.subjects,
-        tuple(sorted(study.hold)), seed, tuple(notes),
+        tuple(sorted(study.hold)), seed, tuple(notes), int(generator.facts.get("image_size") or 0),
     )  # fmt: skip
 
 
