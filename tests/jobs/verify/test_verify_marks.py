@@ -100,7 +100,7 @@ def test_a_data_set_with_groups(tmp_path, monkeypatch):
 def test_what_is_refused(tmp_path):
     root = replicas.ffhq(tmp_path, labelled=False)
     for settings, message in (
-        ({"dataset": f"ffhq:{root}"}, "expected a data set with landmarks or masks, got none"),
+        ({"dataset": f"ffhq:{root}"}, "expected photographs with landmarks or masks, which are the truth, got ffhq:"),
         ({"finder": "nobody"}, "unknown finder of marks 'nobody'"),
     ):
         with pytest.raises(BadInput, match=message):
