@@ -14,7 +14,7 @@ NAN = float("nan")
 FOUND = Finding(
     target="m", digest="1", attribute="glasses", outcome="score", unit="logit", levels="none to thin", scaled=False,
     verdict="cannot tell", worlds=tuple(InWorld(name, *[NAN] * 4, 0, False) for name in ("rendered", "photographs")),
-    seen_in=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
+    seen_in=(), against=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
     margin=NAN, p=NAN, p_adjusted=NAN, within=False, needed=(),
     summary=Summary(**{each.name: NAN for each in fields(Summary)} | {"n_worlds": 0, "reason": ""}),
 )  # fmt: skip

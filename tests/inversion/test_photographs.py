@@ -235,8 +235,10 @@ def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
     edited = [*of, "--directions", files / "d.safetensors", "--latents", folder / "latents.safetensors"]
     edited += ["--vary", "first", "--subjects", 2]
     command("render", *edited, "--out", tmp_path / "strips.png")
+    size = load(files / "g.safetensors").image_size
     with Image.open(tmp_path / "strips.png") as strips:
-        assert strips.width > 2 * strips.height  # a row of five levels for each of two photographs
+        # a row of five levels for each of two photographs, four pixels apart, under heads of two lines of 14 pixels
+        assert strips.size == (5 * (size + 4) + 4, 2 * 14 + 2 * (size + 4) + 4)
     arguments = ["audit", "audited:brightness", "--task", "regression", *edited, "--out", tmp_path / "run", "--json"]
     assert json.loads(command(*arguments, "--dry-run").stdout)
     command(*arguments)
