@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from transect.records import Effect
 from transect.reports.entries import EffectEntry
-from transect.reports.verdict_entries import MARKS, MOST, kind_of, kind_of_pair
+from transect.reports.verdict_entries import MARKS, MOST, doubted, kind_of, kind_of_pair
 from transect.reports.wording import listed, short_name
 from transect.runs import bounds
 from transect.runs.locks import refuse_links
@@ -105,17 +105,17 @@ class FolderResult(Result):
         """
         results = self.results
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
-        doubted: dict[tuple[str, str], dict[str, None]] = {}
         for row in results["verdicts"]:
-            if row["verdict"] == "not judged":
-                doubted.setdefault((row["target"], row["reason"]), {})[spaced(row["attribute"])] = None
-                continue
-            texts[kind_of(row["verdict"], check=row["check"], sized=row["sized"])].append(row["text"])
+            if row["verdict"] != "not judged":
+                texts[kind_of(row["verdict"], check=row["check"], sized=row["sized"])].append(row["text"])
         for row in results["found_interactions"]:
             texts[kind_of_pair(row["low"], row["high"])].append(row["text"])
         texts["not judged"] += [
-            f"Nothing is concluded about {listed(list(names)).unescape()} for {short_name(target)}: {reason}."
-            for (target, reason), names in doubted.items()
+            f"Nothing is concluded about {listed([spaced(name) for name in names]).unescape()} for "
+            f"{short_name(target)}: {reason}."
+            for (target, reason), names in doubted(
+                (row["verdict"], row["target"], row["reason"], row["attribute"]) for row in results["verdicts"]
+            ).items()
         ]
         rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
         lines = rows[:MOST]

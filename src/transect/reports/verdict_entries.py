@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from pydantic import Field
@@ -45,6 +46,21 @@ def kind_of_pair(low: float | None, high: float | None) -> str:
     ('found', 'unsized', 'unsized')
     """
     return "found" if low is not None and high is not None and (low > 0 or high < 0) else "unsized"
+
+
+def doubted(rows: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], dict[str, int]]:
+    """The attributes about which nothing is concluded, by target and reason, each with the place of its first row.
+
+    rows: verdict, target, reason and attribute of every verdict.
+
+    >>> doubted([("not judged", "m", "why", "hair"), ("found", "m", "", "hair"), ("not judged", "m", "why", "smile")])
+    {('m', 'why'): {'hair': 0, 'smile': 2}}
+    """
+    about: dict[tuple[str, str], dict[str, int]] = {}
+    for place, (verdict, target, reason, attribute) in enumerate(rows):
+        if verdict == "not judged":
+            about.setdefault((target, reason), {}).setdefault(attribute, place)
+    return about
 
 
 class VerdictEntry(OfOutcome):

@@ -20,6 +20,7 @@ from transect.reports.verdict_entries import (
     ON_FIRST_SCREEN,
     FoundInteraction,
     VerdictEntry,
+    doubted,
     kind_of,
     kind_of_pair,
 )
@@ -73,13 +74,11 @@ def _kind(entry: VerdictEntry) -> str:
 
 def _not_judged(document: Document) -> list[Markup]:
     """A sentence for each target whose answers cannot be judged, with all attributes that this is about."""
-    verdicts = document.results.verdicts
-    about: dict[tuple[str, str], list[int]] = {}
-    for index, entry in enumerate(verdicts):
-        if entry.verdict == "not judged":
-            about.setdefault((entry.target, entry.reason), []).append(index)
-    names = [list(dict.fromkeys(spaced(verdicts[index].attribute) for index in found)) for found in about.values()]
-    return [_doubted(document, listed(each), found[0]) for each, found in zip(names, about.values(), strict=True)]
+    rows = ((row.verdict, row.target, row.reason, row.attribute) for row in document.results.verdicts)
+    return [
+        _doubted(document, listed([spaced(name) for name in places]), min(places.values()))
+        for places in doubted(rows).values()
+    ]
 
 
 def _doubted(document: Document, attributes: Markup, index: int) -> Markup:

@@ -51,7 +51,7 @@ def test_copies_of_a_picture_are_warned_of(tmp_path):
         "2 photographs are the same pictures as another (q0.png = p000.png; q1.png = p000.png)" in line
         for line in result.results["warnings"]
     )
-    assert "Each photograph counts as a person of its own" in result.results["world"]["statement"]
+    assert "Each photograph is treated as a different person" in result.results["world"]["statement"]
 
 
 def test_effects_count_people(audited):

@@ -215,7 +215,7 @@ class People:
 def open_mask(text: str, base: Path, labelled: LabelledImages | None = None, photographs: Sequence[str] = ()) -> Mask:
     """The mask of a text; its paths are relative to `base`. labelled: the data set, whose own marks may be named.
 
-    photographs: the path of each photograph in its own folder, by which a folder's masks are told apart.
+    photographs: the path of each photograph inside its own folder; a folder's masks are found by these paths.
 
     A rim of another width than 0.02 of the shorter side is stated behind it: ellipse:0.5,0.5,0.3,0.4?feather=0.05.
     Raises UnknownName for another kind, BadInput for numbers out of range, a folder without PNGs, a data set without

@@ -128,8 +128,8 @@ class Subjects:
             yield f"Left out, {reason}: {number}."
         if len(self) > 1 and len(np.unique(self.people)) == len(self):
             yield (
-                "Each photograph counts as a person of its own. If people repeat, intervals are too narrow: say who is "
-                f"on each photograph in a column {SUBJECT} of the table of labels."
+                "Each photograph is treated as a different person. If people repeat, intervals are too narrow: say who "
+                f"is on each photograph in a column {SUBJECT} of the table of labels."
             )
 
     def copies(self) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def studies(request: AuditRequest, first: World | None) -> Iterator[Study]:
 
 
 def _name(world: str, called: str) -> str:
-    """The study's name, which stands in sentences and is a folder. called: photographs of which others are told apart.
+    """The study's name, used in sentences and as a folder's name. called: what distinguishes these photographs, or "".
 
     >>> _name("photographs:folder:faces", ""), _name("photographs:folder:faces", "folder-a-faces")
     ('photographs-edited', 'photographs-edited-folder-a-faces')
