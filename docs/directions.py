@@ -1,4 +1,4 @@
-"""Writes the table of docs/explanation/directions.md: python docs/directions.py [--repeats 2]."""
+"""Writes the table of docs/concepts/directions.md: python docs/directions.py [--repeats 2]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
 from latent_directions import REPEATS, WAYS, Scored, score
 
-PAGE = Path(__file__).parent / "explanation" / "directions.md"
+PAGE = Path(__file__).parent / "concepts" / "directions.md"
 START, END = "<!-- table -->", "<!-- end of table -->"
 HEADINGS = (
     "population",

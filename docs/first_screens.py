@@ -3,7 +3,7 @@
     python docs/first_screens.py [--runs FOLDER] [--only NAME …]
 
 Makes the runs anew, on rendered people, in about a quarter of an hour; with --runs they are kept in FOLDER, and a later
-call makes only those that are missing. Writes what the terminal prints into docs/explanation/first-screens.md. Says
+call makes only those that are missing. Writes what the terminal prints into docs/research/first-screens.md. Says
 which pages are wider than a phone. Needs Debian's chromium and the extras dev, opencv and view.
 """
 
@@ -30,7 +30,7 @@ from playwright.sync_api import Browser, sync_playwright
 import transect
 
 PICTURES = ROOT / "docs" / "images" / "first-screens"
-PAGE = ROOT / "docs" / "explanation" / "first-screens.md"
+PAGE = ROOT / "docs" / "research" / "first-screens.md"
 WIDE, PHONE = (1280, 900), (390, 844)
 MOST_BYTES = 150_000
 VIEW = Screen("view", (), "runs/demo")

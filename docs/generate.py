@@ -1,7 +1,7 @@
 """Writes the pages that follow from the program: python docs/generate.py.
 
 docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
-docs/explanation/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
+docs/research/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
 docs/reference/question-files.md from the records that read question files.
 """
 
@@ -30,7 +30,7 @@ from transect.runs.result import JobResult
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 
-FIGURES = Path(__file__).parent / "explanation" / "faceworld-figures.md"
+FIGURES = Path(__file__).parent / "research" / "faceworld-figures.md"
 PHOTOMETRY = Path(__file__).parent / "images" / "photometry.svg"
 
 HEAD = """# The command line

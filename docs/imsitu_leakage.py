@@ -1,4 +1,4 @@
-"""Prints the tables of docs/explanation/leakage.md from imSitu's labels.
+"""Prints the tables of docs/concepts/leakage.md from imSitu's labels.
 
 python docs/imsitu_leakage.py imsitu_verb_gender.parquet [--rounds 5] [--noisy]
 

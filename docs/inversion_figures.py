@@ -1,4 +1,4 @@
-"""Writes docs/explanation/inversion-figures.md and docs/images/inversion.svg: what inversion keeps, by λ.
+"""Writes docs/research/inversion-figures.md and docs/images/inversion.svg: what inversion keeps, by λ.
 
     python docs/inversion_figures.py --generator reference [--described TEXT] [--faces 32] [--steps 200] [--out docs]
 
@@ -171,7 +171,7 @@ def main() -> None:
             kept.write_text(json.dumps(found, indent=1))
     found["described"] = given["described"] or Path(given["generator"]).name
     found["asked"] = Path(given["generator"]).name
-    (given["out"] / "explanation" / "inversion-figures.md").write_text(page(found))
+    (given["out"] / "research" / "inversion-figures.md").write_text(page(found))
     (given["out"] / "images" / "inversion.svg").write_text(figure(found["generator"]["rows"]))
 
 

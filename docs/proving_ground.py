@@ -1,4 +1,4 @@
-"""Writes the figures of docs/explanation/proving-ground.md.
+"""Writes the figures of docs/research/proving-ground.md.
 
 python docs/proving_ground.py [--seeds 500]: the table of planted worlds; --world NAME: that of one alone.
 python docs/proving_ground.py --images [FOLDER]: the comparison with images and its figure; FOLDER keeps what is
@@ -25,7 +25,7 @@ from transect.jobs.verify.images.study import compare_methods
 from transect.jobs.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
 from transect.runs.plain_json import plain
 
-PAGE = Path(__file__).parent / "explanation" / "proving-ground.md"
+PAGE = Path(__file__).parent / "research" / "proving-ground.md"
 FIGURE = Path(__file__).parent / "images" / "effects.svg"
 START, END = "<!-- table -->", "<!-- end of table -->"
 IMAGES_START, IMAGES_END = "<!-- images -->", "<!-- end of images -->"

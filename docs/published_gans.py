@@ -1,4 +1,4 @@
-"""Writes docs/explanation/published-gans.md: what the papers' GANs and encoders learn on FaceWorld.
+"""Writes docs/research/published-gans.md: what the papers' GANs and encoders learn on FaceWorld.
 
 python docs/published_gans.py --progressive RUN --conditional RUN --encoder NAME=RUN …
     [--condition TEXT …] [--images 2000]
@@ -28,7 +28,7 @@ from transect.training.conditions import levels_of, parse
 from transect.training.sheets import tiled
 
 HERE = Path(__file__).parent
-PAGE, SHEET = HERE / "explanation" / "published-gans.md", HERE / "images" / "published-gans.jpg"
+PAGE, SHEET = HERE / "research" / "published-gans.md", HERE / "images" / "published-gans.jpg"
 START, END = "<!-- {} -->", "<!-- end of {} -->"
 _FIRST_SEED = 1 << 45
 

@@ -89,7 +89,7 @@ for wording in wordings(job, images_key="digest of the image"):
 | `text` | any text | 1 or 0 for each code | multilabel |
 | `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../explanation/how-answers-are-read.md) says which texts become which value, and what counts as a
+[How answers are read](../concepts/how-answers-are-read.md) says which texts become which value, and what counts as a
 refusal, a hedge or unreadable. Answers are read in English; one in another language is unreadable.
 """
 

@@ -33,7 +33,7 @@ from transect.training.sheets import tiled
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "transect" / "generators" / "weights"
-PAGE = HERE / "explanation" / "reference-generator.md"
+PAGE = HERE / "research" / "reference-generator.md"
 SHEET, CURVE = HERE / "images" / "reference-generator.jpg", HERE / "images" / "reference-training.svg"
 START, END = "<!-- figures -->", "<!-- end of figures -->"
 FIT_START, FIT_END = "<!-- directions -->", "<!-- end of directions -->"

@@ -123,7 +123,7 @@ HEAD: Final = f"""# Reports to look at
 Real reports, made when this site was built: open one and read it as you would read your own. The runs are small, so
 that they take seconds; what they conclude is uncertain, and each report says how much. The faces are rendered, and the
 models are stock detectors or toys. The jobs on photographs read the data of `transect {SAMPLE} {FEW_PEOPLE}`. The
-pictures below are of [larger runs](../explanation/first-screens.md)."""
+pictures below are of [larger runs](../research/first-screens.md)."""
 
 
 def _entry(shown: Shown, made: bool) -> str:

@@ -1,4 +1,4 @@
-"""Draws docs/images/verification.jpg for docs/explanation/counterfactual-recognition.md.
+"""Draws docs/images/verification.jpg for docs/concepts/counterfactual-recognition.md.
 
 python docs/verification_figure.py
 

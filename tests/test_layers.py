@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 
 SOURCE = ROOT / "src" / "transect"
-PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+PAGE = ROOT / "docs" / "concepts" / "architecture.md"
 
 RANKS = [
     ["__init__", "texts", "errors", "said", "records", "protocols"],

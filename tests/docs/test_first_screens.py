@@ -5,7 +5,7 @@ import re
 import pytest
 from places import ROOT
 
-PAGE = ROOT / "docs" / "explanation" / "first-screens.md"
+PAGE = ROOT / "docs" / "research" / "first-screens.md"
 FOLDER = ROOT / "docs" / "images" / "first-screens"
 SHOWN = sorted(set(re.findall(r"images/first-screens/([\w.-]+)", PAGE.read_text(encoding="utf-8"))))
 MOST_BYTES = 150_000

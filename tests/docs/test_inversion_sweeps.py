@@ -122,7 +122,7 @@ def test_a_measure_that_is_not_known_is_a_dash_and_no_point(documents):
 
 
 def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it(documents):
-    page = (ROOT / "docs" / "explanation" / "inversion-figures.md").read_text()
+    page = (ROOT / "docs" / "research" / "inversion-figures.md").read_text()
     generator, view = page.split("## Into FaceWorld's latent view")
     assert re.findall(r"^\| ([^|]+) \|", generator, re.M)[2:] == ["w", *(f"w+, {one:g}" for one in Sizes().penalties)]
     named = [f"{one:g}" for one in Sizes().view_penalties]

@@ -38,7 +38,7 @@ def test_dots_and_intervals_are_at_the_shares(document):
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the published annotations, which are not ours to ship")
 def test_page_and_figure_show_the_released_answers(document):
-    page = (ROOT / "docs" / "explanation" / "replication-singh2021.md").read_text()
+    page = (ROOT / "docs" / "research" / "replication-singh2021.md").read_text()
     for row in document["cells"](DATA):
         if row[1] != "dup" or row[0] == "all":
             assert f"| {' | '.join(row)} |" in page

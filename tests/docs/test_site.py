@@ -59,7 +59,7 @@ def test_links_of_moved_pages_lead_to_where_the_files_are_on_the_site():
     assert "](docs/" not in text
     assert "](files/CITATION.cff)" in text
     assert ROOT / "docs" / "images" / "first-screens" / "audit.jpg" in linked
-    page = ROOT / "docs" / "explanation" / "proving-ground.md"
+    page = ROOT / "docs" / "research" / "proving-ground.md"
     assert "](../files/src/transect/jobs/verify/populations/confounded.toml)" in build_site.moved(page)[0]
 
 

@@ -1,7 +1,7 @@
 """The figures of Balakrishnan et al. 2020 that can be found again from released files (skipped where they are absent).
 
 Files: human annotations of 5,000 images that StyleGAN2 drew, and the hyperplanes fitted to them; see
-docs/explanation/replication-balakrishnan2020.md.
+docs/research/replication-balakrishnan2020.md.
 """
 
 import numpy as np

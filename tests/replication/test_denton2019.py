@@ -1,6 +1,6 @@
 """The figures of Denton et al. 2019 that can be checked: their Table 1 against itself, and attributes of CelebA-HQ.
 
-See docs/explanation/replication-denton2019.md. CelebA-HQ's attributes are needed for the second part, which is skipped
+See docs/research/replication-denton2019.md. CelebA-HQ's attributes are needed for the second part, which is skipped
 where they are absent.
 """
 
@@ -22,7 +22,7 @@ TABLE_1 = {
     "Goatee": ((89.363, 14.667, 6.731), (88.634, 10.500, 13.016)),
 }
 """Accuracy, FPR and FNR in per cent, without and with the attribute, as published."""
-PAGE = (ROOT / "docs" / "explanation" / "replication-denton2019.md").read_text()
+PAGE = (ROOT / "docs" / "research" / "replication-denton2019.md").read_text()
 FILE = SHARED / "celebahq_attributes.parquet"
 
 

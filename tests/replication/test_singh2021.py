@@ -1,6 +1,6 @@
 """The figures of Singh et al. 2021 that can be found again from released files (skipped where they are absent).
 
-Files: the released matches, distances and annotations, and CelebA-HQ's attributes; see docs/explanation/replication-singh2021.md.
+Files: the released matches, distances and annotations, and CelebA-HQ's attributes; see docs/research/replication-singh2021.md.
 """
 
 import numpy as np

@@ -13,7 +13,7 @@ SIZES = [(None, (14_199, 10_102)), (3, (11_613, 9_530)), (2, (10_265, 8_884)), (
 
 
 def test_sizes_are_the_published_ones_and_leakage_falls_with_alpha_on_test_pictures_of_the_same_balance():
-    """The figures of docs/explanation/replication-wang2019.md, worked out elsewhere from the same file."""
+    """The figures of docs/research/replication-wang2019.md, worked out elsewhere from the same file."""
     options = LeakageOptions(permutations=0, curve=False, f1=(90,), alphas=(3, 2, 1))
     result = transect.leakage(IMSITU, "gender", "verb_id", split="split", attacker="bayes", quiet=True, options=options)
     rows = result.numbers.table

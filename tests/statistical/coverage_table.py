@@ -4,7 +4,7 @@ Every scenario draws 5,000 tables; a subject's answers share a normal factor wit
 cell's rate is exactly as planted and answers of one subject go together. Seeds are fixed.
 
     python tests/statistical/coverage_table.py          prints the table
-    python tests/statistical/coverage_table.py --write  writes it to docs/explanation/coverage.md as well
+    python tests/statistical/coverage_table.py --write  writes it to docs/research/coverage.md as well
 """
 
 import itertools
@@ -24,7 +24,7 @@ TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
 LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact
 CENTERED = LEVELS - LEVELS.mean()
 SQUARES = CENTERED @ CENTERED
-PAGE = ROOT / "docs" / "explanation" / "coverage.md"
+PAGE = ROOT / "docs" / "research" / "coverage.md"
 
 
 @dataclass(frozen=True)

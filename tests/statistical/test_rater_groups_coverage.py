@@ -2,7 +2,7 @@
 
 Worlds: two images of each subject; raters lean to one end and use the scale more or less widely. The truth is what many
 subjects and panels of raters of the same size give on average. `python tests/statistical/test_rater_groups_coverage.py
-200` prints the rows of docs/explanation/coverage.md.
+200` prints the rows of docs/research/coverage.md.
 """
 
 import sys

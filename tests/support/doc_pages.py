@@ -76,24 +76,24 @@ PAGES = {
         full=True,
     ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
-    "docs/explanation/counterfactual-recognition.md": Page(
+    "docs/concepts/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed --task embedding"},
         slow=True,
     ),
-    "docs/explanation/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
-    "docs/explanation/first-screens.md": Page(
+    "docs/research/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
+    "docs/research/first-screens.md": Page(
         {"python docs/first_screens.py": "writes this page, in minutes"}, compare=False
     ),
-    "docs/explanation/faceworld.md": Page({"transect verify world": HOUR}),
-    "docs/explanation/proving-ground.md": Page(
+    "docs/concepts/faceworld.md": Page({"transect verify world": HOUR}),
+    "docs/research/proving-ground.md": Page(
         {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
     ),
-    "docs/explanation/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
-    "docs/explanation/speed.md": Page({"python benchmarks": SPEED}),
-    "docs/explanation/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
-    "docs/explanation/leakage.md": Page(
+    "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
+    "docs/research/speed.md": Page({"python benchmarks": SPEED}),
+    "docs/research/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
+    "docs/concepts/leakage.md": Page(
         {
             "python benchmarks": SPEED,
             "python docs/imsitu_leakage.py imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
@@ -101,14 +101,14 @@ PAGES = {
         (files.verbs,),
         slow=True,
     ),
-    "docs/explanation/mitigation.md": Page(
+    "docs/concepts/mitigation.md": Page(
         {
             "python docs/advice_experiment.py": "trains for minutes; tests/docs/test_advice_experiment.py",
             "transect mitigate docs/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
             "python docs/mitigation_figure.py": "draws the figures of that run",
         }
     ),
-    "docs/explanation/published-gans.md": Page(
+    "docs/research/published-gans.md": Page(
         {
             "transect train gan faceworld --arch conditional --condition 'glasses!=none' --condition skin_tone=5.5 --size 128": GPU
         },
@@ -116,7 +116,7 @@ PAGES = {
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
         slow=True,
     ),
-    "docs/explanation/reference-generator.md": Page(
+    "docs/research/reference-generator.md": Page(
         slow=True,
         made=(my_model,),
         small={"--images": 8, "--size": 32},
@@ -124,13 +124,13 @@ PAGES = {
             "transect train gan": "--count 40 --batch 4 --channels 64 --max-channels 8 --distil 8 --blend 4 --grow 16:4 --fade 2"
         },
     ),
-    "docs/explanation/replication-balakrishnan2020.md": Page(
+    "docs/research/replication-balakrishnan2020.md": Page(
         {"transect": "needs a StyleGAN2 and raters; tests/ratings and tests/analysis have each option"}
     ),
-    "docs/explanation/replication-denton2019.md": Page(
+    "docs/research/replication-denton2019.md": Page(
         {"transect": "needs CelebA and days of training; docs/how-to/walk-a-latent-space.md has the chain, small"}
     ),
-    "docs/explanation/replication-singh2021.md": Page(
+    "docs/research/replication-singh2021.md": Page(
         slow=True,
         made=(files.face_weights,),
         small={"--subjects": 15},
@@ -141,7 +141,7 @@ PAGES = {
             "--attribute read_yaw --attribute read_pitch --attribute read_roll ": "",
         },
     ),
-    "docs/explanation/replication-wang2019.md": Page(
+    "docs/research/replication-wang2019.md": Page(
         {
             "transect leakage --labels coco": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
             "transect leakage --labels imsitu:": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
@@ -201,7 +201,7 @@ PAGES = {
         {"transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder"},
         (files.package, expression),
     ),
-    "docs/explanation/view.md": Page({"python benchmarks": SPEED}),
+    "docs/concepts/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/look-through-a-run.md": Page(
         replace={
             "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"

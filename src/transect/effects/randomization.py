@@ -44,7 +44,7 @@ def sign_flip(
     What p tests is that the differences are symmetric about 0. For one pair of yes or no per subject this is marginal
     homogeneity: as many subjects change one way as the other, however many they are. It does not test that nobody
     changes, nor that differences average 0: where effects are unequal and lopsided, an average of 0 may be rejected
-    more often than p says (docs/explanation/coverage.md shows how often).
+    more often than p says (docs/research/coverage.md shows how often).
 
     Exact by convolution where the absolute differences lie on a lattice (shares of cells, counts); exact McNemar is the
     case of -1, 0 and 1. Otherwise by Monte Carlo, (1 + extreme flips) / (1 + flips), all columns on the same flips.

@@ -105,7 +105,7 @@ def retrieval_skew(
     It has Clopper and Pearson's interval by subject (`clopper_pearson_clustered`), at 1 - (1 - confidence) / L, so that
     all L intervals hold at once; the ends of MaxSkew and MinSkew are the largest and the smallest of the ends. NDKL has
     none: it is largely decided by the first places, so that neither the jackknife nor resampled subjects cover it
-    (docs/explanation/statistics-of-words.md has figures).
+    (docs/concepts/statistics-of-words.md has figures).
     Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
 
     Raises BadInput for a K below 1.

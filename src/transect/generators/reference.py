@@ -1,7 +1,7 @@
 """The reference generator: a StyleGAN2 trained on FaceWorld that ships, with directions fitted in its space w.
 
 It is small, so that audits of learned generators can be tried and tested on any machine: 64 pixels, 2 MB. How
-it was trained, and how near it is to FaceWorld: docs/explanation/reference-generator.md.
+it was trained, and how near it is to FaceWorld: docs/research/reference-generator.md.
 """
 
 from __future__ import annotations

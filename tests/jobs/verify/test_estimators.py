@@ -21,7 +21,7 @@ from transect.jobs.verify.estimators import CLAIMS, prove
 rows = prove(int(sys.argv[2]), claims=[claim for claim in CLAIMS if claim.world == sys.argv[1]])
 print(json.dumps([dataclasses.asdict(row) for row in rows]))
 """
-PAGE = ROOT / "docs" / "explanation" / "proving-ground.md"
+PAGE = ROOT / "docs" / "research" / "proving-ground.md"
 VERIFY = ROOT / "src" / "transect" / "jobs" / "verify"
 COLUMNS = {"adjusting.alone", "adjusting.recorded"}
 """Names of `named(...)`: the columns of a model, which are no contender."""

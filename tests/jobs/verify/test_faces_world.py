@@ -41,7 +41,7 @@ def test_pairs_within_a_caliper_are_nearer_the_truth_than_any_pairs():
 
 
 def test_one_worlds_section_is_replaced_and_the_rest_of_the_page_stays():
-    page = (ROOT / "docs" / "explanation" / "proving-ground.md").read_text()
+    page = (ROOT / "docs" / "research" / "proving-ground.md").read_text()
     with_world = runpy.run_path(str(ROOT / "docs" / "proving_ground.py"))["with_world"]
     section = re.search(r"### rater bias\n.*?(?=\n\n### )", page, re.S)[0]
     assert with_world(page, "rater bias", section + "\n") == page

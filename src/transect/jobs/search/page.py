@@ -120,7 +120,7 @@ def _counted(doc: WrittenDocument, numbers: SearchNumbers) -> Iterator[Markup]:
 
 
 def level_of(region: Region) -> str:
-    """How often the interval of a region holds at least, by the stopping rule (docs/explanation/search.md)."""
+    """How often the interval of a region holds at least, by the stopping rule (docs/concepts/search.md)."""
     return "94 %" if region.n >= FEW else "90 %"
 
 

@@ -105,7 +105,7 @@ def search(
     result.numbers.regions[0].rule, result.numbers.estimate.rate
     ```
 
-    Source: docs/explanation/search.md; the method "mcduff2019" is that of McDuff et al. 2019 (NeurIPS).
+    Source: docs/concepts/search.md; the method "mcduff2019" is that of McDuff et al. 2019 (NeurIPS).
     """
     request = prepare(
         target,

@@ -3,7 +3,7 @@
 An answer is looked for in this order, and the first place that holds exactly one counts: a JSON answer, what follows
 the last "answer:" or "I would say", what the text begins with, its last line, and then anything that is named outside
 clauses that refuse or hedge. So an answer with a disclaimer is an answer. Where there is none, a refusal comes before a
-hedge, and a hedge before what cannot be read. See docs/explanation/how-answers-are-read.md.
+hedge, and a hedge before what cannot be read. See docs/concepts/how-answers-are-read.md.
 """
 
 from __future__ import annotations
