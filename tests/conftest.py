@@ -58,6 +58,14 @@ def here(request, monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def canonical(tmp_path_factory):
+    """The finished runs that many tests read, by name: see support/canonical.py."""
+    from canonical import Canonical, shared_base
+
+    return Canonical(shared_base(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
 def postgres(tmp_path_factory):
     """The address of a PostgreSQL server of our own."""
     pytest.importorskip("psycopg", reason="needs PostgreSQL's driver: pip install 'transect[postgres]'")
