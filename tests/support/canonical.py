@@ -97,8 +97,8 @@ def rated(out, _):
     """A score of six subjects at five smiles; three raters (../answers.csv) answer 0, 0.5 or 1; a rule leaves fakes out."""
     from rating_files import csv
 
-    from transect import ratings
     from transect.analysis import finished_run
+    from transect.ratings import seen as ratings
 
     auditing.audit("audited:brightness", vary=["smile=0:1:5"], subjects=6, image_size=32, control=False, out=out)
     made = finished_run.read(out)
