@@ -60,7 +60,7 @@ class Canonical:
 
     def __call__(self, name: str) -> Path:
         """The folder of a run; it is made where no test of this session has asked for it yet."""
-        folder, done = self.base / name / "run", self.base / name / "done"
+        folder, done = self.base / name / name, self.base / name / "done"
         with FileLock(self.base / f"{name}.lock"):
             if not done.exists():
                 shutil.rmtree(folder.parent, ignore_errors=True)  # of a worker that was stopped
@@ -80,7 +80,7 @@ def shared_base(factory) -> Path:
 def copied(run: Path, tmp_path: Path) -> Path:
     """A copy of a canonical run, to write to; what lies beside the run (files of ratings, photographs) is copied too."""
     shutil.copytree(run.parent, tmp_path / "canonical", dirs_exist_ok=True)
-    return tmp_path / "canonical" / "run"
+    return tmp_path / "canonical" / run.name
 
 
 def small(out, _):
