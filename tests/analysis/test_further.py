@@ -145,13 +145,6 @@ def test_projections_are_those_of_the_cells(folder, results):
     assert "nobody of the population is in this group" in {row["reason"] for row in entry["rows"]}  # skin tone 5
 
 
-def test_the_plan_says_what_would_be_found(results):
-    row = next(row for row in results["plans"] if row["outcome"] == "answer")
-    assert 0 < row["detectable_difference"] < 1
-    assert row["subjects_needed"] > row["n_subjects"] == 24
-    assert {row["target_difference"] for row in results["plans"] if row["outcome"] == "score"} == {None}
-
-
 def test_a_negative_control_says_what_it_could_have_found(results):
     """80 % of repeats with an effect of that size are significant, by McNemar's exact test at alpha over the family."""
     controls = results["negative_controls"]
@@ -212,13 +205,6 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     with pytest.raises(UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
-
-
-def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
-    path = tmp_path / "ages.csv"
-    path.write_text("age,share\n20,1\n")
-    with pytest.raises(UnknownName, match="unknown attribute 'age'"):
-        reporting.report(folder / "run", shares=[path])
 
 
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):

@@ -32,11 +32,6 @@ def test_rows_of_a_map_go_upwards_and_shades_follow_the_share():
     assert "The deepest shade lies in the upper right quarter.</desc>" in text
 
 
-def test_a_map_without_failures_says_so():
-    text = str(heat_map("m", "t", [[Field("0/4", 0.0), Field("–", None)]], (), (), ()))
-    assert "No field is shaded.</desc>" in text
-
-
 def test_shares_are_cut_off_at_the_end_of_the_bar():
     widths = re.findall(r'width="([\d.]+%)" height', str(share_bar("b", "t", 70.0, 50.0)))
     assert widths[-2:] == ["70%", "30%"]

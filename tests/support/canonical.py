@@ -11,6 +11,7 @@ every session. `MAKERS` lists the runs; each maker's docstring says what is in i
 import json
 import os
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from unittest import mock
 
@@ -23,6 +24,8 @@ from filelock import FileLock
 from PIL import Image
 
 import transect
+from transect.analysis.audit_result import AuditNumbers, AuditResult
+from transect.records import Effect
 
 EXPERIMENT = {"vary": {"skin_tone": (1, 10), "glasses": (0, 1)}, "image_size": 32, "control": False}
 SUBJECTS = 40
@@ -81,6 +84,17 @@ def copied(run: Path, tmp_path: Path) -> Path:
     """A copy of a canonical run, to write to; what lies beside the run (files of ratings, photographs) is copied too."""
     shutil.copytree(run.parent, tmp_path / "canonical", dirs_exist_ok=True)
     return tmp_path / "canonical" / run.name
+
+
+def audit_result(run: Path) -> AuditResult:
+    """The result of a finished audit, as `transect.audit` returned it."""
+    results = json.loads((run / "results.json").read_text())
+    floats = {each.name for each in fields(Effect) if "float" in str(each.type)}
+    effects = []
+    for row in results["effects"]:
+        named = {"origin" if name == "from" else name: value for name, value in row.items() if name != "study"}
+        effects.append(Effect(**{k: float("nan") if v is None and k in floats else v for k, v in named.items()}))
+    return AuditResult(AuditNumbers(tuple(effects)), run, results)
 
 
 def small(out, _):

@@ -101,12 +101,7 @@ def analyse(
     *,
     pictured: bool = True,
 ) -> Findings:
-    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery.
-
-    Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
-
-    Raises CorruptedPart or BadInput (not finished).
-    """
+    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery."""
     crossed = tuple(by) if set(by) <= run.counted_by else ()
     edges = {name: points for name, points in (bins or {}).items() if name in run.perceived or not run.design.levels}
     effects: list[Effect] = []
@@ -144,10 +139,7 @@ def analyse(
 
 
 def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = None) -> Answers:
-    """The target's answers as arrays, for the sections; a pruned image has no value there.
-
-    outcomes: the target's, where they are known already.
-    """
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
     outcomes = TargetOutcomes(run, target) if outcomes is None else outcomes
     predictions, task, truth, label = outcomes.predictions, target.task, run.truth(target), outcomes.labels
     none = np.full(len(predictions), np.nan)
@@ -217,11 +209,7 @@ def _rated_truth(
     people: Mapping[str, Float[np.ndarray, " n"]],
     answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers.
-
-    name: the column of ratings of the truth's attribute. Shares are of people's answers where there are any, else of
-    the file by image. Empty arrays where there are none.
-    """
+    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers."""
     empty = np.empty(0)
     if stated is None:
         return empty, empty, empty
@@ -247,10 +235,7 @@ def estimate(
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design.
-
-    bins: cut points of observed attributes. max_order: rates are by at most this many attributes at once.
-    """
+    """Effects and rates of one outcome, by the study's design."""
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         untested = _untested(run, target, outcome)
@@ -379,11 +364,7 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
 
 
 def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as text.
-
-    >>> _range((-1.0, 0.31831))
-    '−1 to 0.32'
-    """
+    """A group's range as text."""
     return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 

@@ -66,11 +66,7 @@ def analyse_further(
     alpha: float,
     method: str = "holm",
 ) -> Further:
-    """Everything but the effects of some studies. controls: the negative control of each study, or None.
-
-    shares: populations to project to; every experiment that varies their attributes is. effects: the studies' own, with
-    adjusted p. Raises BadInput where no study varies the attributes of a population.
-    """
+    """Everything but the effects of some studies. controls: the negative control of each study, or None."""
     crossed = _adjusted([(study, _interactions(study)) for study in studies])
     controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
     variance = [share for study in studies for share in _variance(study)]

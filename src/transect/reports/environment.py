@@ -46,33 +46,21 @@ def fragment(template: str, /, **content: object) -> Markup:
 
 
 def decimals(value: float | None, digits: int = 3) -> str:
-    """A number with this many decimals, a true minus sign, "unknown" for None and NaN.
-
-    >>> decimals(-0.0004), decimals(-0.0006), decimals(None)
-    ('0.000', '−0.001', 'unknown')
-    """
+    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN.
-
-    >>> significant(-0.12345)
-    '−0.123'
-    """
+    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN."""
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"{value:.{digits}g}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:
-    """A p value.
-
-    >>> probability(0.00001), probability(0.0321)
-    ('< 0.0001', '0.0321')
-    """
+    """A p value."""
     return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
 
 

@@ -84,11 +84,7 @@ class _Reader(HTMLParser):
 
 
 def read(html: str) -> Node:
-    """The tree of a text of HTML, below a nameless root.
-
-    >>> read('<p class="a">One <b>two</b></p>').find(name="b")[0].text()
-    'two'
-    """
+    """The tree of a text of HTML, below a nameless root."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

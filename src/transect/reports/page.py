@@ -171,10 +171,7 @@ def _strongest(document: Document, shown: Gallery) -> album.Row | None:
 
 
 def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[str, object]) -> tuple[Part, ...]:
-    """A part per section, or per group of sections that stand together under one heading.
-
-    content: the pictures of the run that belong to sections, as flips and faces.
-    """
+    """A part per section, or per group of sections that stand together under one heading."""
     groups = [list(found) for _, found in groupby(views, key=lambda view: view.entry.group or view.place)]
     return tuple((_grouped if group[0].entry.group else _alone)(doc, group, content) for group in groups)
 

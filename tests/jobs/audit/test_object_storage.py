@@ -24,6 +24,7 @@ outcome = "answer"
 margin = 0.9
 """
 _calls = {"left": 1000}
+pytestmark = pytest.mark.integration
 
 
 def bright(pixels):
@@ -41,13 +42,6 @@ def audit(out, target=bright, **settings):
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
-
-
-@pytest.fixture
-def without_page(monkeypatch):
-    """Tables are made and nothing is estimated of them, which takes most of the time."""
-    monkeypatch.setattr("transect.jobs.audit.run.reporting.report", lambda *_, **__: None)
-    monkeypatch.setattr("transect.jobs.audit.run._with_costs", lambda *_: None)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import math
 from dataclasses import replace
 
 import auditing
-import numpy as np
 import pytest
+from canonical import always, bright
 from commands import refused_here
 from report_reader import parse, text_of
 
@@ -142,15 +142,6 @@ def test_nothing_estimable_is_not_called_no_difference():
     assert said.endswith("; the others are not estimable.")
 
 
-def bright(pixels):
-    middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
-    return np.where(middle > 0.48, 0.9, 0.1)
-
-
-def always(pixels):
-    return np.full(len(pixels), 0.9)
-
-
 def embedded(pixels):
     return pixels.reshape(len(pixels), -1)[:, :8] / 255.0
 
@@ -160,7 +151,14 @@ def embedded_too(pixels):
 
 
 def test_each_study_of_a_folder_is_named_and_observed_gaps_are_called_associations(tmp_path):
-    settings = {"vary": {"skin_tone": (1, 10)}, "observe": 40, "subjects": 20, "truth": "face", "outcomes": ["miss"]}
+    settings = {
+        "vary": {"skin_tone": (1, 10)},
+        "observe": 30,
+        "subjects": 12,
+        "compare": ["skin_tone"],
+        "truth": "face",
+        "outcomes": ["miss"],
+    }
     auditing.audit([bright, always], image_size=32, control=False, out=tmp_path / "run", **settings)
     result = transect.compare(tmp_path / "run")
     compared = [row[2] for row in result.rows()[1]]

@@ -42,10 +42,7 @@ __all__ = ["SOURCES", "adjusted_table"]
 
 
 def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effects: Sequence[Effect]) -> Table | None:
-    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit.
-
-    effects: as the report has them, of which the raw effect is that from an attribute's first level to its last.
-    """
+    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit."""
     first, second = readings_of(edits, rows, run.design.levels)
     if not first or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
         return None

@@ -94,10 +94,7 @@ def section(
     people: Int[np.ndarray, " n"],
     adjusted: Table | None = None,
 ) -> Section:
-    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image.
-
-    adjusted: effects beside those at equal readings of what was not set, see `drift`; None where nothing else is read.
-    """
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image."""
     rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
     cells = edits["cell"].to_numpy()[rows]
     gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]

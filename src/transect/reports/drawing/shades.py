@@ -45,10 +45,7 @@ def heat_map(
     across: Sequence[Tick],
     up: Sequence[Tick],
 ) -> Markup:
-    """A map whose rows go from the bottom up, with its axes; the frames lie above the fields.
-
-    The description counts the fields without data and places the deepest; the texts stand in the fields.
-    """
+    """A map whose rows go from the bottom up, with its axes; the frames lie above the fields."""
     width, height = 100 / max(len(fields[0]), 1), MAP_HEIGHT / len(fields)
     drawn = [
         _field(field, column * width, MAP_HEIGHT - (row + 1) * height, width, height)
