@@ -106,10 +106,9 @@ class Printer(ABC):
         shown = -value if negated else value
         text = rounded(shown, style, decimals)
         plus = "+" if signed and shown > 0 and text.strip("0.") else ""
-        mark = Markup(' data-shown="negated"') if negated else Markup()
-        return Markup('<data value="{}" data-source="{}"{}>{}{}</data>').format(
-            json_number(value), place, mark, plus, text
-        )
+        mark = ' data-shown="negated"' if negated else ""
+        source = f'value="{escape(json_number(value))}" data-source="{escape(place)}"{mark}'
+        return Markup(f"<data {source}>{plus}{escape(text)}</data>")  # noqa: S704 - its values are escaped
 
     def level(self, place: str) -> Markup:
         """A confidence level in per cent, with a decimal where it has one: 95, 98.8."""
@@ -152,7 +151,8 @@ class Printer(ABC):
 
     def text(self, place: str) -> Markup:
         """A text of `results.json`, verbatim and escaped."""
-        return Markup('<span data-source="{}">{}</span>').format(place, breakable(self.value(place)))
+        text = breakable(self.value(place))
+        return Markup(f'<span data-source="{escape(place)}">{text}</span>')  # noqa: S704 - escaped
 
 
 @final
