@@ -29,6 +29,10 @@ _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--update-snapshots", action="store_true", help="write the texts of tests/snapshots anew")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection():
     """What is collected stays to the end: looking through it for garbage, again and again, took a quarter of the time."""
@@ -63,6 +67,14 @@ def canonical(tmp_path_factory):
     from canonical import Canonical, shared_base
 
     return Canonical(shared_base(tmp_path_factory))
+
+
+@pytest.fixture
+def snapshot(request):
+    """Compares a text with the one that is kept under a name: see support/snapshots.py."""
+    from snapshots import check
+
+    return functools.partial(check, update=request.config.getoption("--update-snapshots"))
 
 
 @pytest.fixture(scope="session")

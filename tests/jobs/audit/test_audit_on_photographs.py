@@ -17,7 +17,6 @@ import transect
 from transect.errors import BadInput, FolderOfAnotherSpec
 
 
-
 @pytest.fixture(scope="module")
 def folder(canonical):
     return canonical("photographs").parent / "faces"

@@ -85,7 +85,7 @@ def test_a_run_against_itself_shows_no_difference(runs):
     again = transect.compare([runs[0], runs[0]], margin=0.5)
     assert {each.verdict for each in again.numbers.conclusions} == {"no difference"}
     assert all(row.estimate == 0 and row.p == 1 for row in again.numbers.rows)
-    assert again.headline().startswith("bright (2) and bright (1) agree on all 160 images.")
+    assert again.headline().startswith("one_target (2) and one_target (1) agree on all 160 images.")
     assert again.numbers.images == ()
 
 
