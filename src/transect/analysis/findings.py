@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -45,25 +45,13 @@ Groups = Mapping[float, str]
 class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
 
-    people: who is on each subject's images; several photographs may show one person. answers, untested: as `Measure`
-    has them.
+    people: who is on each subject's images; several photographs may show one person.
     """
 
-    target: str
-    outcome: str
-    unit: str
-    is_binary: bool
-    tested: bool
+    measure: Measure
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
     people: Int[np.ndarray, " n"]
-    answers: int = 1
-    untested: str = ""
-
-    @property
-    def measure(self) -> Measure:
-        """What was measured, as the estimators take it."""
-        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers, self.untested)
 
 
 @final
@@ -116,8 +104,9 @@ def analyse(
         outcomes = TargetOutcomes(run, target)
         for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
-            analysis = estimate(run, target.name, outcome, edges)
-            answered += [_transect_outcome(run, target.name, outcome)] if run.design.levels else []
+            table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
+            answered += [] if table is None else [table]
+            analysis = _estimated(run, target.name, outcome, table, edges)
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
@@ -235,78 +224,53 @@ def estimate(
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design."""
-    if not run.design.levels:
+    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
+    table = _transect_outcome(run, target, outcome) if run.design.levels else None
+    return _estimated(run, target, outcome, table, bins, confidence, max_order)
+
+
+def _estimated(
+    run: Run,
+    target: str,
+    outcome: Outcome,
+    table: TransectOutcome | None,
+    bins: Bins | None,
+    confidence: float = CONFIDENCE,
+    max_order: int = HIGHEST_ORDER,
+) -> Analysis:
+    settings = {"confidence": confidence, "seed": run.design.seed, "max_order": max_order}
+    if table is None:
         true = {name: run.true[name] for name in run.attributes}
-        untested = _untested(run, target, outcome)
-        measure = Measure(
-            target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested
-        )
+        people, measure = run.people, _measure(run, target, outcome)
+        values, reasons = outcome.values, outcome.reasons
         return analyse_population(
-            outcome.values,
-            outcome.reasons,
-            true,
-            run.attributes,
-            measure,
-            subjects=run.people,
-            edges=bins,
-            confidence=confidence,
-            seed=run.design.seed,
-            max_order=max_order,
+            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, **settings
         )
-    table = _transect_outcome(run, target, outcome)
     return analyse_transects(
-        table.values,
-        table.reasons,
-        run.design,
-        run.attributes,
-        table.measure,
-        people=table.people,
-        confidence=confidence,
-        seed=run.design.seed,
-        max_order=max_order,
+        table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people, **settings
     )
 
 
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
     shape = (run.design.subjects, *run.design.shape)
-    return TransectOutcome(
-        target=target,
-        outcome=outcome.name,
-        unit=outcome.unit,
-        is_binary=outcome.is_binary,
-        tested=outcome.name not in ("distance", NON_MATCH),
-        values=outcome.values.reshape(shape),
-        reasons=outcome.reasons.reshape(shape),
-        people=run.people[:: run.design.n_cells],
-        answers=outcome.answers,
-        untested=_untested(run, target, outcome),
-    )
+    values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
+    measure = replace(_measure(run, target, outcome), tested=outcome.name not in ("distance", NON_MATCH))
+    return TransectOutcome(measure, values, reasons, run.people[:: run.design.n_cells])
 
 
-def _untested(run: Run, target: str, outcome: Outcome) -> str:
-    """Why effects on an outcome are not tested: a share of a question in words that is the same for every image."""
+def _measure(run: Run, target: str, outcome: Outcome) -> Measure:
+    """The outcome as estimators take it: of a question in words that has one answer for every image, untested."""
     asked = any(each.name == target and each.description.question is not None for each in run.spec.targets)
-    share = outcome.is_binary or outcome.answers > 1
-    return SAME_FOR_ALL if asked and share and same_for_all(outcome.values) else ""
+    untested = SAME_FOR_ALL if asked and outcome.is_share and same_for_all(outcome.values) else ""
+    return Measure(target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested)
+
+
+_OF_RATE: Final = ("cell", "order", "rate", "low", "high", "n_subjects", "n_images", "excluded", "method")
 
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
-    return {
-        "study": run.spec.name,
-        "target": target,
-        "outcome": outcome.name,
-        "cell": dict(rate.cell),
-        "order": rate.order,
-        "rate": rate.rate,
-        "low": rate.low,
-        "high": rate.high,
-        "n_subjects": rate.n_subjects,
-        "n_images": rate.n_images,
-        "excluded": dict(rate.excluded),
-        "method": rate.method,
-        "unit": outcome.unit,
-    }
+    whose = {"study": run.spec.name, "target": target, "outcome": outcome.name, "unit": outcome.unit}
+    return whose | {name: getattr(rate, name) for name in _OF_RATE}
 
 
 def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, object]:

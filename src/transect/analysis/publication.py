@@ -149,7 +149,9 @@ def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
     about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
-    binary = about_two | {(each.target, each.outcome): each.is_binary for each in study.answered}
+    binary = about_two | {
+        (each.target, each.outcome): each.is_binary for each in (answered.measure for answered in study.answered)
+    }
     repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
     return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
 
