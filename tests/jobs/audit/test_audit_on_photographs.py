@@ -14,6 +14,7 @@ from commands import run_here
 from photograph_folders import people, pictures, save
 
 import transect
+from transect import generators
 from transect.errors import BadInput, FolderOfAnotherSpec
 
 
@@ -139,3 +140,9 @@ def test_two_runs_are_compared_by_people(folder, tmp_path):
 def test_what_is_not_about_edits_is_refused(folder, tmp_path, settings, message):
     with pytest.raises(BadInput, match=message):
         auditing.audit(brightness, subjects=5, generator=f"photographs:folder:{folder}", out=tmp_path / "run", **settings)
+
+
+@pytest.mark.parametrize("name", ["faces?", "50%", "a?b=c", "a?marks=b", "a%20b"])
+def test_a_folder_may_have_any_name(tmp_path, name):
+    place = save(tmp_path / name, pictures(2, 40))
+    assert generators.load(f"photographs:folder:{place}").photographs == 2
