@@ -238,17 +238,19 @@ def _estimated(
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    settings = {"confidence": confidence, "seed": run.design.seed, "max_order": max_order}
+    seed = run.design.seed
     if table is None:
         true = {name: run.true[name] for name in run.attributes}
         people, measure = run.people, _measure(run, target, outcome)
         values, reasons = outcome.values, outcome.reasons
         return analyse_population(
-            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, **settings
-        )
+            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, confidence=confidence,
+            seed=seed, max_order=max_order,
+        )  # fmt: skip
     return analyse_transects(
-        table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people, **settings
-    )
+        table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people,
+        confidence=confidence, seed=seed, max_order=max_order,
+    )  # fmt: skip
 
 
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
