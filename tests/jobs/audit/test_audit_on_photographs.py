@@ -139,7 +139,9 @@ def test_two_runs_are_compared_by_people(folder, tmp_path):
 )
 def test_what_is_not_about_edits_is_refused(folder, tmp_path, settings, message):
     with pytest.raises(BadInput, match=message):
-        auditing.audit(brightness, subjects=5, generator=f"photographs:folder:{folder}", out=tmp_path / "run", **settings)
+        auditing.audit(
+            brightness, subjects=5, generator=f"photographs:folder:{folder}", out=tmp_path / "run", **settings
+        )
 
 
 @pytest.mark.parametrize("name", ["faces?", "50%", "a?b=c", "a?marks=b", "a%20b"])
