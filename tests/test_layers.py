@@ -125,7 +125,7 @@ def test_a_job_has_a_command_or_is_one_of_the_app_and_a_function():
 
 def test_tests_mirror_the_folders():
     """Test files lie in the folder of what they test; at the root only those of root modules."""
-    allowed = PLACES | {"benchmarks", "docs", "fuzz", "replication", "statistical", "support"}
+    allowed = PLACES | {"benchmarks", "docs", "fuzz", "replication", "statistical", "support", "tools", "validation"}
     tests = ROOT / "tests"
     assert {path.name for path in tests.iterdir() if path.is_dir() and any(path.rglob("*.py"))} <= allowed
     assert {path.name for path in tests.glob("*.py")} == {

@@ -1,4 +1,4 @@
-"""docs/advice_experiment.py on planted errors: the table blames a correlated attribute, transects find the cause."""
+"""validation/advice_experiment.py on planted errors: the table blames a correlated attribute, transects find the cause."""
 
 import runpy
 

@@ -22,7 +22,7 @@ def test_command_line_reference_is_up_to_date():
     """Every command and option with its help and default: the page is generated, and up to date."""
     generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
     for path, text in generate["pages"]().items():
-        assert path.read_text() == text, "run: python docs/generate.py"
+        assert path.read_text() == text, "run: python -m tools.generate"
 
 
 def test_help_has_no_text_that_rich_reads_as_markup():

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 from places import ROOT
-
 from transect.jobs.verify.figures import MethodFigures, record_of
 from transect.jobs.verify.images.comparison import KINDS, overall
 from transect.jobs.verify.images.sizes import AUDITED, Sizes
+
 from transect.runs.plain_json import plain
 
 SVG = "{http://www.w3.org/2000/svg}"

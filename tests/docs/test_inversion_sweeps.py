@@ -140,4 +140,4 @@ def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it(doc
     found = {"generator": {"sizes": sizes, "directions": [], "rows": rows()}}
     found |= {"latent_view": {"rows": [seen], "sizes": sizes, "explained": 0.5}}
     found |= {"described": given["--described"], "asked": given["--generator"]}
-    assert f"python docs/inversion_figures.py {command}\n" in documents["page"](found)
+    assert f"python -m validation.inversion_figures {command}\n" in documents["page"](found)

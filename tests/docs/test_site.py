@@ -163,7 +163,9 @@ def test_the_check_of_addresses_finds_a_font_a_script_and_an_import():
 def built():
     """The folder of the site, built with its reports: a broken link or anchor within it is a warning, which stops it."""
     pytest.importorskip("zensical", reason="needs the extra docs")
-    done = subprocess.run([sys.executable, "docs/build_site.py"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "tools/build_site.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return build_site.SITE
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 from places import ROOT
+from transect.jobs.verify.photometry import STATISTICS, photograph_quantiles
 
 from transect.generators.faceworld.renderer import RENDERER_VERSION
-from transect.jobs.verify.photometry import STATISTICS, photograph_quantiles
 
 QUANTILES = ("p05", "p25", "p50", "p75", "p95")
 

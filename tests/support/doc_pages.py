@@ -84,28 +84,30 @@ PAGES = {
     ),
     "docs/research/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
     "docs/research/first-screens.md": Page(
-        {"python docs/first_screens.py": "writes this page, in minutes"}, compare=False
+        {"python -m tools.first_screens": "writes this page, in minutes"}, compare=False
     ),
-    "docs/concepts/faceworld.md": Page({"transect verify world": HOUR}),
+    "docs/concepts/faceworld.md": Page({"python -m validation world": HOUR}),
     "docs/research/proving-ground.md": Page(
-        {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
+        {"python -m validation estimators --page": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
     ),
     "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/research/speed.md": Page({"python benchmarks": SPEED}),
-    "docs/research/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
+    "docs/research/inversion-figures.md": Page(
+        {"python -m validation.inversion_figures": "writes this page, in minutes"}
+    ),
     "docs/concepts/leakage.md": Page(
         {
             "python benchmarks": SPEED,
-            "python docs/imsitu_leakage.py imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
+            "python -m examples.replications.imsitu_leakage imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
         },
         (files.verbs,),
         slow=True,
     ),
     "docs/concepts/mitigation.md": Page(
         {
-            "python docs/advice_experiment.py": "trains for minutes; tests/docs/test_advice_experiment.py",
-            "transect mitigate docs/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
-            "python docs/mitigation_figure.py": "draws the figures of that run",
+            "python -m validation.advice_experiment": "trains for minutes; tests/docs/test_advice_experiment.py",
+            "transect mitigate examples/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
+            "python -m validation.mitigation_figure": "draws the figures of that run",
         }
     ),
     "docs/research/published-gans.md": Page(
