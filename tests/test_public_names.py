@@ -11,7 +11,7 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
+    "audit", "plan", "render", "sample_data", "search", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
     "encode", "invert", "invert_sweep", "fit_twins", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
     "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce", "replicate",

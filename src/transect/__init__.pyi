@@ -49,8 +49,6 @@ from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve.run import retrieve as retrieve
 from .jobs.sample_data.run import sample_data as sample_data
-from .jobs.search.comparing import compare_searches as compare_searches
-from .jobs.search.comparison import SearchComparison as SearchComparison
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions
