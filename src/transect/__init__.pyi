@@ -27,7 +27,6 @@ from .jobs.encode.run import encode as encode
 from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
-from .jobs.invert.sweep import invert_sweep as invert_sweep
 from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions

@@ -91,7 +91,7 @@ PAGES = {
     ),
     "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/research/speed.md": Page({"python benchmarks": SPEED}),
-    "docs/research/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
+    "docs/research/inversion-figures.md": Page({"python examples/replications": "writes this page, in minutes"}),
     "docs/concepts/leakage.md": Page(
         {
             "python benchmarks": SPEED,
@@ -259,6 +259,7 @@ PAGES = {
     "docs/how-to/invert-photographs.md": Page(
         {
             "transect invert --generator ffhq.safetensors --images faces --out runs/vgg": "VGG16's weights are a download",
+            "python examples/replications": "inverts five times; tests/examples",
             "transect audit my_model.onnx": "its directions are made on the page walk-a-latent-space.md",
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
