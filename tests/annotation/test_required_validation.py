@@ -44,7 +44,7 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
     answered = from_project(project)
     project.database.close()
     entries = {
-        study.name: StudyValidation.of(validation.of_generator(study, gates=gates), study.run.spec.generator.facts)
+        study.name: StudyValidation.of_run(validation.of_generator(study, gates=gates), study.run.spec.generator.facts)
         for study in answered
     }
     return validation.store(run, entries)

@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-
-from transect.errors import BadInput
-from transect.generators.faceworld.world import FaceWorld
-from transect.inversion import derivative_free
-from transect.inversion.derivative_free import (
+from examples.replications import derivative_free
+from examples.replications.derivative_free import (
     LatentView,
     Surrogate,
     fit_surrogate,
@@ -14,6 +11,9 @@ from transect.inversion.derivative_free import (
     latent_view,
     surrogate_of,
 )
+
+from transect.errors import BadInput
+from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
 from transect.perceptual.network import FeatureNetwork
 
