@@ -90,6 +90,7 @@ def faces():
     return view, surrogate, z, view.render(z)
 
 
+@pytest.mark.slow
 def test_faces_of_the_latent_view_come_nearer(faces):
     """Rounds lower the misfit to what the network sees, and the found face is nearer than the mean face.
 
@@ -103,6 +104,7 @@ def test_faces_of_the_latent_view_come_nearer(faces):
     assert (inversion.objective <= start.objective + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_a_larger_penalty_draws_towards_the_mean_face(faces):
     view, surrogate, _, pixels = faces
     lengths = [
