@@ -70,7 +70,7 @@ def postgres(tmp_path_factory):
             yield address
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.integration)])
 def address(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":

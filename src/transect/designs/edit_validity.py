@@ -80,11 +80,7 @@ class Measured:
 
 
 def saturated(images: Images) -> Float[np.ndarray, " n"]:
-    """The share of each image's channel values that are 0 or 255: what was cut at the ends of the range.
-
-    >>> saturated(Images(np.array([0, 255, 128, 7] * 3, dtype=np.uint8).reshape(1, 2, 2, 3)))
-    array([0.5])
-    """
+    """The share of each image's channel values that are 0 or 255: what was cut at the ends of the range."""
     flat = images.pixels.reshape(len(images), -1)
     return np.asarray(((flat == 0) | (flat == 255)).mean(axis=1))
 
