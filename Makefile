@@ -41,7 +41,7 @@ LOWEST_TESTS := tests/cli tests/runs tests/datasets tests/targets tests/generato
 	tests/generators/stylegan2/test_checkpoint_reading.py $(patsubst %,tests/generators/test_%.py,encoder generators) \
 	$(patsubst %,tests/annotation/test_%.py,agreement annotate_command asked_columns behind_a_proxy \
 	conditions_of_a_gan crowd_formats database exchange imported_types machine_raters openapi \
-	server_connections server_security simulated_answers sources)
+	server_connections server_security simulated_raters sources)
 
 $(LOWEST)/stamp: pyproject.toml
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)

@@ -4,6 +4,7 @@ report_gallery.py at smaller sizes. All are on rendered people, and the models a
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -179,7 +180,7 @@ SCREENS = (
         "raters",
         (
             "audit opencv:haarcascade_smile --vary smile=0,0.5,1 --subjects 30 --size 96 --no-control --out runs/rated",
-            "annotate simulate runs/rated --raters 5",
+            "python examples/simulated_raters.py runs/rated --raters 5",
             "annotate report runs/rated --scale unit",
         ),
         "runs/rated/annotations/annotate.html",
@@ -194,6 +195,13 @@ SCREENS = (
     ),
 )
 SAMPLE = "sample-data data"
+
+
+def words_of(command: str) -> list[str]:
+    """What Python is called with for a command: one of transect, or a script of the repository."""
+    words = shlex.split(command)
+    script = Path(__file__).parents[1] / words[1]
+    return [str(script), *words[2:]] if words[0] == "python" else ["-m", "transect", *words]
 
 
 def write_files(folder: Path) -> None:

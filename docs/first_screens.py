@@ -12,7 +12,6 @@ which pages are wider than a phone. Needs Debian's chromium and the extras dev, 
 import argparse
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from browsers import CHROMIUM, FLAGS
-from example_runs import SAMPLE, SCREENS, Screen, write_files
+from example_runs import SAMPLE, SCREENS, Screen, words_of, write_files
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
@@ -43,7 +42,7 @@ TERMINAL = {
 def call(command: str, folder: Path) -> str:
     """What the command prints on standard output and standard error."""
     search_path = os.pathsep.join((str(folder), *sys.path))
-    words = [sys.executable, "-m", "transect", *shlex.split(command)]
+    words = [sys.executable, *words_of(command)]
     variables = os.environ | {"PYTHONPATH": search_path, "COLUMNS": "130", "NO_COLOR": "1"}
     done = subprocess.run(
         words, cwd=folder, env=variables, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -81,7 +81,7 @@ def job_results() -> dict[str, type[JobResult]]:
     """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
     for folder in (transect.jobs, transect.studies):
         for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
-            if module.name.rpartition(".")[2] in ("run", "result", "comparing", "several", "sweep", "twins"):
+            if module.name.rpartition(".")[2] in ("run", "result", "several", "twins"):
                 importlib.import_module(module.name)
     found, pending = {}, [JobResult]
     while pending:

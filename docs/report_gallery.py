@@ -13,13 +13,14 @@ import io
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from example_runs import SAMPLE, SCREENS, write_files
+from example_runs import SAMPLE, SCREENS, words_of, write_files
 
 from transect.cli.app import app
 
@@ -89,9 +90,12 @@ def inside(folder: Path) -> Iterator[None]:
 
 
 def call(command: str) -> None:
-    """Run `transect COMMAND` in this process, and print nothing."""
+    """Run `transect COMMAND` in this process, or a script in another, and print nothing."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        app(shlex.split(command), standalone_mode=False)
+        if command.startswith("python "):
+            subprocess.run([sys.executable, *words_of(command)], check=True, capture_output=True)  # noqa: S603
+        else:
+            app(shlex.split(command), standalone_mode=False)
 
 
 def write(folder: Path) -> None:

@@ -11,8 +11,8 @@ from places import ROOT
 import transect
 
 JOBS = (
-    "audit", "plan", "render", "sample_data", "search", "compare_searches", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
-    "encode", "invert", "invert_sweep", "fit_twins", "compare_recognizers",
+    "audit", "plan", "render", "sample_data", "search", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
+    "encode", "invert", "fit_twins", "compare_recognizers",
     "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
     "audit_cost", "audit_preset", "init", "study", "check", "compare", "export", "list_runs", "reproduce", "replicate",
 )  # fmt: skip
@@ -122,8 +122,6 @@ inverted = transect.invert(pixels, "reference", "runs/i", steps=4, options=Inver
 failed: int = inverted.numbers.failed
 encoded = transect.encode(pixels, "reference", "runs/e", options=EncodeOptions(engine=EngineSettings("local", 2)))
 space: str = encoded.numbers.space
-swept = transect.invert_sweep(pixels, "reference", "runs/s", [0.0, 0.1], quiet=True)
-likeness: float = swept.numbers.rows[0].perceptual.mean
 twins = transect.fit_twins(pixels, "runs/t", marks="network", size=96, engine=EngineSettings("local", 2))
 apart: float = twins.numbers.residuals[0].size
 directions = transect.fit_directions("faceworld", people, ["age"], options=DirectionsOptions(labelled_by="people"))

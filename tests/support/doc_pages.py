@@ -15,7 +15,6 @@ CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_ga
 VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
 POINTS = "dlib's landmarks are the reader's own; tests/jobs/readings trains a file of points"
-COMPARE = "transect search opencv:haarcascade_smile --truth 'smile>0.5' --budget 80"
 CONDITIONS = "transect search opencv:haarcascade_frontalface_default --budget 240 --size 96 --space conditions"
 
 
@@ -92,7 +91,7 @@ PAGES = {
     ),
     "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/research/speed.md": Page({"python benchmarks": SPEED}),
-    "docs/research/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
+    "docs/research/inversion-figures.md": Page({"python examples/replications": "writes this page, in minutes"}),
     "docs/concepts/leakage.md": Page(
         {
             "python benchmarks": SPEED,
@@ -260,6 +259,7 @@ PAGES = {
     "docs/how-to/invert-photographs.md": Page(
         {
             "transect invert --generator ffhq.safetensors --images faces --out runs/vgg": "VGG16's weights are a download",
+            "python examples/replications": "inverts five times; tests/examples",
             "transect audit my_model.onnx": "its directions are made on the page walk-a-latent-space.md",
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
@@ -280,11 +280,7 @@ PAGES = {
         compare=False,
     ),
     "docs/how-to/search-for-failures.md": Page(
-        slow=True,
-        full=True,
-        compare=False,
-        extra={COMPARE: "--budget 20 --repeats 1"},
-        unseen=(COMPARE, CONDITIONS),
+        {"python benchmarks": "searches for minutes"}, slow=True, full=True, compare=False, unseen=(CONDITIONS,)
     ),
     "docs/how-to/train-a-generator.md": Page(
         slow=True,

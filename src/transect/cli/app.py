@@ -28,7 +28,6 @@ from transect.console.single_options import refuse_repeats
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.judge_command import judge
-from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
@@ -99,7 +98,6 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
 for command in COMMANDS:
     app.command()(command)
 train.command()(classifier)
-annotate.command()(simulate)
 annotate.command()(judge)
 datasets.command()(table)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):

@@ -1,6 +1,7 @@
 """Writes docs/research/inversion-figures.md and docs/images/inversion.svg: what inversion keeps, by λ.
 
-    python docs/inversion_figures.py --generator reference [--described TEXT] [--faces 32] [--steps 200] [--out docs]
+    python examples/replications/inversion_figures.py --generator reference [--described TEXT] [--faces 32]
+        [--steps 200] [--out docs]
 
 Plain SVG on a white ground, so that it reads on light and dark pages and the same figures give the same bytes.
 """
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HERE = Path(__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
 TITLE = "Likeness, identity, restriction and edits after inversion, by λ"
 _INK, _MUTED, _GRID = "#1f2328", "#57606a", "#d8dee4"
 _WIDTH, _HEIGHT, _TOP, _BOTTOM = 920, 300, 76, 236
@@ -83,13 +84,15 @@ def page(found: Mapping[str, Any]) -> str:
     """The page of tables."""
     generator, view = found["generator"], found["latent_view"]
     sizes, fits = generator["sizes"], generator["directions"]
+    script = "python examples/replications/inversion_figures.py"
+    command = f'{script} --generator {found["asked"]} --described "{found["described"]}"'
     read = ", ".join(f"{one['name']} {one['r2']:.2f}" for one in fits)
     return f"""# Inversion by λ: the figures
 
 Written by the command below; do not edit by hand. What they mean: [inversion](inversion.md).
 
 ```sh
-python docs/inversion_figures.py --generator {found["asked"]} --described "{found["described"]}" {_given(sizes, view)}
+{command} {_given(sizes, view)}
 ```
 
 ![{TITLE}](../images/inversion.svg)
@@ -156,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generator", required=True)
     parser.add_argument("--described", help="what the page calls the generator")
-    parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--out", type=Path, default=DOCS)
     parser.add_argument("--figures", type=Path, default=Path("inversion-figures.json"))
     names = ("faces", "steps", "labels", "view_faces", "samples", "rounds")
     for name in names:

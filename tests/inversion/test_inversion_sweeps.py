@@ -1,17 +1,16 @@
 """What inversion keeps: the tables' figures by hand, on worlds where they are known."""
 
 import re
-import runpy
 import shlex
-import sys
 from xml.etree import ElementTree
 
-import inversion_sweeps as inversions
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from inversion_sweeps import READ, Sizes, edited, recovered, sweep_latent_view
+from examples.replications import inversion_figures as figures
+from examples.replications import inversion_sweeps as inversions
+from examples.replications.inversion_sweeps import READ, Sizes, edited, recovered, sweep_latent_view
 from places import ROOT
 from planted_networks import Levels
 
@@ -75,6 +74,7 @@ def test_edits_by_hand(monkeypatch):
     assert none == {"edit_gain": None, "off_target": None}
 
 
+@pytest.mark.slow
 def test_latents_of_the_latent_view_are_nearer_than_the_mean_face():
     """Attributes, likeness and edits of what was found are nearer the truth than those of z = 0."""
     sizes = Sizes(view_faces=8, samples=500, rounds=2, view_penalties=(2.0,))
@@ -85,15 +85,6 @@ def test_latents_of_the_latent_view_are_nearer_than_the_mean_face():
     assert found["identity_error"] < 0.9
 
 
-@pytest.fixture(scope="module")
-def documents():
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return runpy.run_path(str(ROOT / "docs" / "inversion_figures.py"))
-    finally:
-        sys.path.remove(str(ROOT / "docs"))
-
-
 def rows():
     keys = ("perceptual", "pixels", "identity_distance", "restriction", "attribute_error", "edit_gain", "off_target")
     return [
@@ -102,9 +93,9 @@ def rows():
     ]
 
 
-def test_the_figure_has_a_point_per_setting_at_its_height(documents):
+def test_the_figure_has_a_point_per_setting_at_its_height():
     """Restrictions 0, 1, 2: the middle point lies half way between the others."""
-    tree = ElementTree.fromstring(documents["figure"](rows()))
+    tree = ElementTree.fromstring(figures.figure(rows()))
     dots = [one for one in tree.iter("{http://www.w3.org/2000/svg}circle") if one.get("fill") == "#3b7d3b"]
     heights = [float(dot.get("cy")) for dot in dots]
     assert len(heights) == 3
@@ -112,22 +103,22 @@ def test_the_figure_has_a_point_per_setting_at_its_height(documents):
     assert heights[0] > heights[2]
 
 
-def test_a_measure_that_is_not_known_is_a_dash_and_no_point(documents):
+def test_a_measure_that_is_not_known_is_a_dash_and_no_point():
     some = rows()
     some[1]["edit_gain"] = None
-    tree = ElementTree.fromstring(documents["figure"](some))
+    tree = ElementTree.fromstring(figures.figure(some))
     dots = [one for one in tree.iter("{http://www.w3.org/2000/svg}circle") if one.get("fill") == "#6a3d8f"]
     assert len(dots) == 2
-    assert "| w+, 1 | 0.5 | 0.5 | 0.5 | 1 | 0.5 | – | 0.5 |" in documents["_generator_table"](some)
+    assert "| w+, 1 | 0.5 | 0.5 | 0.5 | 1 | 0.5 | – | 0.5 |" in figures._generator_table(some)
 
 
-def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it(documents):
+def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it():
     page = (ROOT / "docs" / "research" / "inversion-figures.md").read_text()
     generator, view = page.split("## Into FaceWorld's latent view")
     assert re.findall(r"^\| ([^|]+) \|", generator, re.M)[2:] == ["w", *(f"w+, {one:g}" for one in Sizes().penalties)]
     named = [f"{one:g}" for one in Sizes().view_penalties]
     assert re.findall(r"^\| ([^|]+) \|", view, re.M)[2:] == ["the mean face", *named]
-    command = re.search(r"^python docs/inversion_figures\.py (.*)$", page, re.M)[1]
+    command = re.search(r"^python examples/replications/inversion_figures\.py (.*)$", page, re.M)[1]
     words = shlex.split(command)
     given = dict(zip(words[::2], words[1::2], strict=True))
     assert f"Generator: {given['--described']}." in page
@@ -140,4 +131,4 @@ def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it(doc
     found = {"generator": {"sizes": sizes, "directions": [], "rows": rows()}}
     found |= {"latent_view": {"rows": [seen], "sizes": sizes, "explained": 0.5}}
     found |= {"described": given["--described"], "asked": given["--generator"]}
-    assert f"python docs/inversion_figures.py {command}\n" in documents["page"](found)
+    assert f"python examples/replications/inversion_figures.py {command}\n" in figures.page(found)
