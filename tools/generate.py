@@ -16,7 +16,6 @@ from typing import Any
 import typer
 
 import transect.jobs
-import transect.studies
 from tools import question_keys
 from transect.cli.app import app
 from transect.generators.faceworld.validity import shipped_facts
@@ -35,8 +34,8 @@ HEAD = """# The command line
 Written by `python -m tools.generate`; do not edit by hand.
 
 Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
-input, 3 stopped because more images failed than `--max-failures` allows, 4 a study waits for people, 130 interrupted,
-143 ended by SIGTERM. After 3, 4, 130 and 143, finished parts are kept: rerun the command to resume. Progress goes to
+input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted, 143
+ended by SIGTERM. After 3, 130 and 143, finished parts are kept: rerun the command to resume. Progress goes to
 standard error, results and `--json` to standard output. `transect check`, `audit --check`, `reproduce` and
 `verify run` leave with 1 where something is not as it must be.
 """
@@ -76,10 +75,9 @@ def _row(parameter: Any) -> str:
 
 def job_results() -> dict[str, type[JobResult]]:
     """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
-    for folder in (transect.jobs, transect.studies):
-        for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
-            if module.name.rpartition(".")[2] in ("run", "result", "several", "twins"):
-                importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
+        if module.name.rpartition(".")[2] in ("run", "result", "several", "twins"):
+            importlib.import_module(module.name)
     found, pending = {}, [JobResult]
     while pending:
         result = pending.pop()

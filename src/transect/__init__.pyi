@@ -3,7 +3,6 @@ from . import generators as generators
 from . import targets as targets
 from . import testing as testing
 from .analysis.requirements.records import Requirement as Requirement
-from .cli.study import study as study
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings

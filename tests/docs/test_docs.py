@@ -79,7 +79,6 @@ TOML_READERS = {
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
     "gate-a-build.md": "transect.analysis.requirements.reading:read",
-    "studies.md": "transect.studies.file:read_study",
     "question-files.md": "transect.targets.words.question_file:load",
     "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
     "code-answers-with-a-judge.md": "transect.targets.words.question_file:load",
