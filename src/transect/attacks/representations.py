@@ -62,10 +62,7 @@ class RepresentationRow:
 def representation_rows(
     data: LabelledData, layers: Sequence[Layer], attackers: Sequence[str], settings: Settings, device: str, stage: str
 ) -> list[RepresentationRow]:
-    """A row for each layer and attacker.
-
-    Raises BadInput where a layer has numbers for no item, or its items lack a class.
-    """
+    """A row for each layer and attacker."""
     each, total = [(layer, name) for layer in layers for name in attackers], len(layers) * len(attackers)
     return [
         _measured(data, layer, name, settings, device, stage and f"{stage}, {layer.name} ({place} of {total})")

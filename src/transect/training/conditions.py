@@ -37,11 +37,6 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     """Reads `NAME`, `NAME=CUT,CUT` or `NAME!=none`: the attribute and the cuts between its levels.
 
     There are none for a discrete one, but of `NAME!=none`: that is between its first level, none, and all others.
-    Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
-
-    >>> glasses = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))
-    >>> parse("glasses!=none", [glasses])[1]
-    (0.5,)
     """
     name, _, cuts = (part.strip() for part in text.partition("="))
     without = name.endswith("!")
@@ -71,11 +66,7 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
 
 
 def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
-    """The names of the levels.
-
-    >>> levels_of(Attribute("age", "continuous", "age", low=18, high=80), (30.0, 50.0))
-    ('below 30', '30 to 50', 'from 50')
-    """
+    """The names of the levels."""
     if attribute.discrete:
         return ("none", "any") if cuts else attribute.levels
     between = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(cuts)]

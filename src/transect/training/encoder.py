@@ -43,10 +43,7 @@ class Generated:
 @final
 @dataclass
 class EncoderRecipe:
-    """An encoder for a generator. images: of the whole training, over which the learning rate falls to 0 as a cosine.
-
-    Raises BadInput for a generator or space that cannot be encoded.
-    """
+    """An encoder for a generator. images: of the whole training, over which the rate falls to 0 as a cosine."""
 
     generator: Generator
     images: int

@@ -234,9 +234,6 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays.
 
     fade: images in which a size comes in; None for a quarter of the shortest phase.
-
-    >>> growth_of("16:800,32:400", 64)
-    Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
     """
     try:
         phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]

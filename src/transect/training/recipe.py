@@ -129,11 +129,7 @@ def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
 
 
 def replacements(network: str, replaced: int) -> dict[str, float]:
-    """The metric of replaced gradients, where there are any.
-
-    >>> replacements("critic", 0), replacements("critic", 3)
-    ({}, {'critic_gradients_replaced': 3.0})
-    """
+    """The metric of replaced gradients, where there are any."""
     return {f"{network}_gradients_replaced": float(replaced)} if replaced else {}
 
 

@@ -52,10 +52,7 @@ def save_state(
 def load_state(
     folder: Path, parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, Any] | None:
-    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none.
-
-    Raises RunFolderError for a state of other networks, or a damaged one.
-    """
+    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none."""
     states = [state for state in _states(folder) if (state / _INDEX).exists()]
     if not states:
         return None

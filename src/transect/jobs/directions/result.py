@@ -92,10 +92,7 @@ class DirectionsResult(ShortPageResult[DirectionsNumbers]):
         return pa.Table.from_pylist([{key: entry[key] for key in entry if key != "origin"} for entry in entries])
 
     def write(self, path: str | Path) -> DirectionsResult:
-        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name.
-
-        Raises BadInput where the file cannot be written.
-        """
+        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name."""
         path = safetensors_path(path)
         try:
             write_directions(path, self.fitted)
@@ -129,10 +126,7 @@ def safetensors_path(path: str | Path) -> Path:
 
 
 def read_result(path: str | Path) -> DirectionsResult:
-    """The result that a file of directions holds; "reference": those that ship with the reference generator.
-
-    Raises BadInput for other files.
-    """
+    """The result that a file of directions holds; "reference": those that ship with the reference generator."""
     from transect.generators.reference import DIRECTIONS, NAME
 
     return result_of(read_directions(DIRECTIONS if str(path) == NAME else Path(path)), (), str(path))
