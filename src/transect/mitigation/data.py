@@ -20,7 +20,6 @@ class Pixels(Protocol):
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """Those of the rows, in that order."""
-        ...
 
 
 @final

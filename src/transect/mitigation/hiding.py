@@ -31,7 +31,6 @@ class Regions(Protocol):
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
         """The pixels of that region."""
-        ...
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -12,22 +12,8 @@ from jaxtyping import Float, Int, UInt8
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
-
-@runtime_checkable
-class Labelled(Protocol):
-    """Pictures with attributes."""
-
-    def __len__(self) -> int:
-        """Number of pictures."""
-        ...
-
-    def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
-        """Pictures of the rows."""
-        ...
-
-    def column(self, name: str) -> Float[np.ndarray, " n"]:
-        """An attribute of every row."""
-        ...
+if TYPE_CHECKING:
+    from transect.training.pictures import Pictures
 
 
 Condition = tuple[str, tuple[str, ...]]
@@ -81,7 +67,7 @@ class Balanced:
     how many. Raises BadInput for a class without a picture.
     """
 
-    def __init__(self, data: Labelled, texts: Sequence[str], attributes: Sequence[Attribute]) -> None:
+    def __init__(self, data: Pictures, texts: Sequence[str], attributes: Sequence[Attribute]) -> None:
         parsed = [parse(text, attributes) for text in texts]
         self._data = data
         self.conditions: list[Condition] = [(attribute.name, levels_of(attribute, cuts)) for attribute, cuts in parsed]

@@ -33,11 +33,9 @@ class Teacher(Protocol):
     @property
     def latent_dim(self) -> int:
         """Numbers of a latent."""
-        ...
 
     def to_z(self, latents: Latents) -> Latents:
         """Its latents in the latent view."""
-        ...
 
 
 @final

@@ -64,11 +64,9 @@ class Region(Protocol):
 
     def of(self, shown: Shown) -> Bool[np.ndarray, "h w"]:
         """Its pixels on that photograph."""
-        ...
 
     def describe(self) -> dict[str, object]:
         """What recreates it, without a path."""
-        ...
 
 
 @final
