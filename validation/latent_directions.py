@@ -15,12 +15,10 @@ from jaxtyping import Float
 
 from transect.controls.directions import Direction, fit_direction, hyperplanes
 from transect.controls.hyperplanes import dual_directions
-from transect.controls.local import LocalControls, fit_model
 from transect.generators.faceworld.attributes import NAMES
 from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, LATENT_DIM
-from transect.generators.faceworld.latent_view import SPACE, rotation
+from transect.generators.faceworld.latent_view import rotation
 from transect.generators.faceworld.population import load_population
-from transect.records import Latents
 
 POPULATIONS: Final = ("balanced", "celebrity-like")
 """Independent, and confounded."""
@@ -31,11 +29,8 @@ LABELS: Final = (200, 1_000, 5_000)
 NOISE: Final = 0.5
 """Standard deviation of what raters add to an attribute's score, whose own is 1."""
 REPEATS: Final = 2
-WALKED: Final = 20
-"""Subjects that are moved along local directions."""
 FITS: Final = ("ridge", "logistic", "logistic, balanced")
 WAYS: Final = ("normals", "as published", "dual")
-LOCAL: Final = "kernel, local"
 
 
 def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
@@ -61,7 +56,7 @@ def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.nd
 class Scored:
     """One population, number of labels, fit and way to move; means over attributes and repeats.
 
-    normal: cosine of the fitted normal (local: gradient) to the true one. direction: cosine of the move to the
+    normal: cosine of the fitted normal to the true one. direction: cosine of the move to the
     direction that changes the attribute alone. drift: mean change of the other fitted attributes' scores per standard
     deviation of the attribute's own change; elsewhere: of all attributes and nuisances that were not fitted. quality:
     balanced accuracy or R² on held-out labels.
@@ -98,7 +93,6 @@ def score(
     populations: Sequence[str] = POPULATIONS,
     labels: Sequence[int] = LABELS,
     repeats: int = REPEATS,
-    walked: int = WALKED,
     progress: Callable[[str], object] = lambda _: None,
 ) -> list[Scored]:
     """Every population, number of labels, fit and way; the same draws for all fits of a repeat.
@@ -108,7 +102,7 @@ def score(
     rows = []
     for population in populations:
         for n in labels:
-            measures = [_repeat(population, n, seed, walked) for seed in range(repeats)]
+            measures = [_repeat(population, n, seed) for seed in range(repeats)]
             rows += [_mean(population, n, key, [by_key[key] for by_key in measures]) for key in measures[0]]
             progress(f"{population}: {n} labels")
     return rows
@@ -118,7 +112,7 @@ _Measures = tuple[float, float, float, float, float]
 _Key = tuple[str, str]
 
 
-def _repeat(population: str, n: int, seed: int, walked: int) -> dict[_Key, _Measures]:
+def _repeat(population: str, n: int, seed: int) -> dict[_Key, _Measures]:
     draws = np.random.default_rng([seed, n])
     z = draws.standard_normal((n, LATENT_DIM))
     normals = true_normals(population)
@@ -129,7 +123,6 @@ def _repeat(population: str, n: int, seed: int, walked: int) -> dict[_Key, _Meas
         directions = [_fitted(fit, name, z, columns, seed) for name in FITTED]
         for way in WAYS:
             measures[fit, way] = _linear(population, directions, way)
-    measures[LOCAL, "dual"] = _local(population, z, columns, draws.standard_normal((walked, LATENT_DIM)), seed)
     return measures
 
 
@@ -151,26 +144,6 @@ def _linear(population: str, directions: Sequence[Direction], way: str) -> _Meas
     cosine = _cosines(planes.normals, true_normals(population))
     quality = float(np.mean([direction.quality for direction in directions]))
     return cosine, *_of_moves(population, moves[:, None]), quality
-
-
-def _local(
-    population: str, z: np.ndarray, columns: Mapping[str, np.ndarray], walkers: np.ndarray, seed: int
-) -> _Measures:
-    """Each walker's every attribute, from the 25th to the 75th percentile of the model's values."""
-    models = [fit_model(name, z, columns[name], seed=seed) for name in FITTED]
-    controls = LocalControls(models, SPACE)
-    latents = Latents(np.arange(len(walkers)), walkers, SPACE)
-    moves = []
-    for model in models:
-        low, high = np.percentile(model.value(z), (25, 75))
-        ends = [controls.set(latents, {model.name: float(end)}).values for end in (low, high)]
-        moves.append(ends[1] - ends[0])
-    gradients = np.array([model.gradient(walkers) for model in models])
-    truths = true_normals(population)[[NAMES.index(name) for name in FITTED]]
-    lengths = np.linalg.norm(gradients, axis=2)
-    cosine = float(((gradients * truths[:, None]).sum(2) / lengths).mean())
-    quality = float(np.mean([model.quality for model in models]))
-    return cosine, *_of_moves(population, np.array(moves)), quality
 
 
 def _cosines(directions: Float[np.ndarray, "K d"], truths: Float[np.ndarray, "k d"]) -> float:

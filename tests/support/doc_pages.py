@@ -322,14 +322,8 @@ PAGES = {
             "transect directions fit smiles": "asks a model about 2,000 images: tests/jobs/directions",
             "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
             "--vary smile --check": "four models of the reader's: tests/experiment/test_edits.py",
-            "transect directions fit local": "minutes: tests/jobs/directions/test_directions_command.py",
-            "transect directions show local": "its file is not made here",
-            "transect audit my_model.onnx --task binary --directions local": "its file is not made here",
         },
         (files.stylegan2, my_model, files.seed_labels),
-        replace={
-            "'reference?hold=reoptimise' --vary skin_tone --vary age --vary smile": "'reference?hold=reoptimise' --vary skin_tone=3,7"
-        },
         extra={"transect directions fit d.safetensors": "--subjects 200"},
     ),
     "docs/how-to/walk-and-rate.md": Page(

@@ -133,7 +133,6 @@ def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str
     """What models from outside read from pictures of that version, as measured on this machine; empty without.
 
     folder: where it was measured (default: the folder that TRANSECT_WORLD_FOLDER names, else runs/verify-world).
-    Raises BadInput for a file that holds something else.
     """
     file = (folder or Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)) / READERS_FILE
     if not file.is_file():
