@@ -12,9 +12,9 @@ from transect.effects import (
     adjusted_for_hidden,
     aipw,
     associations,
-    control_function,
     e_value,
     gee_logit,
+    instrumental,
     logit,
     ols,
     one_hot,
@@ -54,12 +54,12 @@ aipw_of_codes = each(lambda t: aipw(t["outcome"], t["attribute"], {"kind": t["ki
 """Doubly robust, with the kinds' codes as if they were amounts."""
 ols_of_kinds = fitted(ols, "outcome", lambda t: {"attribute": t["attribute"], **_indicators(t)}, by_subject=False)
 instrumented_answers = each(
-    lambda t: control_function(
+    lambda t: instrumental(
         t["answers"].ravel(), {"hair": t["hair"].ravel()}, {"set": of_pairs(t["answers"])},
         clusters=subject_of(t["answers"]),
     )[0]
 )  # fmt: skip
-"""Probit with the residuals of the first stage."""
+"""Two-stage least squares of the answers themselves: a change of the probability."""
 
 
 def unequal_images_rate(tables: Tables) -> SimulatedEstimates:
