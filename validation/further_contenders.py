@@ -19,9 +19,9 @@ from transect.effects import (
     aipw,
     associations,
     chosen_shares,
-    control_function,
     e_value,
     gee_logit,
+    instrumental,
     level_abilities,
     logit,
     mean_difference_interval,
@@ -78,12 +78,12 @@ aipw_of_codes = each(lambda t: aipw(t["outcome"], t["attribute"], {"kind": t["ki
 """Doubly robust, with the kinds' codes as if they were amounts."""
 ols_of_kinds = fitted(ols, "outcome", lambda t: {"attribute": t["attribute"], **_indicators(t)}, by_subject=False)
 instrumented_answers = each(
-    lambda t: control_function(
+    lambda t: instrumental(
         t["answers"].ravel(), {"hair": t["hair"].ravel()}, {"set": of_pairs(t["answers"])},
         clusters=subject_of(t["answers"]),
     )[0]
 )  # fmt: skip
-"""Probit with the residuals of the first stage."""
+"""Two-stage least squares of the answers themselves: a change of the probability."""
 
 
 def unequal_images_rate(tables: Tables) -> SimulatedEstimates:

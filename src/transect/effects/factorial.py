@@ -13,7 +13,6 @@ from typing import final
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 
 from transect.effects import bootstrap, repeated
 from transect.errors import BadInput, UnknownName
@@ -79,29 +78,6 @@ def _level_column(table: pa.Table, name: str) -> Float[np.ndarray, " rows"]:
         missing = int((~np.isfinite(column)).sum())
         raise BadInput(f"{name}: expected a level in every row, got {missing} without; leave these rows out and say so")
     return column
-
-
-def as_factorial(
-    values: Factorial | pa.Table | ArrayLike, *, outcome: str = "", attributes: Sequence[str] = ()
-) -> Factorial:
-    """A Factorial of a Factorial, a long table (with the names of outcome and attributes) or an array [n, *shape].
-
-    Levels of an array are 0, 1, …; its attributes are called as given, or "attribute 1", ….
-
-    Raises BadInput where the array has no attribute or another number of them than `attributes`.
-    """
-    if isinstance(values, Factorial):
-        return values
-    if isinstance(values, pa.Table):
-        return factorial_of_table(values, outcome=outcome, attributes=attributes)
-    array = np.asarray(values, dtype=np.float64)
-    names = tuple(attributes) or tuple(f"attribute {axis}" for axis in range(1, array.ndim))
-    if array.ndim < 2 or len(names) != array.ndim - 1:
-        raise BadInput(
-            f"expected outcomes [subjects, levels of {', '.join(names) or 'at least one attribute'}], got an array of "
-            f"{array.ndim} axes; give one axis for subjects and one per attribute"
-        )
-    return Factorial(array, {name: tuple(map(float, range(array.shape[1 + axis]))) for axis, name in enumerate(names)})
 
 
 @final
