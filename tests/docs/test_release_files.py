@@ -202,7 +202,7 @@ def transect_of_the_wheel(release, tmp_path_factory):
     return folder, run
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_commands_of_the_readme_run_from_the_wheel(transect_of_the_wheel):
     """`transect demo`, which is what `make demo` runs, and the first audit, both with few subjects; and the program."""
     folder, run = transect_of_the_wheel

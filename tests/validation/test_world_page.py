@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from xml.etree import ElementTree
 
-import pytest
-from places import ROOT
-from transect.jobs.verify.photometry import STATISTICS, photograph_quantiles
-
 from transect.generators.faceworld.renderer import RENDERER_VERSION
+from validation import world_page
+from validation.photometry import STATISTICS, photograph_quantiles
 
 QUANTILES = ("p05", "p25", "p50", "p75", "p95")
-
-
-@pytest.fixture(scope="module")
-def generated():
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return runpy.run_path(str(ROOT / "docs" / "world_figures.py"))
-    finally:
-        sys.path.remove(str(ROOT / "docs"))
 
 
 def figure_of(value, n=500, **more):
@@ -77,8 +64,8 @@ def facts(version=RENDERER_VERSION):
     }  # fmt: skip
 
 
-def test_page_has_every_figure(generated):
-    page = generated["page"](facts())
+def test_page_has_every_figure():
+    page = world_page.page(facts())
     for text in (
         "| medians between the photographs' quartiles | 90 of 90 | 81 |",
         "All conditions hold.",
@@ -98,26 +85,26 @@ def test_page_has_every_figure(generated):
     assert "are not its own" not in page
 
 
-def test_figures_of_another_renderer_are_labelled(generated):
-    assert "they are not its own" in generated["page"](facts("0"))
+def test_figures_of_another_renderer_are_labelled():
+    assert "they are not its own" in world_page.page(facts("0"))
 
 
-def test_a_condition_that_is_missed_is_named(generated):
+def test_a_condition_that_is_missed_is_named():
     missed = facts()
     missed["photometry"]["medians_inside"] = 80
-    assert "Not reached: 80 of 90 medians lie between the photographs' quartiles (wanted 81)." in generated["page"](
+    assert "Not reached: 80 of 90 medians lie between the photographs' quartiles (wanted 81)." in world_page.page(
         missed
     )
 
 
-def test_page_claims_nothing_without_facts(generated):
-    page = generated["page"]({})
+def test_page_claims_nothing_without_facts():
+    page = world_page.page({})
     assert "Nothing was measured" in page
     assert "| earrings | where putting them on" in page
 
 
-def test_the_figure_draws_both_side_by_side(generated):
-    svg = generated["figure"](facts())
+def test_the_figure_draws_both_side_by_side():
+    svg = world_page.figure(facts())
     root = ElementTree.fromstring(svg)
     lines = root.findall("{http://www.w3.org/2000/svg}line")
     assert len(lines) == 18 * 5 * 2 * 3
@@ -126,11 +113,11 @@ def test_the_figure_draws_both_side_by_side(generated):
     for panel in range(18):
         bars = thin[10 * panel : 10 * panel + 10]
         assert bars[:5] == bars[5:]
-    assert svg == generated["figure"](facts())
+    assert svg == world_page.figure(facts())
 
 
-def test_a_quintile_without_faces_has_no_bar(generated):
+def test_a_quintile_without_faces_has_no_bar():
     few = facts()
     few["photometry"]["rows"][0] |= {f"rendered_{q}": None for q in QUANTILES}
-    root = ElementTree.fromstring(generated["figure"](few))
+    root = ElementTree.fromstring(world_page.figure(few))
     assert len(root.findall("{http://www.w3.org/2000/svg}line")) == 18 * 5 * 2 * 3 - 3

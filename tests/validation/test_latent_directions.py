@@ -1,12 +1,12 @@
 """Directions scored against the truth of the latent view: the truth itself, and what the ways to move do."""
 
-import latent_directions
 import numpy as np
 import pytest
-from latent_directions import score, true_directions, true_normals
 
 from transect.generators.faceworld.attributes import NAMES
 from transect.generators.faceworld.world import FaceWorld
+from validation import latent_directions
+from validation.latent_directions import score, true_directions, true_normals
 
 
 @pytest.mark.parametrize("population", ["balanced", "celebrity-like"])

@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from feature_network import Lessons, Pictures, Plan, main, pictures, quality, train
 
-from transect.errors import BadInput
-from transect.generators.faceworld.world import FaceWorld
+from tools.feature_network import Lessons, Pictures, Plan, main, pictures, quality, train
 from transect.perceptual import features
 from transect.perceptual.answers import asked, columns_of
 
@@ -70,6 +68,7 @@ def few(tmp_path_factory):
     return pictures(tmp_path_factory.mktemp("images"), 0, 32, threads=1, quiet=True)
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_ends_the_same(few, tmp_path):
     """One epoch, stop, one more: the weights are those of two epochs at once, bit by bit."""
     at_once = train(PLAN, few, tmp_path / "one.safetensors", quiet=True).state_dict()
@@ -99,20 +98,6 @@ class Stopping(np.ndarray):
         if self.left < 0 and self.stop is not None:
             self.stop()
         return np.asarray(self)[key]
-
-
-def test_a_state_of_another_plan_is_refused(few, tmp_path):
-    train(Plan(images=32, held_out=16, epochs=2, batch=32), few, tmp_path / "c.safetensors", quiet=True)
-    with pytest.raises(BadInput, match="choose another --out"):
-        train(PLAN, few, tmp_path / "c.safetensors", quiet=True)
-
-
-def test_images_that_are_there_are_not_rendered_again(few, tmp_path, monkeypatch):
-    first = pictures(tmp_path, 5, 3, threads=1, quiet=True)
-    monkeypatch.setattr(FaceWorld, "render", lambda *_: pytest.fail("rendered again"))
-    again = pictures(tmp_path, 5, 3, threads=1, quiet=True)
-    assert np.array_equal(first.pixels, again.pixels)
-    assert np.array_equal(first.truths, again.truths)
 
 
 def test_the_command_writes_what_is_loaded(tmp_path, capsys):

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 import torch
-from marks_lessons import _SWAP, NONE, ONE, SEVERAL, _moved, lesson
-from marks_network import Plan, loss_of, main, train
-from marks_pictures import PARTS, Lessons, drawn, lessons, subjects
 
+from tools.marks_lessons import _SWAP, NONE, ONE, SEVERAL, _moved, lesson
+from tools.marks_network import Plan, loss_of, main, train
+from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.marks.network import SIZE, Answers, MarksNetwork, placed
@@ -96,8 +96,9 @@ def test_right_answers_cost_least(few):
 PLAN = Plan(images=16, held_out=4, steps=4, batch=4)
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_ends_the_same(few, tmp_path, monkeypatch):
-    monkeypatch.setattr("marks_network._STATE_EVERY", 2)
+    monkeypatch.setattr("tools.marks_network._STATE_EVERY", 2)
     at_once = train(PLAN, few, tmp_path / "one", quiet=True).state_dict()
 
     class Stopped(Exception):
@@ -109,7 +110,7 @@ def test_a_training_that_was_stopped_ends_the_same(few, tmp_path, monkeypatch):
         return lesson(taught, rows, key)
 
     with monkeypatch.context() as patch:
-        patch.setattr("marks_network.lesson", stopping)
+        patch.setattr("tools.marks_network.lesson", stopping)
         with pytest.raises(Stopped):
             train(PLAN, few, tmp_path / "two", quiet=True)
     resumed = train(PLAN, few, tmp_path / "two", quiet=True).state_dict()

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from xml.etree import ElementTree
 
 import pytest
-from places import ROOT
-from transect.jobs.verify.figures import MethodFigures, record_of
-from transect.jobs.verify.images.comparison import KINDS, overall
-from transect.jobs.verify.images.sizes import AUDITED, Sizes
 
-from transect.runs.plain_json import plain
+from validation.effects_figure import figure
+from validation.image_methods import AUDITED, KINDS, Sizes, overall
+from validation.images import PAGE, section
+from validation.text import replaced
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGETS = [500, 1000, 2000]
-
-
-@pytest.fixture(scope="module")
-def documents():
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return runpy.run_path(str(ROOT / "docs" / "proving_ground.py"))
-    finally:
-        sys.path.remove(str(ROOT / "docs"))
-
-
-def totals(rows):
-    return plain(overall([record_of(MethodFigures, row) for row in rows]))
 
 
 def found(mean=0.1):
@@ -47,11 +31,10 @@ def found(mean=0.1):
     performance = {"pictures": 2000, "accuracy": 0.9, "false_positive_rate": 0.08, "false_negative_rate": 0.12}
     sizes = {**Sizes().as_dict(), "budgets": BUDGETS, "repeats": 7}
     return {"renderer_version": "9", "sizes": sizes, "interventions": 40_000, "model": performance, "truth": truth,
-            "rows": rows, "overall": totals(rows)}  # fmt: skip
+            "rows": rows, "overall": overall(rows)}  # fmt: skip
 
 
-def test_the_figure_draws_truth_methods_and_errors(documents):
-    figure = documents["effects_figure"].figure
+def test_the_figure_draws_truth_methods_and_errors():
     root = ElementTree.fromstring(figure(found()))
     circles = [(float(c.get("cx")), float(c.get("cy"))) for c in root.findall(f"{SVG}circle")]
     assert len(circles) == 1 + len(AUDITED) + len(BUDGETS), "legend, one per attribute, one per budget"
@@ -68,38 +51,18 @@ def test_the_figure_draws_truth_methods_and_errors(documents):
     assert figure(found()) == figure(found())
 
 
-def test_figure_has_a_title_and_a_description(documents):
-    words = " ".join(ElementTree.fromstring(documents["effects_figure"].figure(found())).itertext())
-    for text in (
-        "truth: 40,000 interventions",
-        "What 2,000 images say",
-        "mean of 7 draws",
-        "renderer version 9",
-        "3 to 8 Monk",
-    ):
-        assert text in words, text
-
-
-def test_all_text_is_inside_the_picture(documents):
-    root = ElementTree.fromstring(documents["effects_figure"].figure(found(-0.3)))
-    for text in root.findall(f"{SVG}text"):
-        assert 0 <= float(text.get("x")) <= 920
-        if text.get("text-anchor") == "start":
-            assert float(text.get("x")) + 6.3 * len(text.text) * float(text.get("font-size")) / 13 <= 920, text.text
-
-
-def test_a_method_without_an_estimate_is_left_out(documents):
+def test_a_method_without_an_estimate_is_left_out():
     few = found()
     for row in few["rows"]:
         if row["method"] == "difference of groups" and row["attribute"] == "age":
             row |= dict.fromkeys(("mean", "bias", "rmse", "coverage", "half_width", "low", "high"))
-    few["overall"] = totals(few["rows"])
-    root = ElementTree.fromstring(documents["effects_figure"].figure(few))
+    few["overall"] = overall(few["rows"])
+    root = ElementTree.fromstring(figure(few))
     assert len(root.findall(f"{SVG}circle")) == 1 + len(AUDITED) - 1
 
 
-def test_tables_have_every_number(documents):
-    page = documents["image_tables"](found())
+def test_tables_have_every_number():
+    page = section(found())
     for text in (
         "the model is right on 90.0 %; it sees a smile on 8.0 % of the faces without one",
         "| lipstick | 0 | 0.9 | 6.1 | +0.0 | 0.4 | +0.25 |",
@@ -109,11 +72,11 @@ def test_tables_have_every_number(documents):
         assert text in page, text
 
 
-def test_only_the_text_between_the_marks_is_replaced(documents):
-    page = "before <!-- images --> old <!-- end of images --> after"
-    once = documents["replaced"](page, "<!-- images -->", "<!-- end of images -->", r"new \1")
-    assert once == "before <!-- images -->\n\nnew \\1\n<!-- end of images --> after"
-    assert documents["replaced"](once, "<!-- images -->", "<!-- end of images -->", r"new \1") == once
-    text = documents["PAGE"].read_text()
-    for mark in (documents["START"], documents["END"], documents["IMAGES_START"], documents["IMAGES_END"]):
+def test_only_the_text_between_the_marks_is_replaced():
+    page = "before <!-- a --> old <!-- b --> after"
+    once = replaced(page, "<!-- a -->", "<!-- b -->", r"new \1")
+    assert once == "before <!-- a -->\n\nnew \\1\n<!-- b --> after"
+    assert replaced(once, "<!-- a -->", "<!-- b -->", r"new \1") == once
+    text = PAGE.read_text()
+    for mark in ("<!-- table -->", "<!-- end of table -->", "<!-- images -->", "<!-- end of images -->"):
         assert text.count(mark) == 1
