@@ -24,10 +24,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.errors import BadInput
-from transect.generators.faceworld.attributes import ATTRIBUTES
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual.answers import asked, columns_of, listed
+from transect.perceptual.answers import Answer, columns_of, in_columns
 from transect.perceptual.features import KIND, as_tensor
 from transect.perceptual.network import SIZE, FeatureNetwork
 from transect.runs.folder import spec_hash, write_atomically
@@ -46,6 +46,12 @@ _TURNED_ROUND = ("yaw", "roll", "light_azimuth", "identity.hair_parting")
 
 _NO_SPREAD = 1e-9
 _WARM_UP, _SLOWEST, _CLIP = 0.15, 0.01, 5.0
+
+
+def asked() -> tuple[Answer, ...]:
+    """All answers of a network that is trained on the present world."""
+    named = [(attribute.name, len(attribute.levels)) for attribute in ATTRIBUTES]
+    return in_columns([*named, *((f"identity.{trait}", 0) for trait in IDENTITY)])
 
 
 @final
@@ -281,7 +287,11 @@ def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictu
         "quality": quality(outputs_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
     }
     write_atomically(
-        folder / "features.safetensors", save({**half, **moments}, {"kind": KIND, "answers": listed(asked())})
+        folder / "features.safetensors",
+        save(
+            {**half, **moments},
+            {"kind": KIND, "answers": json.dumps([[answer.name, answer.levels] for answer in asked()])},
+        ),
     )
     text = json.dumps(figures, indent=1, allow_nan=False)
     write_atomically(folder / "features.json", f"{text}\n".encode())

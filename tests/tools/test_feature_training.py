@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from tools.feature_network import Lessons, Pictures, Plan, main, pictures, quality, train
+from tools.feature_network import Lessons, Pictures, Plan, asked, main, pictures, quality, train
 from transect.perceptual import features
-from transect.perceptual.answers import asked, columns_of
+from transect.perceptual.answers import columns_of
 
 
 def test_losses_by_hand():

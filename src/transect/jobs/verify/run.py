@@ -10,9 +10,9 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.verify import marks_tables, run_files
 from transect.jobs.verify.marks import MarksFigures, MarksSettings, measure_marks
-from transect.jobs.verify.run_files import RunFiles
+from transect.jobs.verify.marks_tables import tables_of
+from transect.jobs.verify.run_files import HEADINGS, RunFiles, check_files
 from transect.reports.blocks import TextTable
 from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
@@ -57,9 +57,9 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
 
     def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.marks is not None:
-            return marks_tables.tables_of(self.numbers.marks)
+            return tables_of(self.numbers.marks)
         rows = self.numbers.run.rows() if self.numbers.run is not None else ()
-        return [(TITLES["run"], list(run_files.HEADINGS), [list(row) for row in rows])]
+        return [(TITLES["run"], list(HEADINGS), [list(row) for row in rows])]
 
     def title(self) -> str:
         """What was checked."""
@@ -107,6 +107,6 @@ def verify(
     if check == "run":
         if run is None:
             raise BadInput("run: expected the folder of a run, got none; give run=FOLDER")
-        files = run_files.check_files(run, *(None if path is None else Path(path) for path in (key, sign)))
+        files = check_files(run, *(None if path is None else Path(path) for path in (key, sign)))
         return VerifyResult(VerifyNumbers(check, run=files))
     raise UnknownName("check", check, tuple(TITLES))
