@@ -72,6 +72,7 @@ PAGES = {
         {"transect audit vlm:models/yours": "the model is the reader's own"},
         small={"--subjects": 40, "--size": 64},
         full=True,
+        compare=False,
     ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/concepts/counterfactual-recognition.md": Page(
