@@ -33,7 +33,7 @@ PAPER = {
     "second_threshold": "",
     # 3.2.2 and 4.4: matching by propensity, as published, and with the repairs of docs/research.
     "propensity": ["propensity-published", "propensity"],
-    # Fig. 5: set given_pairs to a table of pairs, such as the published ones, to see their balance too.
+    # Fig. 5: set given_pairs to a table of pairs below --out, such as the published ones, to see their balance too.
     "given_pairs": "",
     "recognizer": "dlib:face-recognition@models",
     # Table 2: what a distance keeps. Background and pose are read from the photographs.
@@ -106,13 +106,11 @@ def main() -> None:
         out=pairs, report=study.folder("match"), **groups,
     )  # fmt: skip
     for method in use.propensity:
-        folder = study.folder(method)
-        study.run(
-            method, "match", features=[latents], method=method, out=folder / "pairs.parquet", report=folder, **groups
-        )
+        file, folder = study.out / f"{method}.parquet", study.folder(method)
+        study.run(method, "match", features=[latents], method=method, out=file, report=folder, **groups)
     if use.given_pairs:
-        given, file = study.folder("given"), study.out / use.given_pairs
-        study.run("given", "match", pairs=file, out=given / "pairs.parquet", report=given, **groups)
+        there, file = study.out / use.given_pairs, study.out / "given.parquet"
+        study.run("given", "match", pairs=there, out=file, report=study.folder("given"), **groups)
     # 4.5 and Fig. 7: errors of recognition before and after matching.
     recognition = study.folder("recognition")
     embeddings = recognition / "embeddings.parquet" if use.recognizer else latents / "latents.safetensors"

@@ -24,7 +24,11 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * PAGES.get(name, Page()).slow) for name in WITH_BLOCKS]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if PAGES.get(name, Page()).slow else pytest.mark.integration)
+        for name in WITH_BLOCKS
+    ],
 )
 def test_page_runs_from_the_top(name, folder):
     page = PAGES.get(name, Page())
