@@ -116,7 +116,7 @@ def main() -> None:
     )  # fmt: skip
     if study.dry:
         return
-    effects = [each for each in found["effects"] if each["outcome"] == "answer"]
+    effects = [each for each in found["effects"] if (each["outcome"], each["kind"]) == ("answer", "slope")]
     trained = [("Accuracy of the classifier, %", "89.33, Table 1", 100 * learned["accuracy"])] if learned else []
     study.finish(
         f"Share classified as {use.label}, in points for each unit of λ: " + "; ".join(map(_effect, effects)) + ".",

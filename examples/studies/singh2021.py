@@ -33,6 +33,7 @@ PAPER = {
     "second_threshold": "",
     # 3.2.2 and 4.4: matching by propensity, as published, and with the repairs of docs/research.
     "propensity": ["propensity-published", "propensity"],
+    "caliper": "",  # of these two; the default is 0.2 standard deviations of log odds
     # Fig. 5: set given_pairs to a table of pairs below --out, such as the published ones, to see their balance too.
     "given_pairs": "",
     "recognizer": "dlib:face-recognition@models",
@@ -59,6 +60,7 @@ SMALL = {
     "simulated": True,
     "difficulty": "pixels",
     "default": [],
+    "caliper": 5,  # scores of 16 people are far apart
     "given_pairs": "pairs.parquet",  # those that were just found
     "recognizer": "",  # none ships: the latents stand in for its embeddings
     "kept": ["age", "skin_tone", "smile", "glasses"],
@@ -107,7 +109,9 @@ def main() -> None:
     )  # fmt: skip
     for method in use.propensity:
         file, folder = study.out / f"{method}.parquet", study.folder(method)
-        study.run(method, "match", features=[latents], method=method, out=file, report=folder, **groups)
+        study.run(
+            method, "match", features=[latents], method=method, caliper=use.caliper, out=file, report=folder, **groups
+        )
     if use.given_pairs:
         there, file = study.out / use.given_pairs, study.out / "given.parquet"
         study.run("given", "match", pairs=there, out=file, report=study.folder("given"), **groups)
