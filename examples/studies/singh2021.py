@@ -51,7 +51,7 @@ SMALL = {
     "photographs": "",  # two rendered faces of each of 16 people
     "columns": ["male=face_shape>0.5", "age", "skin_tone", "smile", "glasses=glasses>0"],
     "treatment": "male",
-    "penalties": [0.1, 10],
+    "penalties": [0, 10],
     "swept": "",
     "steps": 3,
     "distance": "pixels",
