@@ -8,7 +8,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench site fuzz sizes release-check clean
+.PHONY: help demo test integration coverage nightly slow lowest lint bench site fuzz sizes release-check clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -30,8 +30,17 @@ test: $(VENV)/test.stamp   ## the default test suite
 	CHECK_SHAPES=1 $(PYTEST) src tests/support
 	$(PYTEST) tests
 
-slow: $(VENV)/test.stamp   ## the long statistical tests
+integration: $(VENV)/test.stamp  ## what needs a server, a browser, a cluster, a clean environment or the documentation's commands
+	$(PYTEST) -m 'integration and not slow' tests
+
+coverage: $(VENV)/test.stamp  ## intervals on planted effects: fails when an estimator is broken
+	$(PYTEST) -m 'coverage and not slow' tests
+
+slow: $(VENV)/test.stamp   ## simulations, pages and tests at full size
 	$(PYTEST) -m slow tests
+
+# A job each on a server: make nightly NIGHTLY=fuzz
+nightly: $(or $(NIGHTLY),slow lowest fuzz release-check)  ## what .ci/run leaves out for time
 
 # The oldest versions that pyproject.toml allows, but for PyTorch, whose releases are gigabytes each. Old versions
 # of one library warn of new ones of another, which is no fault of ours. The files are those in which a library reads,

@@ -130,13 +130,16 @@ def main() -> None:
                 excluded.get("pruned by children and teenagers", 0),
             ),
         ],
-        {"report": transects / "report.html", "raters": study.folder("agreement") / "raters.html"},
+        {"report": transects / "report.html", "raters": study.folder("agreement") / "annotate.html"},
         simulated=use.simulated,
     )
 
 
 def _effect(each: dict) -> str:
-    return f"{each['attribute']} {100 * each['estimate']:+.1f} ({100 * each['low']:+.1f} to {100 * each['high']:+.1f})"
+    if each["estimate"] is None:
+        return f"{each['attribute']}: {each['reason']}"
+    ends = "" if each["low"] is None else f" ({100 * each['low']:+.1f} to {100 * each['high']:+.1f})"
+    return f"{each['attribute']} {100 * each['estimate']:+.1f}{ends}"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ Denton et al. 2019, Detecting bias with generative counterfactual face attribute
 numbers are the paper's; what it leaves open is marked "ours".
 """
 
-import json
-
 from protocol import Protocol
 
 CELEBA = "celeba:data/celeba?crop=128@89,121&split="
@@ -85,9 +83,10 @@ def main() -> None:
         trained, encoder = study.folder("encoder"), study.folder("encoder") / "encoder.safetensors"
         study.run("encoder", "train encoder", generator, size=128, images=use.encoder_images, out=trained, **on)
     # 5: the smiling classifier, and its errors by attribute on labelled photographs (Table 1).
+    learned = {}
     if not target:
         target = f"classifier:{study.folder('train')}"
-        study.run(
+        learned = study.run(
             "train",
             "train classifier",
             use.training,
@@ -105,25 +104,44 @@ def main() -> None:
         "encode", "encode", generator=generator, images=photographs, space=use.space, distance=use.distance,
         encoder=encoder, encoder_samples=use.encoder_samples, out=codes, **on,
     )  # fmt: skip
-    study.run(
+    fitted = study.run(
         "fit", "directions fit", vectors, generator=generator, latents=codes / "latents.safetensors", labels=labels,
         attribute=use.attributes, balance=use.balance, space=use.space, **on,
     )  # fmt: skip
     # 4.3 and 4.5: images are G(z + λ d), d of length 1 (Fig. 5 and 6), and images between pairs of one class.
     moved = study.folder("sensitivity")
-    study.run(
+    found = study.run(
         "sensitivity", "audit", target, generator=generator, directions=vectors, steps=use.steps, step_unit="direction",
         subjects=use.subjects, interpolate=use.pairs, boundary=(0.3, 0.7), out=moved, **on,
     )  # fmt: skip
     if study.dry:
         return
-    sensitivities = {
-        each["attribute"]: each
-        for one in json.loads((moved / "results.json").read_text(encoding="utf-8"))["studies"]
-        for each in one["effects"]
-        if each["outcome"] == "decision"
-    }
-    print(sensitivities)
+    effects = [each for each in found["effects"] if (each["outcome"], each["kind"]) == ("answer", "slope")]
+    trained = [("Accuracy of the classifier, %", "89.33, Table 1", 100 * learned["accuracy"])] if learned else []
+    study.finish(
+        f"Share classified as {use.label}, in points for each unit of λ: " + "; ".join(map(_effect, effects)) + ".",
+        [
+            *((f"Effect of {each['attribute']} on answers", "Fig. 5 and 6", _effect(each)) for each in effects),
+            *trained,
+            *(
+                (
+                    f"Balanced accuracy of {each['name']} on codes not seen in fitting, %",
+                    "Fig. 8",
+                    100 * each["quality"],
+                )
+                for each in fitted["attributes"]
+            ),
+        ],
+        {"sensitivities": moved / "report.html", "errors on photographs (Table 1)": table / "report.html"},
+        simulated=False,
+    )
+
+
+def _effect(each: dict) -> str:
+    if each["estimate"] is None:
+        return f"{each['attribute']}: {each['reason']}"
+    ends = "" if each["low"] is None else f" ({100 * each['low']:+.1f} to {100 * each['high']:+.1f})"
+    return f"{each['attribute']} {100 * each['estimate']:+.1f}{ends}"
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ PAPER = {
     "second_threshold": "",
     # 3.2.2 and 4.4: matching by propensity, as published, and with the repairs of docs/research.
     "propensity": ["propensity-published", "propensity"],
-    # Fig. 5: set given_pairs to a table of pairs, such as the published ones, to see their balance too.
+    "caliper": "",  # of these two; the default is 0.2 standard deviations of log odds
+    # Fig. 5: set given_pairs to a table of pairs below --out, such as the published ones, to see their balance too.
     "given_pairs": "",
     "recognizer": "dlib:face-recognition@models",
     # Table 2: what a distance keeps. Background and pose are read from the photographs.
@@ -50,7 +51,7 @@ SMALL = {
     "photographs": "",  # two rendered faces of each of 16 people
     "columns": ["male=face_shape>0.5", "age", "skin_tone", "smile", "glasses=glasses>0"],
     "treatment": "male",
-    "penalties": [0.1, 10],
+    "penalties": [0, 10],
     "swept": "",
     "steps": 3,
     "distance": "pixels",
@@ -59,6 +60,7 @@ SMALL = {
     "simulated": True,
     "difficulty": "pixels",
     "default": [],
+    "caliper": 5,  # scores of 16 people are far apart
     "given_pairs": "pairs.parquet",  # those that were just found
     "recognizer": "",  # none ships: the latents stand in for its embeddings
     "kept": ["age", "skin_tone", "smile", "glasses"],
@@ -106,13 +108,13 @@ def main() -> None:
         out=pairs, report=study.folder("match"), **groups,
     )  # fmt: skip
     for method in use.propensity:
-        folder = study.folder(method)
+        file, folder = study.out / f"{method}.parquet", study.folder(method)
         study.run(
-            method, "match", features=[latents], method=method, out=folder / "pairs.parquet", report=folder, **groups
+            method, "match", features=[latents], method=method, caliper=use.caliper, out=file, report=folder, **groups
         )
     if use.given_pairs:
-        given, file = study.folder("given"), study.out / use.given_pairs
-        study.run("given", "match", pairs=file, out=given / "pairs.parquet", report=given, **groups)
+        there, file = study.out / use.given_pairs, study.out / "given.parquet"
+        study.run("given", "match", pairs=there, out=file, report=study.folder("given"), **groups)
     # 4.5 and Fig. 7: errors of recognition before and after matching.
     recognition = study.folder("recognition")
     embeddings = recognition / "embeddings.parquet" if use.recognizer else latents / "latents.safetensors"

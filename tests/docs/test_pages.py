@@ -1,4 +1,4 @@
-"""Every command of every page parses; README and tutorials run from the top, and by night all pages do, in full size too."""
+"""Every command of every page parses. README and tutorials run once, as integration; by night all pages do."""
 
 import re
 
@@ -32,7 +32,8 @@ def test_commands_of_the_page_exist_and_parse(name, folder):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in SMOKE else [pytest.mark.slow]) for name in WITH_BLOCKS]
+    "name",
+    [pytest.param(name, marks=pytest.mark.integration if name in SMOKE else pytest.mark.slow) for name in WITH_BLOCKS],
 )
 def test_page_runs_from_the_top(name, folder):
     page = PAGES.get(name, Page())

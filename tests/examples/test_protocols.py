@@ -191,7 +191,7 @@ def test_singh_2021(script):
     assert table.num_rows == 16 * 2
     assert answers["invert"]["failed"] == 0
     # A larger λ holds the layers closer together.
-    loose, tight = (answers[f"penalty-{each}"]["median"]["restriction"] for each in (0.1, 10))
+    loose, tight = (answers[f"penalty-{each}"]["median"]["restriction"] for each in (0, 10))
     assert tight < loose
     assert 0 < pairs.num_rows == answers["match"]["pairs"] == answers["given"]["pairs"]
     (same_person,) = answers["same-person"]["pairs"]

@@ -263,6 +263,7 @@ PAGES = {
             "transect render --data-set --subjects 4 --seed 7": "--subjects 2",  # a twin takes three seconds
         },
     ),
+    "examples/studies/README.md": Page({"python examples/studies": "runs for minutes; tests/examples"}),
     "docs/how-to/run-a-published-protocol.md": Page({"python examples/studies": "runs for minutes; tests/examples"}),
     "docs/how-to/search-for-failures.md": Page(
         {"python benchmarks": "searches for minutes"}, full=True, compare=False, unseen=(CONDITIONS,)

@@ -18,7 +18,6 @@ import typer
 
 from transect import __version__
 from transect.cli.attributes import attributes
-from transect.cli.dataset_table import table
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
 from transect.cli.interruptions import Termination, interrupted
@@ -97,7 +96,6 @@ for command in COMMANDS:
     app.command()(command)
 train.command()(classifier)
 annotate.command()(judge)
-datasets.command()(table)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
