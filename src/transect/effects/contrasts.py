@@ -104,24 +104,14 @@ def contrasts(
 def level_differences(
     first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"]
 ) -> Float[np.ndarray, " n"]:
-    """Each subject's mean of second - first over the cells where both are valid; NaN where none is.
-
-    >>> level_differences(np.array([[0.0, 1.0]]), np.array([[1.0, np.nan]]))
-    array([1.])
-    """
+    """Each subject's mean of second - first over the cells where both are valid; NaN where none is."""
     paired = np.isfinite(first) & np.isfinite(second)
     sums = np.where(paired, second, 0.0).sum(axis=1) - np.where(paired, first, 0.0).sum(axis=1)
     return _divide(sums, paired.sum(axis=1))
 
 
 def slopes(grid: Float[np.ndarray, "n levels cells"], levels: Float[np.ndarray, " levels"]) -> Float[np.ndarray, " n"]:
-    """Each subject's least-squares slope of the outcome on the level, per unit, with an intercept for each cell.
-
-    A cell with missing levels counts with those that it has; NaN where no cell has two valid levels.
-
-    >>> slopes(np.array([[[0.0], [0.0], [1.0]]]), np.array([1.0, 2.0, 3.0]))  # (-1*0 + 0*0 + 1*1) / 2
-    array([0.5])
-    """
+    """Each subject's least-squares slope of the outcome on the level, per unit, with an intercept for each cell."""
     x = _centered(grid, levels)
     terms = x * np.nan_to_num(grid)
     above = terms.sum(axis=(1, 2))
@@ -131,11 +121,7 @@ def slopes(grid: Float[np.ndarray, "n levels cells"], levels: Float[np.ndarray, 
 
 
 def steepest_slope(levels: Sequence[float]) -> float:
-    """The steepest slope of a subject with an outcome in [0, 1] at every level: 1 above the mean level and 0 below.
-
-    >>> steepest_slope([1.0, 2.0, 3.0])  # (1 * 1) / (1 + 0 + 1)
-    0.5
-    """
+    """The steepest slope of a subject with an outcome in [0, 1] at every level: 1 above the mean level and 0 below."""
     x = np.array(levels, dtype=np.float64)
     return _steepest((x - x.mean())[None, :, None])
 
@@ -226,11 +212,7 @@ def _excluded(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict
 
 
 def known_mean(values: Float[np.ndarray, " ..."]) -> float:
-    """The mean of what is known; NaN where nothing is.
-
-    >>> known_mean(np.array([1.0, np.nan, 2.0])), known_mean(np.array([np.nan]))
-    (1.5, nan)
-    """
+    """The mean of what is known; NaN where nothing is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else math.nan
 

@@ -20,11 +20,7 @@ from transect.runs.wording import counted
 
 
 def empty_cells(n: int) -> str:
-    """The reason where n cells are empty.
-
-    >>> empty_cells(1)
-    '1 cell without a valid image'
-    """
+    """The reason where n cells are empty."""
     return f"{counted(n, 'cell')} without a valid image"
 
 
@@ -96,15 +92,7 @@ class CellMeans:
 
     @classmethod
     def of(cls, values: Float[np.ndarray, "n ..."], people: Int[np.ndarray, " n"] | None = None) -> CellMeans:
-        """Cell means of outcomes [n, *shape], NaN where there is no valid image.
-
-        people: who is on each subject; where they repeat, rows are people, with the sums and numbers of their images.
-
-        >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
-        >>> result.means, result.influence
-        (array([0.5, 1. ]), array([[-0.5,  0. ],
-               [ 0.5,  0. ]]))
-        """
+        """Cell means of outcomes [n, *shape], NaN where there is no valid image."""
         flat = values.reshape(len(values), -1)
         who = repeated.clusters_of(people)
         if who is None:

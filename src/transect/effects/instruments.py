@@ -194,11 +194,7 @@ def _undetermined(text: str) -> str:
 
 
 def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:
-    """First-stage F of each endogenous column, errors by subject.
-
-    With several, the conditional F of Sanderson and Windmeijer: what the instruments predict of one column beyond what
-    they predict of the others, with q - p + 1 numerator degrees of freedom.
-    """
+    """First-stage F of each endogenous column, errors by subject."""
     strengths = np.full(len(parted.names), np.nan)
     for place in range(len(parted.names)):
         others = [other for other in range(len(parted.names)) if other != place]

@@ -60,19 +60,7 @@ def interactions(
     *,
     orders: Sequence[int] = (1, 2, 3),
 ) -> list[Interaction]:
-    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes.
-
-    Attributes with named levels are compared at each level against the first, others at the last against the first.
-    values: outcomes [n, *design.shape], NaN without a valid answer; reasons: the same shape, why.
-
-    Raises BadInput when shapes or orders do not fit, UnknownName for an attribute that is not in `attributes`.
-
-    >>> known = {name: Attribute(name, "binary", name, levels=("off", "on")) for name in ("hat", "glasses")}
-    >>> y = np.array([[[0.0, 0.0], [0.0, 1.0]]])  # missed only with both
-    >>> rows = interactions(y, np.full(y.shape, "", dtype=object), Design({"hat": (0, 1), "glasses": (0, 1)}, 1), known)
-    >>> [(row.name, float(row.differences[0])) for row in rows[1:]]
-    [('glasses: off to on', 0.5), ('hat × glasses: off to on × off to on', 1.0)]
-    """
+    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes."""
     if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
         raise BadInput(
             f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "

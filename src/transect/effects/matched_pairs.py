@@ -64,23 +64,7 @@ def pair_outcome(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairOutcome:
-    """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds.
-
-    values: the outcome of every image [n], NaN where it has none; a, b: the images of each pair, as `greedy` and
-    `optimal` give them. A pair without both outcomes is left out and counted. An a that is in several pairs is
-    compared with the mean of its b, as one; Rosenbaum's bounds are then left out, which are of pairs. reach: the
-    largest difference that a pair can have if the outcome is a proportion: 1 of 0 and 1, 2 of the change of two such
-    columns; 0 for a number. Default: 1 where all outcomes of the pairs are 0 or 1, else 0.
-
-    Returns PairOutcome.
-
-    Raises BadInput where a row number lies outside the values.
-
-    >>> y = np.array([1.0] * 30 + [0.0] * 25 + [1.0] * 5)
-    >>> result = pair_outcome(y, np.arange(30), np.arange(30, 60))
-    >>> round(result.estimate, 4), round(float(result.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
-    (0.8333, 0.0001)
-    """
+    """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds."""
     rows = np.concatenate([a, b])
     if len(a) != len(b) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(values)):
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
@@ -224,10 +208,7 @@ def adjusted_pair_outcome(
 def _independent(
     columns: Mapping[str, Float[np.ndarray, " m"]],
 ) -> tuple[dict[str, Float[np.ndarray, " m"]], tuple[str, ...]]:
-    """The columns, scaled, of which none is constant or a combination of earlier ones; and the others.
-
-    A difference that is the same in every pair cannot be separated from the effect of the treatment.
-    """
+    """The columns, scaled, of which none is constant or a combination of earlier ones; and the others."""
     used: dict[str, Float[np.ndarray, " m"]] = {}
     for name, column in columns.items():
         scale = float(column.std()) if len(column) else 0.0

@@ -286,13 +286,7 @@ def _strengths(
 
 
 def unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: np.ndarray, k: int) -> str:
-    """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one.
-
-    The likelihood has a maximum if every level beat every other by some chain.
-
-    >>> unbounded(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), 2)
-    ''
-    """
+    """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one."""
     if not len(value):
         return UNANSWERED
     if (value == 0.5).all():

@@ -195,11 +195,7 @@ def _root(function: Callable[[float], float], above: float) -> float:
 
 
 def few(n_worlds: int) -> str:
-    """What to know of a summary of few worlds; "" from ten on.
-
-    >>> few(3)
-    '3 worlds are few: their spread is hardly known, so that the interval of the next world is wide'
-    """
+    """What to know of a summary of few worlds; "" from ten on."""
     if not LEAST <= n_worlds < 10:
         return ""
     return (
