@@ -144,11 +144,11 @@ def _level_contrast(
         to=to,
         per="",
         differences=level_differences(two[:, 0], two[:, 1]),
-        base=_base(two, paired),
+        base=rarer_rate(two, paired),
         reach=1.0,
         pairs=float(grid.shape[2]),
         n_images=int(paired.sum()),
-        excluded=_excluded(paired, why),
+        excluded=excluded_pairs(paired, why),
     )
 
 
@@ -167,11 +167,11 @@ def _slope(
         to=float(levels[-1]),
         per=attribute.unit or "unit",
         differences=slopes(grid, levels),
-        base=_base(grid, used),
+        base=rarer_rate(grid, used),
         reach=_steepest(_centered(grid, levels)),
         pairs=float(grid.shape[1] * grid.shape[2]),
         n_images=int(used.sum()),
-        excluded=_excluded(used, why),
+        excluded=excluded_pairs(used, why),
     )
 
 
@@ -200,12 +200,14 @@ def _steepest(x: Float[np.ndarray, "n levels cells"]) -> float:
     return float(np.max(steepest, where=np.isfinite(steepest), initial=0.0)) or 1.0
 
 
-def _base(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
+def rarer_rate(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
+    """The smallest rate of a level, of the outcome or its opposite; NaN where a level has no image."""
     rates = _divide(np.where(used, grid, 0.0).sum(axis=(0, 2)), used.sum(axis=(0, 2)))
     return float(np.min(np.minimum(rates, 1 - rates)))
 
 
-def _excluded(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:
+def excluded_pairs(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:
+    """Images left out by reason; those whose partner is missing under a reason of their own."""
     excluded = why.count(np.ones_like(used))
     alone = int(((why.codes < 0) & ~used).sum())
     return {**excluded, PAIR_INCOMPLETE: alone} if alone else excluded
