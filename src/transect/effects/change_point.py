@@ -61,10 +61,7 @@ def _orders(random: np.random.Generator, orders: int, n: int) -> Int[np.ndarray,
 def _shares(
     squares: Float[np.ndarray, "n n"], known: Int[np.ndarray, " n"], rounds: int, orders: Int[np.ndarray, "orders n"]
 ) -> Float[np.ndarray, "orders cuts"]:
-    """For one image: the share of its squared distances that each cut explains, in each order; 0 where it has one side.
-
-    known: in which rounds it was answered.
-    """
+    """For one image: the share of its squared distances that each cut explains, in each order."""
     n, total = len(known), squares.sum() / 2 / len(known)
     if total <= _TIES:
         return np.zeros((len(orders), rounds - 1))

@@ -221,11 +221,7 @@ def _predictions(
 
 
 def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
-    """Logistic regression of outcomes in [0, 1] on standardized features, with a penalty of one observation's weight.
-
-    >>> bool(np.isclose(ridge_logit(np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]))(np.zeros((1, 1)))[0], 0.25))
-    True
-    """
+    """Logistic regression of outcomes in [0, 1] on standardized features, penalised by one observation's weight."""
     center, spread = x.mean(axis=0), np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     # A tiny penalty of the intercept keeps it finite where all outcomes of an arm are equal.
     ridge = np.array([*np.ones(x.shape[1]), 1e-2])

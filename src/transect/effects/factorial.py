@@ -118,13 +118,7 @@ class CellMeans:
             yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
     def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
-        """For each weighted sum of cell means, one value per subject whose mean is the sum and whose spread its error.
-
-        Where nothing is missing, these are the subjects' own weighted sums. NaN where a cell of the sum is empty.
-
-        >>> CellMeans.of(np.array([[0.0, 1.0], [1.0, 1.0]])).pseudo_values(np.array([[-1.0], [1.0]])).ravel()
-        array([1., 0.])
-        """
+        """For each weighted sum of cell means, a value per subject whose mean is the sum and whose spread its error."""
         empty = ~np.isfinite(self.means)
         sums = np.where(empty, 0.0, self.means) @ weights + self.influence @ weights
         return np.where((weights[empty] != 0).any(axis=0), np.nan, sums)

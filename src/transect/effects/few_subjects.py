@@ -27,13 +27,7 @@ _TAKEN: Final = 1e-9
 
 
 def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> tuple[int, float] | None:
-    """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for other columns.
-
-    A subject with images in both arms counts in both.
-
-    >>> smaller_arm(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 1, 2, 2]))
-    (1, 1.0)
-    """
+    """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for others."""
     arms = _arms(column)
     if arms is None:
         return None

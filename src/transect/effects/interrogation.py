@@ -111,22 +111,7 @@ def error_rates(
     *,
     confidence: float = 0.95,
 ) -> tuple[ErrorRate, ...]:
-    """The table: for each measure all images, each group of each condition, and all with its groups weighted equally.
-
-    missed, wrong: float64 [n], 1 or 0, NaN where it is not known; None where a target does not report it. conditions:
-    name -> groups; images of none are counted as "not known" and not in the equal weights. subjects [n]: whose image it
-    is; default a separate one each.
-
-    Rates have Wilson's interval, on the effective number of images where subjects have several; equal weights join
-    Wilson's intervals of the groups (Zou et al. 2009), or, where subjects have several images, take Wilson's on the
-    effective number that the variance between subjects leaves.
-
-    Raises BadInput for columns of different lengths, and for values that are neither 0 nor 1 nor NaN.
-
-    >>> rows = error_rates(np.array([1.0, 0, 0, 0]), None, {"tone": Condition.of(["dark", *["light"] * 3])})
-    >>> [(row.group or "all", row.uniform, row.rate) for row in rows]
-    [('all', False, 0.25), ('dark', False, 1.0), ('light', False, 0.0), ('all', True, 0.5)]
-    """
+    """The table: for each measure all images, each group of a condition, and all with equally weighted groups."""
     _check(missed, wrong, conditions, subjects)
     rows: list[ErrorRate] = []
     for measure, values in measures(missed, wrong).items():

@@ -97,17 +97,7 @@ def wilson_clustered(
 def clopper_pearson_clustered(
     successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Clopper and Pearson's interval of a pooled proportion on its effective images, as `wilson_clustered` counts them.
-
-    Wider than Wilson's, and never below its level for very rare outcomes of one image per subject, where Wilson's can
-    be. Korn and Graubard 1998.
-
-    Returns low and high in [0, 1]; NaN where no subject has an image.
-
-    >>> low, high = clopper_pearson_clustered(np.zeros((10, 1)), np.ones((10, 1)))
-    >>> low[0], high[0].round(4)  # 1 - .025^(1/10)
-    (np.float64(0.0), np.float64(0.3085))
-    """
+    """Clopper and Pearson's interval of a pooled proportion on effective images, as `wilson_clustered` counts them."""
     p, n = effective_images(successes, counts, confidence)
     x, tail = p * n, (1 - confidence) / 2
     low = np.where(p <= 0, p, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail))

@@ -130,12 +130,7 @@ def logistic_bootstrap(
 
 
 def penalised(y: ArrayLike, x: Columns, penalty: float = 1.0) -> Float[np.ndarray, " k"]:
-    """The coefficients of `logistic_bootstrap` alone: of complete rows, NaN where all outcomes or a column are equal.
-
-    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> penalised(y, {"beard": beard}).round(2)
-    array([1.75])
-    """
+    """The coefficients of `logistic_bootstrap` alone: of complete rows; NaN where outcomes or a column are equal."""
     sample = complete(y, x)
     if sample.reason or np.ptp(sample.y) == 0:
         return np.full(len(sample.names), np.nan)

@@ -106,11 +106,7 @@ def pair_outcome(
 
 
 def proportion_reach(values: Float[np.ndarray, " n"], before: Float[np.ndarray, " n"] | None = None) -> float:
-    """The `reach` of an outcome by its column: 1 of 0 and 1, 2 of its change since another such column, 0 of a number.
-
-    >>> proportion_reach(np.array([0.0, 1.0, np.nan])), proportion_reach(np.array([0.0, 1.0]), np.array([0.0, 0.0]))
-    (1.0, 2.0)
-    """
+    """The `reach` of an outcome by its column: 1 of 0 and 1, 2 of a change of such columns, 0 of a number."""
     columns = [values] if before is None else [values, before]
     binary = all(np.isin(column[np.isfinite(column)], (0.0, 1.0)).all() for column in columns)
     return float(len(columns)) if binary else 0.0
@@ -164,22 +160,7 @@ def adjusted_pair_outcome(
     *,
     confidence: float = 0.95,
 ) -> AdjustedPairs:
-    """What is left of the difference where the covariates do not differ: the intercept of differences on differences.
-
-    The images of a pair are similar, not equal; least squares of each pair's difference in outcome on its differences
-    in the covariates removes the linear part of what the rest explains (Rubin 1973). A pair is one
-    observation, with HC3 errors and Student's t. Rows and several b of one a are as in `pair_outcome`.
-
-    Returns AdjustedPairs; NaN with fewer than two pairs more than covariates.
-
-    Raises BadInput where a row number lies outside the values, or columns differ in length.
-
-    >>> x = np.arange(24.0)  # the outcome is 2 x, and 5 more for the a, which are one x ahead
-    >>> y = 2 * x + 5 * (np.arange(24) % 2) + 0.1 * np.cos(x)
-    >>> result = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
-    >>> bool(6.5 < result.estimate < 7.5), result.n_pairs
-    (True, 12)
-    """
+    """What is left of the difference where covariates do not differ: the intercept of differences."""
     rows = np.concatenate([a, b])
     if len(a) != len(b) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(values)):
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")

@@ -110,12 +110,7 @@ class Difference:
         return upper_deviation(known) or math.sqrt(float(wilson(0, len(known))[1]))
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The interval of the mean; NaN below two subjects. With the models exchanged it is mirrored to the last bit.
-
-        >>> y = np.zeros((20, 2))
-        >>> rate_difference(y, y, True).interval(0.95)[1].__round__(4)  # z² / (20 + z²): no subject differs
-        0.1611
-        """
+        """The interval of the mean; NaN below two subjects."""
         side = side_of(self.differences)
         bounds = repeated.mean_difference_interval(
             (side or 1.0) * self.differences[:, None],

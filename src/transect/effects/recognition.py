@@ -334,10 +334,7 @@ def _differential(
 
 
 def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"]) -> Float[np.ndarray, "g 2"]:
-    """How far the ends of each log ratio to the geometric mean are: those of the rates, combined (Zou and Donner 2008).
-
-    The log ratio of a group has its rate's logarithm with weight 1 - 1/g and those of others with -1/g.
-    """
+    """How far the ends of each log ratio to the geometric mean are (Zou and Donner 2008)."""
     g = len(rates)
     known = np.where(ends[:, :1] > 0, ends, np.nan)
     down, up = np.log(rates / known[:, 0]) ** 2, np.log(known[:, 1] / rates) ** 2

@@ -48,10 +48,7 @@ def by_person(
 
 
 def of_people(differences: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
-    """Each person's sum of differences, NaN where a person has none; the differences themselves where nobody repeats.
-
-    Under the null a person's sum is as likely as its negative: what sign-flip tests and max-T take.
-    """
+    """Each person's sum of differences, NaN where a person has none; the differences where nobody repeats."""
     if who is None:
         return differences
     totals, counts = by_person(differences, who)
@@ -86,18 +83,7 @@ def mean_difference_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Intervals:
-    """`intervals.mean_difference_interval` of n photographs with the person as cluster; the same where nobody repeats.
-
-    Scores: the mean ∓ Student's t with CR2 errors and Bell and McCaffrey's degrees of freedom. Binary outcomes: the
-    paired score interval on effective photographs.
-
-    Returns Intervals; NaN with an empty method where fewer than two people have a difference, or where a score does
-    not vary at all.
-
-    >>> none_differ = np.zeros((40, 1))  # two photographs of each of 20 people count as 20: z² / (20 + z²)
-    >>> mean_difference_interval(none_differ, np.arange(40) // 2, binary=True).high.round(4)
-    array([0.1611])
-    """
+    """`intervals.mean_difference_interval` of n photographs with the person as cluster; else the same."""
     if who is None:
         return intervals.mean_difference_interval(
             differences,

@@ -151,10 +151,7 @@ def _solved(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"],
 def _next_world(
     values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[float, float]:
-    """The interval of one more world: tau² is drawn from its confidence distribution, since few worlds hardly tell it.
-
-    Draws are the same at each call, and symmetric.
-    """
+    """The interval of one more world: tau² is drawn from its confidence distribution."""
     k = len(values)
     tail, normal, student = _draws(k)
     tau2 = _profiled(values, variances, chdtri(k - 1, tail))

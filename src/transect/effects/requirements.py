@@ -95,15 +95,7 @@ def sizes_beyond_baseline(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[Bound, ...]:
-    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with its bounds.
-
-    |a| - |b| <= m holds where, for either sign of a, a - b <= m or a + b <= m; both one-sided tests share the 5 %.
-    people: as in `sizes_of_differences`.
-
-    >>> y = np.zeros((400, 2))
-    >>> status(sizes_beyond_baseline(y, y, 0, Measure("t", "miss")), 0.02)
-    'met'
-    """
+    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with bounds."""
     shared = np.isfinite(values) & np.isfinite(baseline)
     values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
     grids = by_level(values, axis), by_level(baseline, axis)
@@ -150,11 +142,7 @@ def increase(
 
 
 def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
-    """The rate of each of k groups, with exact one-sided bounds on effective images; subject i has `counts[i]` images.
-
-    >>> group_rates(np.zeros((58, 1)), np.ones((58, 1)))[0].upper.__round__(4), round(1 - 0.05 ** (1 / 58), 4)
-    (0.0503, 0.0503)
-    """
+    """The rate of each of k groups, with exact one-sided bounds on effective images."""
     groups = counts.shape[1]
     images = counts.sum(axis=0)
     rates = np.divide(successes.sum(axis=0), images, out=np.full(groups, np.nan), where=images > 0)

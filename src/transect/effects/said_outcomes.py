@@ -162,10 +162,7 @@ def whys(predictions: Predictions) -> np.ndarray:
 def _each(
     said: Sequence[Sequence[Said]], number: Callable[[Said], float], usable: Callable[[Said], bool]
 ) -> tuple[Float[np.ndarray, " n"], np.ndarray]:
-    """The mean over paraphrases of the mean over repeats, of answers that came and are usable; and why there is none.
-
-    As of the answers themselves, an image without such an answer in one of its paraphrases has no value.
-    """
+    """The mean over paraphrases of the mean over repeats, of usable answers; and why there is none."""
     values, reasons = np.full(len(said), np.nan), np.full(len(said), "", dtype=object)
     for row, of_image in enumerate(said):
         found: dict[int, list[float]] = {one.paraphrase: [] for one in of_image}

@@ -36,11 +36,7 @@ def confidence_of(listed: int, of: int, rate: float = FALSE_COVERAGE) -> float:
 def errors_of(
     estimates: Float[np.ndarray, " m"], low: Float[np.ndarray, " m"], high: Float[np.ndarray, " m"], confidence: float
 ) -> Float[np.ndarray, " m"]:
-    """Standard errors from intervals: the distance to the end nearer 0, in normal quantiles; NaN without an interval.
-
-    >>> errors_of(np.array([2.0]), np.array([0.04]), np.array([5.0]), 0.95).round(2)
-    array([1.])
-    """
+    """Standard errors from intervals: the distance to the end nearer 0, in normal quantiles."""
     near = np.where(estimates >= 0, estimates - low, high - estimates)
     errors = near / ndtri((1 + confidence) / 2)
     return np.where(errors > 0, errors, np.nan)

@@ -108,14 +108,7 @@ def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
 def subjects_to_tell(
     margin: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
 ) -> int | None:
-    """Subjects with which a difference of the margin is found, and none is shown to be none, each with a power of 90 %.
-
-    deviation: standard deviation of subjects' differences. family: tests that share alpha. discordant: the share of
-    pairs that differ, where a subject has one pair of yes or no. None without a margin, or beyond ten million.
-
-    >>> subjects_to_tell(0.02, 0.2)  # ((1.645 + 1.645) 0.2 / 0.02)², more than the test of a difference needs
-    1083
-    """
+    """Subjects with which a difference of the margin is found, and none shown to be none, each at a power of 90 %."""
     found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant)
     if found is None:
         return None
@@ -186,11 +179,7 @@ def subjects_by_interval(
 
 
 def largest(found: Sequence[int | None]) -> int | None:
-    """The largest of some numbers of subjects, rounded up to two digits; None where one is not known or there is none.
-
-    >>> largest([10, 418]), largest([10, None])
-    (420, None)
-    """
+    """The largest of some numbers of subjects, rounded up to two digits; None where one is not known."""
     known = [number for number in found if number is not None]
     if not known or len(known) < len(found):
         return None
