@@ -176,7 +176,9 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     order = [*range(p, size), *range(p)]
     determined = np.sort(np.array(order)[regression.independent(fitted[:, order])])
     names = (*parted.names, regression.INTERCEPT, *parted.exogenous_names)
-    reasons = tuple(_undetermined(text) for text in regression.undetermined(fitted, names))
+    reasons = tuple(
+        text and f"{text} as far as the instruments tell" for text in regression.undetermined(fitted, names)
+    )
     q, r = np.linalg.qr(fitted[:, determined])
     inverse = np.linalg.inv(r)
     beta, bread = inverse @ (q.T @ sample.y), inverse @ inverse.T
@@ -187,10 +189,6 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
     coefficients[determined], full_covariance[np.ix_(determined, determined)] = beta, covariance
     return Fit(coefficients, full_covariance, reasons), reasons[:p]
-
-
-def _undetermined(text: str) -> str:
-    return text and f"{text} as far as the instruments tell"
 
 
 def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:

@@ -22,7 +22,6 @@ SOURCES: Final = (
     randomization.SOURCES[randomization.EXACT],
     intervals.SOURCES[intervals.PAIRED_SCORE],
 )
-SIGN_TEST: Final = "exact sign test"
 NOBODY: Final = "no subject prefers either level"
 NO_SUBJECTS: Final = "no subject was answered in both orders"
 FEW: Final = "fewer than two subjects were answered in both orders"
