@@ -85,6 +85,7 @@ def test_conditional_f_is_small_where_two_attributes_are_moved_alike():
     assert first_stage(part(y, perceived, z, None, None)).max() < 15
 
 
+@pytest.mark.coverage
 @pytest.mark.parametrize("pull", [0.2, 0.7, 3.0])
 def test_of_all_samples_few_have_an_interval_that_misses(pull):
     """First-stage F near 1, 13 and 250, noise alike to 87 %. Without the rule 19 % miss at the first."""

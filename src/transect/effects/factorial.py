@@ -20,11 +20,7 @@ from transect.runs.wording import counted
 
 
 def empty_cells(n: int) -> str:
-    """The reason where n cells are empty.
-
-    >>> empty_cells(1)
-    '1 cell without a valid image'
-    """
+    """The reason where n cells are empty."""
     return f"{counted(n, 'cell')} without a valid image"
 
 
@@ -96,15 +92,7 @@ class CellMeans:
 
     @classmethod
     def of(cls, values: Float[np.ndarray, "n ..."], people: Int[np.ndarray, " n"] | None = None) -> CellMeans:
-        """Cell means of outcomes [n, *shape], NaN where there is no valid image.
-
-        people: who is on each subject; where they repeat, rows are people, with the sums and numbers of their images.
-
-        >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
-        >>> result.means, result.influence
-        (array([0.5, 1. ]), array([[-0.5,  0. ],
-               [ 0.5,  0. ]]))
-        """
+        """Cell means of outcomes [n, *shape], NaN where there is no valid image."""
         flat = values.reshape(len(values), -1)
         who = repeated.clusters_of(people)
         if who is None:
@@ -130,13 +118,7 @@ class CellMeans:
             yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
     def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
-        """For each weighted sum of cell means, one value per subject whose mean is the sum and whose spread its error.
-
-        Where nothing is missing, these are the subjects' own weighted sums. NaN where a cell of the sum is empty.
-
-        >>> CellMeans.of(np.array([[0.0, 1.0], [1.0, 1.0]])).pseudo_values(np.array([[-1.0], [1.0]])).ravel()
-        array([1., 0.])
-        """
+        """For each weighted sum of cell means, a value per subject whose mean is the sum and whose spread its error."""
         empty = ~np.isfinite(self.means)
         sums = np.where(empty, 0.0, self.means) @ weights + self.influence @ weights
         return np.where((weights[empty] != 0).any(axis=0), np.nan, sums)

@@ -176,7 +176,9 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     order = [*range(p, size), *range(p)]
     determined = np.sort(np.array(order)[regression.independent(fitted[:, order])])
     names = (*parted.names, regression.INTERCEPT, *parted.exogenous_names)
-    reasons = tuple(_undetermined(text) for text in regression.undetermined(fitted, names))
+    reasons = tuple(
+        text and f"{text} as far as the instruments tell" for text in regression.undetermined(fitted, names)
+    )
     q, r = np.linalg.qr(fitted[:, determined])
     inverse = np.linalg.inv(r)
     beta, bread = inverse @ (q.T @ sample.y), inverse @ inverse.T
@@ -189,16 +191,8 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     return Fit(coefficients, full_covariance, reasons), reasons[:p]
 
 
-def _undetermined(text: str) -> str:
-    return text and f"{text} as far as the instruments tell"
-
-
 def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:
-    """First-stage F of each endogenous column, errors by subject.
-
-    With several, the conditional F of Sanderson and Windmeijer: what the instruments predict of one column beyond what
-    they predict of the others, with q - p + 1 numerator degrees of freedom.
-    """
+    """First-stage F of each endogenous column, errors by subject."""
     strengths = np.full(len(parted.names), np.nan)
     for place in range(len(parted.names)):
         others = [other for other in range(len(parted.names)) if other != place]
