@@ -367,7 +367,11 @@ def _with_change(
     parts = []
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        with changed(network, module, lambda output, some=some: change(output, some)):
+
+        def now(output: Tensor, asked: Int[np.ndarray, " b"] = some) -> Tensor:
+            return change(output, asked)
+
+        with changed(network, module, now):
             parts.append(_scores(network, pictures, some, device))
     return np.concatenate(parts)
 
