@@ -8,7 +8,7 @@ OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest lint bench site fuzz sizes release-check clean
+.PHONY: help demo test integration coverage nightly slow lowest lint bench site fuzz sizes release-check clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -30,8 +30,17 @@ test: $(VENV)/test.stamp   ## the default test suite
 	CHECK_SHAPES=1 $(PYTEST) src tests/support
 	$(PYTEST) tests
 
-slow: $(VENV)/test.stamp   ## the long statistical tests
+integration: $(VENV)/test.stamp  ## what needs a server, a browser, a cluster, a clean environment or the documentation's commands
+	$(PYTEST) -m 'integration and not slow' tests
+
+coverage: $(VENV)/test.stamp  ## intervals on planted effects: fails when an estimator is broken
+	$(PYTEST) -m 'coverage and not slow' tests
+
+slow: $(VENV)/test.stamp   ## simulations, pages and tests at full size
 	$(PYTEST) -m slow tests
+
+# A job each on a server: make nightly NIGHTLY=fuzz
+nightly: $(or $(NIGHTLY),slow lowest fuzz release-check)  ## what .ci/run leaves out for time
 
 # The oldest versions that pyproject.toml allows, but for PyTorch, whose releases are gigabytes each. Old versions
 # of one library warn of new ones of another, which is no fault of ours. The files are those in which a library reads,
@@ -41,7 +50,7 @@ LOWEST_TESTS := tests/cli tests/runs tests/datasets tests/targets tests/generato
 	tests/generators/stylegan2/test_checkpoint_reading.py $(patsubst %,tests/generators/test_%.py,encoder generators) \
 	$(patsubst %,tests/annotation/test_%.py,agreement annotate_command asked_columns behind_a_proxy \
 	conditions_of_a_gan crowd_formats database exchange imported_types machine_raters openapi \
-	server_connections server_security simulated_answers sources)
+	server_connections server_security simulated_raters sources)
 
 $(LOWEST)/stamp: pyproject.toml
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
@@ -65,7 +74,7 @@ bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
 	$(BIN)/python -m benchmarks --keep
 
 site: $(VENV)/test.stamp   ## the documentation site, in build/site
-	$(BIN)/python docs/build_site.py
+	$(BIN)/python -m tools.build_site
 
 fuzz: export FUZZ_INPUTS := $(or $(FUZZ_INPUTS),1200000)
 fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour, then properties with 17 times the examples; FUZZ_INPUTS=N for another size

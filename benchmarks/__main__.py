@@ -38,6 +38,7 @@ SMALL: Final[dict[str, tuple[str, ...]]] = {
     "search_rate": ("--searches", "1"),
     "search_soft": ("--subjects", "500", "--seeds", "2"),
     "search_spaces": ("--seeds", "1"),
+    "search_target": ("--budget", "20", "--repeats", "1", "--methods", "random,ours"),
     "view": ("--images", "200"),
 }
 """What makes benchmarks small that have options for it; the others read --quick."""

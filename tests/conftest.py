@@ -25,6 +25,7 @@ os.fsync = lambda _handle: None
 # Typer makes every command and option anew for each call, which takes .2 s.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
+SERVERS = {"postgres", "s3_port"}
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
@@ -43,8 +44,15 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
-    """More examples where they are asked for, and the longest first: begun last, one of minutes has a core to itself."""
+    """More examples where they are asked for, and the longest first: begun last, one of minutes has a core to itself.
+
+    What needs a browser or a server is an integration test.
+    """
+    for item in items:
+        if item.get_closest_marker("browser") or not SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.integration)
     try_more(items)
     items.sort(key=lambda item: -_most_seconds(item))
 
@@ -90,7 +98,7 @@ def postgres(tmp_path_factory):
             yield address
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.integration)])
 def address(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":

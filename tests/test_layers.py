@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from places import ROOT
 
 SOURCE = ROOT / "src" / "transect"
@@ -20,7 +19,6 @@ RANKS = [
     ["experiment", "reports"],
     ["analysis"],
     ["jobs"],
-    ["studies"],
     ["cli"],
     ["__main__"],
 ]
@@ -44,6 +42,9 @@ HEAVY = {
     "sqlalchemy",
     "ray",
 }
+LOOKED_UP = (
+    ["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"], ["view", "--help"],
+)  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 PLACES = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
 
@@ -95,12 +96,10 @@ def test_the_root_holds_nothing_but_the_nouns():
     assert {path.stem for path in SOURCE.glob("*.py")} == ROOT_MODULES
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if path != SOURCE / "__init__.py"], ids=lambda path: str(path.relative_to(SOURCE))
-)
-def test_imports_point_down_the_folders(path):
+def test_imports_point_down_the_folders():
     """The root's `__init__` aside, which gives the public names of all folders and loads them when they are used."""
-    assert upward_arrows(module_name(path), imports_of(path)) == []
+    paths = [path for path in MODULES if path != SOURCE / "__init__.py"]
+    assert [arrow for path in paths for arrow in upward_arrows(module_name(path), imports_of(path))] == []
 
 
 def test_an_upward_arrow_is_found():
@@ -123,44 +122,24 @@ def test_a_job_has_a_command_or_is_one_of_the_app_and_a_function():
             assert (path / "command.py").exists(), f"{path.name} has no command.py"
 
 
-def test_tests_mirror_the_folders():
-    """Test files lie in the folder of what they test; at the root only those of root modules."""
-    allowed = PLACES | {"benchmarks", "docs", "fuzz", "replication", "statistical", "support"}
-    tests = ROOT / "tests"
-    assert {path.name for path in tests.iterdir() if path.is_dir() and any(path.rglob("*.py"))} <= allowed
-    assert {path.name for path in tests.glob("*.py")} == {
-        "conftest.py",
-        "test_layers.py",
-        "test_public_names.py",
-        "test_records.py",
-        "test_texts.py",
-        *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets", "worlds")),
-    }
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["--help"],
-        ["targets"],
-        ["datasets"],
-        ["attributes"],
-        ["audit", "--help"],
-        ["annotate", "serve", "--help"],
-        ["view", "--help"],
-    ],
-)
-def test_answers_without_heavy_libraries(command):
-    """The command line loads none of the heavy libraries for what is only looked up."""
-    code = (
-        "import sys\nfrom transect.cli.app import main\n"
-        f"sys.argv = ['transect', *{command!r}]\n"
-        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
-        f"print('HEAVY', sorted({HEAVY!r} & sys.modules.keys()))"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip().endswith("HEAVY []")
+def test_what_is_looked_up_loads_no_heavy_library():
+    """In one process of its own, one command after the other: what one loads, the next would be blamed for too."""
+    code = f"""
+import sys
+from transect.cli.app import main
+for words in {LOOKED_UP!r}:
+    sys.argv = ["transect", *words]
+    try:
+        main()
+    except SystemExit as stop:
+        assert not stop.code, words
+    assert not {HEAVY!r} & sys.modules.keys(), (words, {HEAVY!r} & sys.modules.keys())
+    if words == ["--help"]:  # half a second, of which Typer takes most
+        assert not {{"numpy", "pyarrow", "pydantic", "jaxtyping"}} & sys.modules.keys()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_files_are_short():
-    assert {str(path): n for path in MODULES if (n := len(path.read_text().splitlines())) > 400} == {}
+    assert {str(path): n for path in MODULES if (n := len(path.read_text().splitlines())) > 800} == {}

@@ -3,7 +3,6 @@ from . import generators as generators
 from . import targets as targets
 from . import testing as testing
 from .analysis.requirements.records import Requirement as Requirement
-from .cli.study import study as study
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
 from .experiment.world_settings import WorldSettings as WorldSettings
@@ -27,7 +26,6 @@ from .jobs.encode.run import encode as encode
 from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
-from .jobs.invert.sweep import invert_sweep as invert_sweep
 from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
@@ -49,8 +47,6 @@ from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve.run import retrieve as retrieve
 from .jobs.sample_data.run import sample_data as sample_data
-from .jobs.search.comparing import compare_searches as compare_searches
-from .jobs.search.comparison import SearchComparison as SearchComparison
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions

@@ -1,4 +1,4 @@
-"""What stands beside the effects: interactions, variance, projections, negative controls, plans, families; and the page."""
+"""What stands beside the effects: interactions, projections, negative controls, plans, families; and the page."""
 
 import json
 import re
@@ -16,7 +16,7 @@ import transect
 from transect.analysis import finished_run, further, reporting
 from transect.analysis.findings import analyse
 from transect.console.results import show
-from transect.effects import holm, max_t, project, sobol
+from transect.effects import holm, max_t, project
 from transect.effects.interactions import factorial_effects, interactions
 from transect.effects.shares import read_shares
 from transect.errors import UnknownName
@@ -122,15 +122,6 @@ def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, m
     page = parse(made.page.read_text())
     assert number_faults(page, made.results) == []
     assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
-
-
-def test_shares_of_variance_are_those_of_the_cells(folder, results):
-    found = analyse(finished_run.read(folder / "run"))
-    entry = results["variance_shares"][1]
-    made = sobol(found.answered[1].values, seed=found.design.seed)
-    assert (entry["outcome"], entry["variance"]) == ("score", pytest.approx(made.variance))
-    assert [index["shapley"] for index in entry["indices"]] == pytest.approx(made.shapley.estimate.tolist())
-    assert [index["attribute"] for index in entry["indices"]] == ["skin_tone", "glasses", "hat"]
 
 
 def test_projections_are_those_of_the_cells(folder, results):

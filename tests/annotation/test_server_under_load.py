@@ -9,13 +9,13 @@ import time
 
 import pytest
 import sqlalchemy as sa
+from examples.simulated_raters import Psychometric, seed_of
 from served import HttpRater, serving
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
 from transect.annotation.project import open_project
 from transect.annotation.raters import invite
-from transect.annotation.simulated import Psychometric, answers, even_thresholds, seed_of
 
 pytest.importorskip("uvicorn", reason="needs the annotation service: pip install 'transect[annotate]'")
 
@@ -40,8 +40,8 @@ def raters_of(base, invited, stop):
     """Simulated raters: thresholds, noise, lapses and biases of their own."""
 
     def say(number, name):
-        model = Psychometric(even_thresholds(3), noise=0.2, lapse=0.05, bias=0.02 * (number % 5 - 2))
-        return lambda task: int(answers(model, [task["id"] % 7 / 6], [seed_of(name, task["id"])])[0])
+        model = Psychometric((1 / 3, 2 / 3), noise=0.2, lapse=0.05, bias=0.02 * (number % 5 - 2))
+        return lambda task: int(model.answers([task["id"] % 7 / 6], [seed_of(name, task["id"])])[0])
 
     return [HttpRater(base, one.token, say(i, one.name), stop) for i, one in enumerate(invited)]
 

@@ -1,12 +1,18 @@
-"""Simulated raters answer as their stated model says."""
+"""Simulated raters answer as their stated model says, about what a run's images were made with."""
+
+import json
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from commands import printed
+from examples.simulated_raters import Psychometric, seed_of
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import simulated
 
-from transect.annotation.simulated import Psychometric, answers, even_thresholds, seed_of
-from transect.errors import BadInput
+from transect.errors import BadInput, TransectError
 
 
 def test_probabilities_by_hand():
@@ -16,22 +22,21 @@ def test_probabilities_by_hand():
     # A tenth of lapses: nine tenths of that and a third of a tenth each.
     lapsing = Psychometric((0.4, 0.6), noise=0.1, lapse=0.1).probabilities(0.5)
     assert lapsing == pytest.approx(0.9 * made + 0.1 / 3)
-    # Bias .1 puts x on the upper threshold: half of the looks lie above. So does a drift of .001 after 100 answers.
+    # Bias .1 puts x on the upper threshold: half of the looks lie above.
     assert Psychometric((0.4, 0.6), noise=0.1, bias=0.1).probabilities(0.5)[2] == pytest.approx(0.5)
-    assert Psychometric((0.4, 0.6), noise=0.1, drift=0.001).probabilities(0.5, 100)[2] == pytest.approx(0.5)
     assert Psychometric((0.4, 0.6), noise=0.0).probabilities(0.5).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_answers_have_these_frequencies():
     model = Psychometric((0.4, 0.6), noise=0.1, lapse=0.1)
-    said = answers(model, np.full(4000, 0.5), np.arange(4000))
+    said = model.answers(np.full(4000, 0.5), np.arange(4000))
     # Standard errors are below .008: five of them.
     assert np.bincount(said, minlength=3) / 4000 == pytest.approx(model.probabilities(0.5), abs=0.04)
 
 
 @given(truth=st.floats(-2, 3), lapse=st.floats(0, 1), noise=st.floats(0, 2), levels=st.integers(2, 7))
 def test_probabilities_are_probabilities(truth, lapse, noise, levels):
-    made = Psychometric(even_thresholds(levels), noise=noise, lapse=lapse).probabilities(truth)
+    made = Psychometric(tuple(range(1, levels)), noise=noise, lapse=lapse).probabilities(truth)
     assert made.sum() == pytest.approx(1)
     assert (made >= -1e-12).all()
     assert len(made) == levels
@@ -40,12 +45,85 @@ def test_probabilities_are_probabilities(truth, lapse, noise, levels):
 def test_an_answer_depends_on_the_image_and_the_rater_alone():
     model, truth = Psychometric((0.5,), noise=0.3), np.linspace(0, 1, 20)
     seeds = [seed_of("ada", i) for i in range(20)]
-    whole = answers(model, truth, seeds)
-    assert [int(answers(model, [truth[i]], [seeds[i]])[0]) for i in range(20)] == whole.tolist()
-    assert answers(model, truth, [seed_of("ben", i) for i in range(20)]).tolist() != whole.tolist()
+    whole = model.answers(truth, seeds)
+    assert [int(model.answers([truth[i]], [seeds[i]])[0]) for i in range(20)] == whole.tolist()
+    assert model.answers(truth, [seed_of("ben", i) for i in range(20)]).tolist() != whole.tolist()
 
 
 @pytest.mark.parametrize("wrong", [{"thresholds": ()}, {"thresholds": (0.5, 0.4)}, {"noise": -1.0}, {"lapse": 1.5}])
 def test_models_that_are_none_are_refused(wrong):
     with pytest.raises(BadInput):
         Psychometric(**{"thresholds": (0.5,), **wrong})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("simulated") / "run"
+    printed("render", "--data-set", "--subjects", "8", "--size", "32", "--out", str(folder))
+    return folder
+
+
+def answers(run: Path, *words: str, database: str) -> tuple[dict, list[dict]]:
+    place = str(run.parent / f"{database}.sqlite")
+    counts = json.loads(simulated(run, "--database", place, "--questions", "paper", "--json", *words))
+    out = run.parent / f"{database}.parquet"
+    printed("annotate", "export", str(run), "--database", place, "--out", str(out))
+    return counts, pq.read_table(out).to_pylist()
+
+
+def test_raters_without_noise_answer_the_level_nearest_to_the_truth(run):
+    counts, rows = answers(run, "--noise", "0", "--lapse", "0", "--raters", "2", database="exact")
+    truths = {row["id"]: row for row in pq.read_table(run / "images").to_pylist()}
+    # Seven questions have a truth: of the skin type it is the tone of the example faces; of fakeness there is none.
+    assert counts["answers"] == 8 * 7 * 2
+    assert counts["left_out"] == {"fakeness: no truth in the images": 8}
+    assert {row["rater"] for row in rows} == {"simulated-001", "simulated-002"}
+    levels = {"age": (8, 16, 27, 42, 57, 73), "smile": (0, 0.33, 0.67, 1), "skin_color": (1, 2.5, 4.5, 6, 8, 10)}
+    columns = {"age": "true.age", "smile": "true.smile", "skin_color": "true.skin_tone"}
+    checked = [row for row in rows if row["question"] in levels]
+    assert len(checked) == 8 * 3 * 2
+    for row in checked:
+        truth = truths[row["id"]][columns[row["question"]]]
+        assert row["level"] == np.abs(np.asarray(levels[row["question"]]) - truth).argmin(), row
+
+
+def test_a_second_call_adds_nothing_and_another_number_only_the_new_raters(run):
+    words = ("--answer-mean", "fakeness=0.25")
+    first, rows = answers(run, "--raters", "2", *words, database="again")
+    assert first["answers"] == len(rows) == 8 * 8 * 2
+    # 8 images and 2 raters, spread .15: standard error .053 between images, and rounding to fifths
+    assert np.mean([row["level"] / 4 for row in rows if row["question"] == "fakeness"]) == pytest.approx(0.25, abs=0.16)
+    second, same = answers(run, "--raters", "2", *words, database="again")
+    assert (second["answers"], second["already_there"]) == (0, 128)
+    key = lambda row: (row["rater"], row["question"], row["id"])  # noqa: E731
+    assert sorted(map(key, same)) == sorted(map(key, rows))
+    third, more = answers(run, "--raters", "3", *words, database="again")
+    assert (third["answers"], third["already_there"]) == (64, 128)
+    by_key = {key(row): row["level"] for row in more}
+    assert all(by_key[key(row)] == row["level"] for row in rows)  # whatever the number of raters
+
+
+def test_pairs_are_answered_with_their_follow_up(tmp_path):
+    folder = str(tmp_path / "pairs")
+    printed("render", "--data-set", "--subjects", "3", "--size", "32", "--vary", "yaw=-8,8", "--out", folder)
+    simulated(folder, "--questions", "pairs", "--answer-mean", "same_person=0.3", "--raters", "2")
+    out = str(tmp_path / "answers.parquet")
+    printed("annotate", "export", folder, "--out", out)
+    rows = pq.read_table(out).to_pylist()
+    assert len(rows) == 6
+    assert {row["follow_up"] for row in rows} <= {"well", "moderately", "not at all"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--raters", "0"), "--raters: expected 1 or more, got 0"),
+        (("--answer-mean", "fakeness"), "--answer-mean fakeness: expected NAME=MEAN"),
+        (("--answer-mean", "fakeness=2"), "--answer-mean fakeness: expected a mean from 0 to 1, got 2"),
+        (("--answer-mean", "fake=0.5"), "unknown question 'fake': did you mean fakeness"),
+    ],
+)
+def test_what_does_not_fit_is_refused(run, words, message):
+    with pytest.raises(TransectError) as caught:
+        simulated(run, "--database", run.parent / "refused.sqlite", *words)
+    assert message in str(caught.value)

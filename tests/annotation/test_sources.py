@@ -8,8 +8,8 @@ import shutil
 import numpy as np
 import pyarrow as pa
 import pytest
-from commands import printed
 from PIL import Image
+from simulated import simulated
 from small_run import make_run, png, write_questions
 
 from transect.errors import BadInput, UnknownName
@@ -200,7 +200,7 @@ def test_simulated_raters_answer_about_pairs_of_an_inversion(faces, tmp_path):
     (faces / "labels.csv").write_text((faces / "labels.csv").read_text().replace("more/", ""))
     invert(tmp_path / "inv", ["a.png", "b.png", "d.png"])
     words = ("--questions", "same-person", "--photographs", f"folder:{faces}", "--answer-mean", "same_person=0.2")
-    taken = json.loads(printed("annotate", "simulate", "inv", *words, "--raters", "2", "--json"))
+    taken = json.loads(simulated("inv", *words, "--raters", "2", "--json"))
     assert taken["answers"] == 2 * 5  # two raters, a real, two fake and two duplicate pairs
 
 

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import refused, run, run_here
+from commands import refused, run_here
 from places import SUPPORT
 
 import transect
+from transect.errors import BadInput
 
 AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
 
@@ -36,12 +37,6 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         (("report", "nowhere"), "nowhere is not a run folder: expected a run.json in it"),
         (("generators", "convert", "nowhere.pkl", "x.safetensors"), "model file nowhere.pkl: expected a file, found none"),
         (("generators", "convert", f"{SUPPORT / 'audited.py'}", "x.safetensors"), "expected an official pickle, a .pt or"),
-        (("verify", "world", "--subjects", "0"), "subjects: expected at least 1, got 0"),
-        (("verify", "images", "--quick", "--seed", "-1"), "seed: expected 0 to 2147483647, got -1; choose another"),
-        (("verify", "world", "--only", "photometri"), "unknown part of the check 'photometri': did you mean photometry"),
-        (("verify", "world", "--device", "cuda:77"), "device: expected a CUDA device for 'cuda:77'"),
-        (("verify", "world", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512, got 8"),
-        (("verify", "world", "--landmark-model", "nowhere.dat"), "landmark_model nowhere.dat: expected a file of dlib's, found none"),
         (("audit",), "expected at least one target, got none"),
         (("report",), "Missing argument 'DIR'. see: transect report --help"),
         (("verify", "run"), "Missing argument 'RUN'. see: transect verify run --help"),
@@ -57,17 +52,9 @@ def test_errors_are_one_line_and_exit_2(arguments, message, tmp_path):
     assert not (tmp_path / "run").exists(), "a refused design leaves nothing behind"
 
 
-@pytest.mark.parametrize(
-    ("target", "library", "line"),
-    [
-        ("opencv:haarcascade_smile", "cv2", "pip install 'transect[opencv]'"),
-        ("dlib:hog-face", "dlib", "pip install 'transect[dlib]'"),
-        (f"onnx:{SUPPORT / 'audited.py'}", "onnxruntime", "pip install 'transect[onnx]'"),
-    ],
-)
-def test_a_missing_extra_says_the_pip_line(target, library, line, tmp_path):
-    words = ["audit", target, "--vary", "glasses", "--out", str(tmp_path / "run"), "--no-isolate"]
-    assert line in refused(*words, hide=library)
+def test_a_missing_extra_says_the_pip_line(tmp_path):
+    words = ["audit", "opencv:haarcascade_smile", "--vary", "glasses", "--out", str(tmp_path / "run"), "--no-isolate"]
+    assert "pip install 'transect[opencv]'" in refused(*words, hide="cv2")
 
 
 def test_too_many_failures_exit_3(tmp_path):
@@ -132,11 +119,11 @@ def test_attributes_json_has_every_field():
 
 
 def test_debug_shows_the_traceback(tmp_path):
-    done = run("--debug", "report", str(tmp_path))
-    assert "Traceback" in done.stderr
+    with pytest.raises(BadInput):
+        run_here("--debug", "report", str(tmp_path))
 
 
 def test_version_and_help():
-    assert run("--version").stdout.strip() == transect.__version__
+    assert run_here("--version").stdout.strip() == transect.__version__
     assert run_here("--help").returncode == 0
     assert run_here().returncode == 2

@@ -43,7 +43,6 @@ GENERATOR = ("--generator", "small.safetensors", "--images", "images", "--distan
 SEARCH = ("search", "audited:brightness", "--truth", "glasses", "--size", "32", "--budget", "20", "--out", "out")
 COMMANDS = {
     "search": (*SEARCH, "--vary", "light_level"),
-    "comparison": (*SEARCH, "--vary", "light_level", "--compare", "random,sobol", "--repeats", "1"),
     "recognition": ("recognition", "--table", "t.parquet", "--identity", "who", "--group", "tone", "--embeddings",
                     "near.npy", "--out", "out"),
     "match": ("match", "--features", "near.npy", "--table", "t.parquet", "--treatment", "treated", "--out", "pairs.parquet",
@@ -52,7 +51,6 @@ COMMANDS = {
     "leakage": ("leakage", "--labels", "t.parquet", "--label", "verb", "--protected", "tone", "--attacker", "bayes",
                 "--permutations", "2", "--out", "out"),
     "invert": ("invert", *GENERATOR, "--steps", "1", "--space", "w"),
-    "invert-sweep": ("invert", *GENERATOR, "--steps", "1", "--penalty", "0,1"),
     "encode": ("encode", *GENERATOR, "--encoder-samples", "40"),
 }  # fmt: skip
 

@@ -29,11 +29,14 @@ def commands_of(name):
 
 def test_the_workflow_runs_exactly_the_check():
     assert commands_of("check.yml") == ["bash .ci/run"]
-    assert commands_of("nightly.yml") == ["make fuzz", "make release-check"]
     makefile = (ROOT / "Makefile").read_text()
+    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())["jobs"].values()
+    assert job["steps"][-1]["run"] == "make nightly NIGHTLY=${{ matrix.part }}"
+    parts = re.search(r"^nightly: \$\(or \$\(NIGHTLY\),(.*)\)", makefile, re.M)[1].split()
+    assert job["strategy"]["matrix"]["part"] == parts
     size = re.search(r"^fuzz: export FUZZ_INPUTS := \$\(or \$\(FUZZ_INPUTS\),(\d+)\)$", makefile, re.M)
     assert int(size[1]) >= 1_000_000
-    for name in re.findall(r"^make ([\w-]+)$", (ROOT / ".ci" / "run").read_text(), re.M):
+    for name in [*parts, *re.findall(r"^make ([\w-]+)$", (ROOT / ".ci" / "run").read_text(), re.M)]:
         assert re.search(rf"^{name}:", makefile, re.M), name
 
 
@@ -202,7 +205,7 @@ def transect_of_the_wheel(release, tmp_path_factory):
     return folder, run
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_commands_of_the_readme_run_from_the_wheel(transect_of_the_wheel):
     """`transect demo`, which is what `make demo` runs, and the first audit, both with few subjects; and the program."""
     folder, run = transect_of_the_wheel

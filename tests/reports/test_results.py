@@ -25,7 +25,7 @@ def written(results, folder, gallery=None):
 
 
 def test_the_published_schema_is_the_one_of_the_code():
-    assert schema() == PUBLISHED, "run: python docs/generate.py"
+    assert schema() == PUBLISHED, "run: python -m tools.generate"
 
 
 def test_an_effect_has_one_set_of_fields():

@@ -1,4 +1,4 @@
-"""Entries of results.json other than effects: interactions, variance, projections, negative controls, plans.
+"""Entries of results.json other than effects: interactions, projections, negative controls, plans.
 
 Interactions and negative controls are separate families of tests, since they answer other questions than the effects.
 """
@@ -20,8 +20,6 @@ from transect.effects.planning import plan_from_pilot
 from transect.effects.projection import Projected, project
 from transect.effects.selection import confidence_of
 from transect.effects.shares import PopulationShares
-from transect.effects.sobol_indices import SOURCES as VARIANCE
-from transect.effects.sobol_indices import Shares, SobolIndices, sobol
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.reports.further_views import MOST_ROWS
@@ -32,13 +30,10 @@ CONTROL_POWER: Final = 0.8
 """The power at which a negative control's smallest detectable effect is stated."""
 TARGET_DIFFERENCE: Final = 0.05
 """The difference of rates that a plan's hint is about: five points."""
-LARGEST_SPLIT: Final = 400_000_000
-"""Subjects x cells x sets of attributes beyond which the report leaves out the shares of variance and states it."""
 NEGATIVE_CONTROL: Final = (
     "Lipsitch, Tchetgen Tchetgen and Cohen 2010, Negative controls: a tool for detecting confounding and bias in "
     "observational studies, doi:10.1097/EDE.0b013e3181d61eeb",
 )
-TOO_LARGE: Final = "the design is too large for the report's shares of variance; use transect.effects.sobol"
 
 
 @final
@@ -61,7 +56,6 @@ def analyse_further(
     """Everything but the effects of some studies. controls: the negative control of each study, or None."""
     crossed = _adjusted([(study, _interactions(study)) for study in studies])
     controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
-    variance = [share for study in studies for share in _variance(study)]
     projections = [projection for population in shares for projection in _projections(studies, population)]
     names = [study.spec.name for study in studies for _ in study.effects]
     tested = list(zip(of_effects(studies), names, effects, strict=True))
@@ -94,13 +88,12 @@ def analyse_further(
         _family("negative controls", "holm", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
-    sources += [source for entry in (*projections, *variance) for source in entry["sources"]]
+    sources += [source for entry in projections for source in entry["sources"]]
     cited = (*(PLANNING[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
     return Further(
         {
             "interactions": [_compared(name, effect) for name, effect in crossed],
             "found_interactions": _found(studies, crossed, alpha),
-            "variance_shares": variance,
             "projections": projections,
             "negative_controls": _negative_controls(studies, controls, controlled, alpha),
             "plans": plans,
@@ -217,41 +210,8 @@ def _compared(study: str, effect: Effect) -> Entry:
     return {"study": study, **{name: getattr(effect, name) for name in _OF_EFFECT}, **between, "spec": spec}
 
 
-def _variance(study: Findings) -> list[Entry]:
-    """Shares of variance of every outcome of an experiment with at least two attributes."""
-    if len(study.design.levels) < 2:
-        return []
-    return [_variance_entry(study, answered) for answered in study.answered]
-
-
-def _variance_entry(study: Findings, answered: TransectOutcome) -> Entry:
-    names = list(study.design.levels)
-    head = _whose(study, answered)
-    if answered.values.size * 2 ** len(names) > LARGEST_SPLIT or len(names) > 12:
-        counts = {"n_subjects": study.design.subjects, "n_images": study.design.n_images, "n_missing": 0}
-        return {
-            **head, **counts, "variance": None, "indices": [], "method": "", "reason": TOO_LARGE, "sources": [],
-        }  # fmt: skip
-    shares = sobol(answered.values, attributes=names, people=answered.people, seed=study.design.seed)
-    found = {
-        name: getattr(shares, name) for name in ("variance", "n_subjects", "n_images", "n_missing", "method", "reason")
-    }
-    return {
-        **head, **found, "indices": [_index(shares, place) for place in range(len(names))], "sources": list(VARIANCE),
-    }  # fmt: skip
-
-
 def _whose(study: Findings, answered: TransectOutcome) -> Entry:
     return {"study": study.spec.name, "target": answered.measure.target, "outcome": answered.measure.outcome}
-
-
-def _index(indices: SobolIndices, place: int) -> dict[str, object]:
-    entry: dict[str, object] = {"attribute": indices.attributes[place]}
-    rows: dict[str, Shares] = {"first": indices.first, "total": indices.total, "shapley": indices.shapley}
-    for name, shares in rows.items():
-        entry[name] = shares.estimate[place]
-        entry[f"{name}_low"], entry[f"{name}_high"] = shares.low[place], shares.high[place]
-    return entry
 
 
 def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[Entry]:

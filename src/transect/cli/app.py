@@ -1,8 +1,8 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-4 a study waits for people, 130 interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements 1
-violated, 4 not shown; of a reproduction 1 differs, and of a run's files 1 not as written.
+130 interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements 1 violated, 4 not shown; of a
+reproduction 1 differs, and of a run's files 1 not as written.
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ import typer
 
 from transect import __version__
 from transect.cli.attributes import attributes
-from transect.cli.dataset_table import table
 from transect.cli.datasets import datasets
 from transect.cli.generators import generators
 from transect.cli.interruptions import Termination, interrupted
-from transect.cli.study_command import study
 from transect.cli.targets import targets as targets_group
 from transect.console.single_options import refuse_repeats
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.judge_command import judge
-from transect.jobs.annotate.simulate_command import simulate
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
@@ -79,7 +76,6 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     replicate,
     reproduce,
     export,
-    study,
     plan,
     search,
     render,
@@ -99,9 +95,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
 for command in COMMANDS:
     app.command()(command)
 train.command()(classifier)
-annotate.command()(simulate)
 annotate.command()(judge)
-datasets.command()(table)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)

@@ -1,70 +1,24 @@
-"""The labels of a data set as one table, for the commands that take a table: `transect datasets table`."""
+"""The labels of a data set as one table, which `transect datasets table` writes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import typer
 
-from transect.console.common_options import Json
 from transect.errors import BadInput
-from transect.runs.plain_json import dumps
-from transect.runs.wording import counted
-from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
 
 _COLUMN: Final = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=(?!=))?(?P<truth>.+)")
-_PICTURE: Final = "image"
-_TAKEN: Final = ("id", "subject", _PICTURE)
+PICTURE: Final = "image"
+_TAKEN: Final = ("id", "subject", PICTURE)
 _AT_ONCE: Final = 64
 """Pictures in memory at a time."""
-
-
-def table(
-    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv or .parquet.")],
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
-            "names the column; repeat. Default: every attribute."
-        ),
-    ] = None,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Also a column image with each picture as PNG.")] = False,
-    size: Annotated[int | None, typer.Option(help="Width and height that pictures are fitted into.")] = None,
-    json: Json = False,
-) -> None:
-    """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
-    from transect.datasets import open_dataset
-    from transect.runs.csv_files import csv_of
-    from transect.runs.folder import write_atomically, write_batches, write_table
-
-    suffix = out.suffix.lower()
-    if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
-        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
-    images = open_dataset(dataset, image_size=size)
-    rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
-    if suffix == ".csv":
-        write_atomically(out, csv_of(rows))
-    elif pictures:
-        schema = rows.schema.append(pa.field(_PICTURE, pa.binary()))
-        write_batches(out, schema, _with_pictures(images, rows))
-    else:
-        write_table(out, rows)
-    facts: dict[str, Any] = {
-        "out": str(out),
-        "images": rows.num_rows,
-        "subjects": len(set(images.subjects)),
-        "columns": [*rows.column_names, *([_PICTURE] if pictures else [])],
-    }
-    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(facts['columns'])}")
 
 
 def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
@@ -97,11 +51,11 @@ def _numbers(values: np.ndarray) -> pa.Array:
     return pa.array(values, from_pandas=True).cast(pa.int64()) if whole else pa.array(values, from_pandas=True)
 
 
-def _with_pictures(images: LabelledImages, rows: pa.Table) -> Iterator[pa.Table]:
+def with_pictures(images: LabelledImages, rows: pa.Table) -> Iterator[pa.Table]:
     """The rows with the picture of each, a few at a time."""
     from transect.runs.png import packed, png
 
     for start in range(0, len(images), _AT_ONCE):
         some = rows.slice(start, _AT_ONCE)
         pictures = [packed(png(images.pixels([start + row])[0])) for row in range(len(some))]
-        yield some.append_column(_PICTURE, pa.array(pictures, pa.binary()))
+        yield some.append_column(PICTURE, pa.array(pictures, pa.binary()))

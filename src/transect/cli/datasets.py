@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from transect.console.common_options import Json
 from transect.console.printing import table
+from transect.errors import BadInput
 from transect.runs.plain_json import dumps
+from transect.runs.wording import counted
 from transect.texts import say
 
 datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
@@ -64,3 +67,47 @@ def _values(column: dict[str, Any]) -> str:
     if column["levels"]:
         return ", ".join(f"{level} {count}" for level, count in column["levels"].items())
     return f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"
+
+
+@datasets.command(name="table")
+def label_table(
+    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv or .parquet.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
+            "names the column; repeat. Default: every attribute."
+        ),
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also a column image with each picture as PNG.")] = False,
+    size: Annotated[int | None, typer.Option(help="Width and height that pictures are fitted into.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
+    import pyarrow as pa
+
+    from transect.cli.dataset_table import PICTURE, rows_of, with_pictures
+    from transect.datasets import open_dataset
+    from transect.runs.csv_files import csv_of
+    from transect.runs.folder import write_atomically, write_batches, write_table
+
+    suffix = out.suffix.lower()
+    if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
+        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
+    images = open_dataset(dataset, image_size=size)
+    rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
+    if suffix == ".csv":
+        write_atomically(out, csv_of(rows))
+    elif pictures:
+        schema = rows.schema.append(pa.field(PICTURE, pa.binary()))
+        write_batches(out, schema, with_pictures(images, rows))
+    else:
+        write_table(out, rows)
+    facts: dict[str, Any] = {
+        "out": str(out),
+        "images": rows.num_rows,
+        "subjects": len(set(images.subjects)),
+        "columns": [*rows.column_names, *([PICTURE] if pictures else [])],
+    }
+    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(facts['columns'])}")

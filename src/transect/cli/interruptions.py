@@ -18,7 +18,6 @@ KEEP: Final = (
     "recognition",
     "render",
     "search",
-    "study",
     "train",
     "verify",
 )

@@ -27,7 +27,6 @@ from transect.console.target_options import (
     given,
 )
 from transect.errors import BadInput
-from transect.runs.model_files import CARD
 from transect.runs.plain_json import dumps
 from transect.runs.wording import counted
 from transect.texts import say
@@ -97,6 +96,8 @@ def check(
         return
     if gives_words(target) and not target.endswith(".toml"):
         raise no_questions(target)
+    from transect.runs.model_files import CARD
+
     if target.endswith(".toml") and Path(target).name != CARD:
         from transect.targets.http.chat.settings import is_chat_file
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from transect.console.printing import table
 from transect.errors import BadInput
-from transect.records import Task
 from transect.runs.plain_json import dumps
 from transect.texts import one_line, say
 
@@ -58,6 +57,8 @@ _HEADS = ["question", "paraphrase", "said", "what_became_of_it", "value", "why_n
 
 
 def _rows(target: Target, found: Predictions) -> Iterator[list[str]]:
+    from transect.records import Task
+
     name = target.name.rpartition("/")[2]
     for one in (found.said or ((),))[0]:
         value = "" if one.value != one.value else f"{one.value:g}"

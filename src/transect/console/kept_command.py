@@ -5,14 +5,14 @@ from __future__ import annotations
 import typing
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from transect.console.common_options import on_command_line
-from transect.runs import command_record
-from transect.runs.command_record import Word
-from transect.runs.file_digests import digest
+
+if TYPE_CHECKING:
+    from transect.runs.command_record import Word
 
 _ASIDE: Final = ("json", "engine", "workers")
 """Parameters on which no result depends."""
@@ -24,6 +24,8 @@ _BEFORE, _AFTER = "=:@", "=:@?"
 
 def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
     """Write command.json into the folder that this command wrote."""
+    from transect.runs import command_record
+
     given = on_command_line(context, context.params)
     left_out = (*writes, *_ASIDE)
     kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
@@ -42,6 +44,8 @@ def _name(context: Any) -> str:
 
 
 def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
+    from transect.runs.command_record import Word
+
     option = "" if parameter.param_type_name == "argument" else parameter.opts[0]
     if isinstance(value, bool):
         yield Word(option if value else parameter.secondary_opts[0])
@@ -57,6 +61,9 @@ def _is_path(parameter: Any) -> bool:
 
 def _with_file(option: str, text: str) -> Word:
     """The value with the file that it names, or as it is where it names none."""
+    from transect.runs.command_record import Word
+    from transect.runs.file_digests import digest
+
     if (found := file_in(text)) is None:
         return Word(option, text)
     before, path, after = found

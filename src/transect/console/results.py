@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from transect.console.printing import table
 from transect.runs.plain_json import dumps
-from transect.runs.result import JobResult
 from transect.texts import say
+
+if TYPE_CHECKING:
+    from transect.runs.result import JobResult
 
 Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
 """A line, or the headings and rows of a table."""

@@ -64,7 +64,7 @@ class Found:
 
 @functools.lru_cache(maxsize=4)
 def load(path: Path = WEIGHTS) -> Taught:
-    """The network of a file that docs/marks_network.py wrote; by default the one that ships.
+    """The network of a file that tools/marks_network.py wrote; by default the one that ships.
 
     Raises BadInput for other files.
     """
@@ -90,7 +90,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:
 
 @final
 class NetworkMarks:
-    """Points, masks and confidence by the network. Raises BadInput for a file that docs/marks_network.py did not write.
+    """Points, masks and confidence by the network. Raises BadInput for another file than tools/marks_network.py writes.
 
     >>> finder = NetworkMarks()
     >>> finder.find(np.full((1, 40, 60, 3), 128, np.uint8)).reasons

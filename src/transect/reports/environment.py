@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from transect import __version__
 from transect.reports.document import pointer
-from transect.reports.drawing import crossed, levels, sections, shades, svg
+from transect.reports.drawing import crossed, levels, sections, svg
 from transect.reports.drawing.intersections import MANY_TABLES
 from transect.reports.figure_numbers import crossing_numbers, figure_numbers
 from transect.reports.saving import savable
@@ -103,7 +103,6 @@ def environment() -> Environment:
         "draw_scatter": crossed.draw,
         "draw_panel": sections.draw,
         "draw_row": sections.draw_row,
-        "draw_share": shades.share_bar,
         "attribute_note": ATTRIBUTE_NOTE,
         "pointer": pointer,
         "effect_style": effect_style,

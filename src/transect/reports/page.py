@@ -202,7 +202,7 @@ def _study_part(document: Document, view: StudyView, content: Mapping[str, objec
         "effects": ("Effects", view.forests),
         "levels": ("Rates by level", view.curves),
         "intersections": ("Intersections", view.sheets),
-        "interactions": ("Interactions", further.interactions or further.variance),
+        "interactions": ("Interactions", further.interactions),
         "projection": ("In a population", further.projections),
         "control": ("Negative control", further.controls),
         "plan": ("Power", further.plans),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence, Set
 from enum import Enum
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from transect.texts import UNSEEN, encodable
 
@@ -23,10 +22,12 @@ def plain(value: object) -> Any:
 
     Raises TypeError for a type that JSON has no word for.
 
+    >>> import numpy as np
     >>> plain({"estimate": float("nan"), "n": np.int64(3), "values": np.array([1.0, np.inf])})
     {'estimate': None, 'n': 3, 'values': [1.0, None]}
     """
-    if isinstance(value, np.generic):
+    numpy: Any = sys.modules.get("numpy")  # until it is loaded no value is of it; `transect --help` does without
+    if numpy and isinstance(value, numpy.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int):
         return value
@@ -46,7 +47,7 @@ def _collection(value: object) -> Any:
         return encodable(str(value))
     if isinstance(value, Mapping):
         return {encodable(str(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
+    if (numpy := sys.modules.get("numpy")) and isinstance(value, numpy.ndarray):
         return plain(value.tolist())
     if isinstance(value, Set):
         return [plain(item) for item in sorted(value)]

@@ -6,18 +6,19 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import typer
-from commands import run_here
+from commands import refused, run_here
 from panes import Counting, Panes
 from published import fits
 
 import transect
 from transect.analysis import reporting
+from transect.designs.search import History
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, TooManyFailures, UnknownName
 from transect.experiment import costs
-from transect.jobs.search import command, request, results
+from transect.jobs.search import command, gallery, request, results
 from transect.jobs.search import run as searching
-from transect.jobs.search.numbers import Estimate
+from transect.jobs.search.gallery import STRIP
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.records import Quote
 from transect.targets import as_target
@@ -36,30 +37,18 @@ def run(search, out, quiet=True):
 
 @pytest.mark.parametrize("goal", request.GOALS)
 def test_a_killed_search_goes_on_and_asks_nothing_twice(tmp_path, goal):
-    whole, first, second = Counting(), Counting(stop_at=70), Counting()
-    found = run(made(whole, goal), tmp_path / "whole", quiet=True)
-    assert whole.seen == found["calls"] == 120
+    whole, first, second = Counting(), Counting(stop_at=36), Counting()
+    found = run(made(whole, goal, 56), tmp_path / "whole", quiet=True)
+    assert whole.seen == found["calls"] == 56
     with pytest.raises(Interrupted, match="rerun the command to resume"):
-        run(made(first, goal), tmp_path / "killed", quiet=True)
-    assert run(made(second, goal), tmp_path / "killed", quiet=True) == found
-    assert first.seen + second.seen - 8 <= 120  # the batch under way was lost
+        run(made(first, goal, 56), tmp_path / "killed", quiet=True)
+    assert run(made(second, goal, 56), tmp_path / "killed", quiet=True) == found
+    assert first.seen + second.seen - 8 <= 56  # the batch under way was lost
     again = Counting()
-    assert run(made(again, goal), tmp_path / "killed", quiet=True) == found
+    assert run(made(again, goal, 56), tmp_path / "killed", quiet=True) == found
     assert again.seen == 0
     for part in (tmp_path / "whole").glob("*/part-*.parquet"):
         assert part.read_bytes() == (tmp_path / "killed" / part.relative_to(tmp_path / "whole")).read_bytes()
-
-
-def test_regions_are_in_words_with_an_interval_that_holds_the_truth(tmp_path):
-    found = run(made(Counting(), budget=240), tmp_path / "run", quiet=True)
-    (region, *_) = found["regions"]
-    assert "tone > 0." in region["rule"]
-    assert region["n"] > 0
-    assert region["low"] <= region["rate"] <= region["high"]
-    assert region["rate"] > 0.5
-    assert found["estimate"]["low"] <= 0.12 <= found["estimate"]["high"]  # 0.3 x 0.4 of the panes
-    assert found["failed"] == 0
-    assert json.loads((tmp_path / "run" / "search.json").read_text()) == found
 
 
 def conditioned(counting, goal, budget=120, **options):
@@ -103,17 +92,10 @@ def test_a_latent_part_is_searched_and_read_in_words(tmp_path):
     assert "latent_2 > 0." in rules
 
 
-def test_the_contract_s_keys(tmp_path):
-    found = run(made(Counting(), goal="rate", budget=40), tmp_path / "run", quiet=True)
-    assert {"calls", "cost", "distinct_failures", "regions", "estimate"} <= found.keys()
-    assert found["cost"] == 0.0
-    assert {"rate", "low", "high", "n"} <= found["estimate"].keys()
-
-
 def test_failures_are_what_the_goal_of_failures_finds_most_of(tmp_path):
-    many = run(made(Counting(), goal="failures"), tmp_path / "failures", quiet=True)
-    rate = run(made(Counting(), goal="rate"), tmp_path / "rate", quiet=True)
-    assert many["failures"] > rate["failures"]
+    many = run(made(Counting(), goal="failures", budget=80), tmp_path / "failures", quiet=True)
+    rate = run(made(Counting(), goal="rate", budget=80), tmp_path / "rate", quiet=True)
+    assert many["failures"] > rate["failures"] + 10
     assert many["regions"] == []
 
 
@@ -142,20 +124,54 @@ def test_another_budget_is_another_run(tmp_path):
         ({"budget": 0}, "--budget of at least 20 calls, got 0"),
         ({"seed": -1}, "--seed from 0"),
         ({"method": "mcduff2019"}, "give --goal failures"),
+        ({"goal": "region"}, "did you mean regions"),
+        ({"goal": "failures", "method": "mcduff"}, "did you mean mcduff2019"),
         ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
         ({"alpha": 0.2}, "--alpha: expected the method mcduff2019, whose weight it is, got ours; name it"),
     ],
 )
 def test_search_refuses_options_that_do_not_fit(options, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises((BadInput, UnknownName), match=message):
         made(Counting(), **options)
 
 
-def test_an_unknown_goal_is_refused():
-    with pytest.raises(UnknownName, match="did you mean regions"):
-        made(Counting(), goal="region")
-    with pytest.raises(UnknownName, match="did you mean mcduff2019"):
-        made(Counting(), goal="failures", method="mcduff")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--alpha", "0.6"), "--alpha: expected the method mcduff2019, whose weight it is, got ours"),
+        (("--alpha-weighs", "failures"), "--alpha-weighs: expected the method mcduff2019"),
+        (("--method", "mcduff2019", "--goal", "failures", "--alpha-weighs", "luck"), "reading of alpha"),
+    ],
+)
+def test_the_command_refuses_a_weight_that_does_not_fit(words, message, tmp_path):
+    command = ("search", "opencv:haarcascade_frontalface_default", "--size", "32", "--out", str(tmp_path / "run"))
+    assert message in refused(*command, *words)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_two_readings_of_alpha_mirror_each_other():
+    options = {"method": "mcduff2019", "goal": "failures"}
+    caption = made(Counting(), **options, alpha=0.8, alpha_weighs="failures")
+    assert caption.alpha == pytest.approx(made(Counting(), **options, alpha=0.2).alpha) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("goal", request.GOALS)
+@pytest.mark.parametrize("method", ["random", "sobol"])
+def test_points_that_look_at_no_answer_serve_every_goal(tmp_path, goal, method):
+    found = run(made(Counting(), goal, 24, method=method), tmp_path)
+    assert found["strategy"].startswith({"random": "random points", "sobol": "Sobol points"}[method])
+    assert found["estimate"]["n"] == {"regions": 18, "failures": 24, "rate": 24}[goal]
+    assert found["errors"]["samples"][0]["sampler"] == {"random": "random", "sobol": "Sobol points"}[method]
+
+
+def test_the_gallery_shows_failures_far_apart_first(monkeypatch):
+    points = np.array([[0.1, 0.1], [0.1, 0.11], [0.9, 0.9], [0.5, 0.5]])
+    history = History(points, np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4, dtype=bool))
+    shown = np.arange(4, dtype=np.uint8)[:, None, None, None] * np.ones((1, 8, 8, 3), np.uint8)
+    parts, space = [shown[:2], shown[2:]], space_of(Panes())
+    assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 2, 3]
+    monkeypatch.setattr(gallery, "SHOWN", 2)
+    assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 3]
 
 
 def test_the_truth_must_be_known_and_answers_right_or_wrong():
@@ -165,11 +181,6 @@ def test_the_truth_must_be_known_and_answers_right_or_wrong():
     number = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)), name="reader", task="regression")
     with pytest.raises(BadInput, match="is a regression target"):
         search_for(world, number, space_of(world), truth="tone")
-
-
-def test_an_estimate_of_nothing_is_said():
-    nothing = Estimate(np.nan, np.nan, np.nan, results.NO_CALLS, 0, "")
-    assert results.percent(nothing) == "not estimable"
 
 
 class Metered(Counting):
@@ -258,10 +269,19 @@ def result(tmp_path_factory):
 
 
 class TestThePythonFunction:
-    def test_numbers_are_records_and_what_the_command_writes(self, result):
-        region = result.numbers.regions[0]
+    def test_a_region_in_words_and_a_rate_that_holds_the_truth(self, result):
+        region, estimate = result.numbers.regions[0], result.numbers.estimate
         assert "tone > 0." in region.rule
+        assert region.n > 0
         assert region.low <= region.rate <= region.high
+        assert region.rate > 0.5
+        assert estimate.low <= 0.12 <= estimate.high  # 0.3 x 0.4 of the panes
+        assert result.numbers.failed == 0
+
+    def test_the_page_and_the_numbers_are_those_of_the_folder(self, result):
+        region = result.numbers.regions[0]
+        page = (result.folder / "search.html").read_text()
+        assert page.count('alt="Failure at call') == len(result.pictures) + STRIP > STRIP
         assert json.loads((result.folder / "search.json").read_text()) == result.to_json()
         assert result.headline().startswith(f"{region.rule}: misses")
         assert "<td>overall</td>" in result._repr_html_()

@@ -138,9 +138,6 @@ def test_the_command_line_asks_one_question(questions, tmp_path):
     assert "overall: refuses " in done.stdout
     assert "one question to search by" in refused(*base, "--questions", str(questions))
     assert "expected --questions with it" in refused(*base, "--question", "smile")
-    assert "--compare: expected a target that is asked no --questions" in refused(
-        *base, *asked[:4], "--compare", "ours,random"
-    )
     assert "expected a model that answers in words" in refused(
         "search", "opencv:haarcascade_frontalface_default", "--vary", "skin_tone", "--outcome", "refusal"
     )

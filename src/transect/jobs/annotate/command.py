@@ -171,7 +171,7 @@ def export(
     if price is not None:
         with closing((opened := project.open()).database):
             written["cost"] = cost.estimate(opened, price)
-    print_fields(written, json)
+    _print_fields(written, json)
 
 
 @annotate.command("import")
@@ -189,7 +189,7 @@ def import_(
     """Import answers from a file: all or none, and no answer twice."""
     imported = _project(run, database, questions, photographs).import_answers(file, kind)
     counts = {"imported": imported.answers, "already_there": imported.duplicates, "new_raters": imported.raters}
-    print_fields({**counts, "left_out": dict(imported.left_out)}, json)
+    _print_fields({**counts, "left_out": dict(imported.left_out)}, json)
 
 
 @annotate.command()
@@ -222,7 +222,7 @@ def report(
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
     page = _project(run, database).raters_page(out, scale, prune or ())
-    print_fields({"report": str(page.path), **page.facts}, json)
+    _print_fields({"report": str(page.path), **page.facts}, json)
 
 
 @annotate.command()
@@ -245,7 +245,7 @@ def machine(
     """
     from transect.annotation import machine_answers
 
-    print_fields(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
+    _print_fields(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
 
 
 @annotate.command()
@@ -353,7 +353,7 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
         say("warning: without HTTPS in front of it, links and answers can be read on their way", error=True)
 
 
-def print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
+def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
     """Print fields as lines, or as JSON."""
     if as_json:
         say(dumps(fields))

@@ -12,7 +12,7 @@ from transect.console.kept_command import keep
 from transect.console.results import show
 from transect.errors import BadInput
 
-_FILES = ("generator", "images", "face_distance")
+_FILES = ("generator", "images")
 """Options that may name files."""
 _OF_TWINS = {"generator", "images", "out", "marks", "size", "engine", "workers", "json"}
 """Options that a run of twins has."""
@@ -34,17 +34,8 @@ def invert(
         str, typer.Option(help="w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.")
     ] = "w+",
     penalty: Annotated[
-        str | None,
-        typer.Option(
-            help="λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1. Several, as "
-            "0,0.1,1: each in a folder of its own below --out, and a comparison."
-        ),
-    ] = None,
-    face_distance: Annotated[
-        str | None,
-        typer.Option(
-            help="With several --penalty values: a target with embeddings that measures the distance of faces."
-        ),
+        float | None,
+        typer.Option(help="λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1."),
     ] = None,
     steps: Annotated[
         int | None,
@@ -112,9 +103,7 @@ def invert(
     from transect.engines.settings import EngineSettings
     from transect.jobs.invert.run import InvertOptions
     from transect.jobs.invert.run import invert as run
-    from transect.jobs.invert.sweep import invert_sweep
     from transect.jobs.invert.twins import GENERATOR, fit_twins
-    from transect.runs.inputs import parse_numbers
 
     if generator == GENERATOR:
         _only_of_twins(context)
@@ -132,22 +121,8 @@ def invert(
         distance=distance, weights=weights, heads=heads, pixel_weight=pixel_weight, encoder_samples=encoder_samples,
         precision=precision, batch=batch, plateau=plateau, engine=EngineSettings(engine, workers),
     )  # fmt: skip
-    values = parse_numbers(penalty, "--penalty", "0,0.1,1")
-    if len(values) > 1:
-        if space != "w+":
-            raise BadInput(f"--penalty: expected one λ at most in space {space}, got {penalty}; several are of w+")
-        swept = invert_sweep(
-            images, generator, out, values, face=face_distance, steps=steps, start=start, encoder=encoder, fit=fit,
-            device=device, quiet=json, options=options,
-        )  # fmt: skip
-        page = swept.report(out)
-        keep(context, out, files=_FILES)
-        show(swept, json, swept.headline(), swept.rows(), page=page)
-        return
-    if face_distance is not None:
-        raise BadInput("--face-distance: expected several --penalty values, as --penalty 0,0.1,1; give several")
     result = run(
-        images, generator, out, space=space, penalty=values[0] if values else None, steps=steps, start=start,
+        images, generator, out, space=space, penalty=penalty, steps=steps, start=start,
         encoder=encoder, fit=fit, device=device, quiet=json, options=options,
     )  # fmt: skip
     page = result.report(out)

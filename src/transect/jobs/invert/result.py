@@ -31,7 +31,7 @@ class InversionMedians:
     steps: float | None
 
     @classmethod
-    def of(cls, table: pa.Table) -> InversionMedians:
+    def of_table(cls, table: pa.Table) -> InversionMedians:
         """Of the run's rows."""
         return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
 
@@ -100,7 +100,7 @@ def numbers_of(
         distance=distance,
         start=start,
         encoder_r2=encoder_r2(table),
-        median=InversionMedians.of(table),
+        median=InversionMedians.of_table(table),
         latents=str(out / LATENTS),
         sheet=str(out / SHEET),
         notes=notes,

@@ -7,7 +7,7 @@ the end latents.safetensors (all codes), summary.json and sheet.png (images abov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -49,9 +49,6 @@ PRECISIONS: Final = ("full", "mixed")
 _DEFAULT_PENALTY: Final = 0.1
 STEPS: Final = {"mean": 300, "encoder": 150}
 """Steps by start: those of the encoder reach what twice as many reach from the mean code."""
-
-_SHARED: Final = ("network", "appearance", "encoder")
-"""What inversions with another λ share."""
 PLATEAU: Final = 0.01
 _QUOTED: Final = 3
 """Steps on which the time of the whole is estimated."""
@@ -141,12 +138,6 @@ class Inversion:
         distance, files = self.options.distance, (self.options.weights, self.options.heads)
         facts = facts_of(self.generator, (self.encoder_file, *files))
         return ToolsRecipe(self.named, self.search.space, start, distance, files, self.device, facts)
-
-    def with_penalty(self, penalty: float) -> Inversion:
-        """The same with another λ; network, distance and encoder are shared. Raises BadInput for no λ."""
-        other = replace(self, search=replace(self.search, penalty=penalty))
-        other.__dict__.update({name: self.__dict__[name] for name in _SHARED if name in self.__dict__})
-        return other
 
     def parts(self) -> list[range]:
         """The rows of each part."""

@@ -33,7 +33,7 @@ CHAT: Final = "chat"
 """The kind of a model behind a chat interface, as its description has it."""
 _BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
 """Generators that are no file."""
-_OPTIONS: Final = ("label", "truncation", "noise", "hold")
+_OPTIONS: Final = ("label", "truncation", "noise")
 """Options of a network that its description keeps."""
 _HASHES: Final = {
     "population_sha256": "--population",

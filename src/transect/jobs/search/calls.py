@@ -20,7 +20,6 @@ from transect.experiment import costs
 from transect.jobs.search.asking import answers_table_of, failed, with_texts
 from transect.jobs.search.request import Search
 from transect.jobs.search.results import best_rule
-from transect.jobs.search.shared import SharedAnswers
 from transect.protocols import Target
 from transect.records import Latents, Predictions, Task
 from transect.runs import tables as columns
@@ -71,42 +70,24 @@ def _paid_for(folder: RunFolder, part: int) -> tuple[int, float]:
     return int(rows["paid_calls"][0].as_py()), float(rows["paid"][0].as_py())
 
 
-def conduct(
-    search: Search, folder: RunFolder, budget: FailureBudget, progress: Progress, shared: SharedAnswers | None = None
-) -> tuple[History, int]:
-    """All calls of a search and the number of their parts. shared: answers of other searches, which are not paid again.
+def conduct(search: Search, folder: RunFolder, budget: FailureBudget, progress: Progress) -> tuple[History, int]:
+    """All calls of a search and the number of their parts.
 
     Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
     """
-    history, part, before = History.empty(len(search.space.attributes)), 0, progress.done
+    history, part = History.empty(len(search.space.attributes)), 0
     calls, money = 0, 0.0
     while len(history) < search.budget:
-        history = next_batch(search, folder, part, history, budget, shared)
-        if shared is None:
-            more, cost = _paid_for(folder, part)
-            calls, money = calls + more, money + cost
-            progress.label = progress_label(search, history, calls, round(money, 9))
-        progress.advance(before + len(history) - progress.done)
+        history = next_batch(search, folder, part, history, budget)
+        more, cost = _paid_for(folder, part)
+        calls, money = calls + more, money + cost
+        progress.label = progress_label(search, history, calls, round(money, 9))
+        progress.advance(len(history) - progress.done)
         part += 1
     return history, part
 
 
-def stored_answers(search: Search, folder: RunFolder, shared: SharedAnswers) -> None:
-    """Put every answer that the folder has into `shared`."""
-    part, table = 0, _answers_table(search)
-    while folder.has_part("images", part) and folder.has_part(table, part):
-        shared.keep(folder.read_part("images", part), folder.read_part(table, part))
-        part += 1
-
-
-def next_batch(
-    search: Search,
-    folder: RunFolder,
-    part: int,
-    history: History,
-    budget: FailureBudget,
-    shared: SharedAnswers | None = None,
-) -> History:
+def next_batch(search: Search, folder: RunFolder, part: int, history: History, budget: FailureBudget) -> History:
     """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
     if folder.has_part("calls", part):
         rows = folder.read_part("calls", part)
@@ -118,7 +99,7 @@ def next_batch(
     calls = Suggestions(search.space.snapped(chosen.points), chosen.explored)
     images = _images(search, folder, part, len(history), calls.points)
     before = _before(search, folder, part)
-    answers = _predictions(search, folder, part, images, budget, shared)
+    answers = _predictions(search, folder, part, images, budget)
     cost = np.array(_spent(search.target)) - before
     values, reasons = _outcome(search, images, answers)
     table = {
@@ -180,35 +161,17 @@ def _known(search: Search, latents: Latents) -> pa.Table:
     return read.append_column(name, truths(search.world, latents)[name])
 
 
-def _answers_table(search: Search) -> str:
-    return f"predictions/{slug(search.target.name)}"
-
-
-def _predictions(
-    search: Search,
-    folder: RunFolder,
-    part: int,
-    images: pa.Table,
-    budget: FailureBudget,
-    shared: SharedAnswers | None,
-) -> Predictions:
-    table, limits = _answers_table(search), search.limits
-
-    def ask(pictures: pa.Table) -> pa.Table:
-        pixels = columns.images_of(pictures)
-        answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        ids = pictures["id"].to_pylist()
+def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table, budget: FailureBudget) -> Predictions:
+    table, limits, ids = f"predictions/{slug(search.target.name)}", search.limits, images["id"].to_pylist()
+    if not folder.has_part(table, part):
+        answers = guarded(
+            search.target, columns.images_of(images), timeout=limits.timeout, batch=limits.batch, budget=budget
+        )
         if answers.said is not None:
             folder.write_part(answers_table_of(search.target), part, answers_table(ids, answers.said))
-        return columns.predictions_table(ids, answers)
-
-    if not folder.has_part(table, part):
-        folder.write_part(table, part, ask(images) if shared is None else shared.answered(images, ask))
-    answers = folder.read_part(table, part)
-    if shared is not None:
-        shared.keep(images, answers)
-    predictions = columns.predictions_of(answers, Task(search.target.task))
-    return with_texts(search.target, predictions, folder, part, images["id"].to_pylist())
+        folder.write_part(table, part, columns.predictions_table(ids, answers))
+    predictions = columns.predictions_of(folder.read_part(table, part), Task(search.target.task))
+    return with_texts(search.target, predictions, folder, part, ids)
 
 
 def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:

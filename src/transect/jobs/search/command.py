@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -28,10 +27,6 @@ from transect.console.target_options import (
 )
 from transect.errors import BadInput
 
-if TYPE_CHECKING:
-    from transect.jobs.search.comparison import SearchComparison
-
-_WEIGHTS = "0,0.2,0.6,1"
 _FILES = ("target", "questions", "generator", "population")
 """Options that may name files."""
 
@@ -83,21 +78,11 @@ def search(
             help="ours, random, sobol, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time."
         ),
     ] = "ours",
-    alpha: Annotated[
-        str | None,
-        typer.Option(help="The weight in mcduff2019, 0 to 1; default 0.6. With --compare several, 0,0.2,0.6,1."),
-    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="The weight in mcduff2019, 0 to 1; default 0.6.")] = None,
     alpha_weighs: Annotated[
         str,
         typer.Option(help="What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a)."),
     ] = "diversity",
-    compare: Annotated[
-        str | None,
-        typer.Option(help="Methods to compare by the failures that each finds: ours,mcduff2019,random,sobol."),
-    ] = None,
-    repeats: Annotated[
-        int | None, typer.Option(help="With --compare: searches of each method, with a seed each; default 5.")
-    ] = None,
     population: Annotated[str, typer.Option(help="A shipped population or a TOML file. See the how-to.")] = "balanced",
     truth: Annotated[
         str | None,
@@ -139,8 +124,8 @@ def search(
     Rerun the command to resume a stopped search; no call is repeated.
     """
     from transect.console import target_options
-    from transect.jobs.search import comparing, run
-    from transect.jobs.search.request import SearchOptions
+    from transect.jobs.search import run
+    from transect.jobs.search.request import DEFAULT_ALPHA, SearchOptions
     from transect.jobs.search.results import lines
     from transect.targets.limits import Limits
 
@@ -157,12 +142,12 @@ def search(
         model_device=model_device,
         allow_download=allow_download,
     )
-    _check_weights(alpha, alpha_weighs, (compare or method).split(","))
+    _check_weights(alpha, alpha_weighs, method)
     options = SearchOptions(
         space=space,
         latent_dims=latent_dims,
         method=method,
-        alpha=_alpha(alpha, compare),
+        alpha=DEFAULT_ALPHA if alpha is None else alpha,
         alpha_weighs=alpha_weighs,
         by=tuple(by or ()),
         directions=directions,
@@ -185,69 +170,32 @@ def search(
         "seed": seed,
         "options": options,
     }
-    chosen = _comparison(compare, alpha, repeats, goal, method)
     if dry_run:
-        searches = 1 if chosen is None else len(chosen.arms(alpha_weighs)) * chosen.repeats
-        _show_cost(target, arguments, json, searches)
-        return
-    if chosen is not None:
-        compared = comparing.compare_searches(target, chosen, **arguments, out=out, quiet=json)
-        keep(context, compared.folder, files=_FILES)
-        show(compared, json, compared.headline(), compared.rows(), page=compared.folder / "comparison.html")
+        _show_cost(target, arguments, json)
         return
     result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
     keep(context, result.folder, files=_FILES)
     show(result, json, *lines(result.numbers), page=result.folder / "search.html")
 
 
-def _check_weights(alpha: str | None, alpha_weighs: str, methods: Sequence[str]) -> None:
+def _check_weights(alpha: float | None, alpha_weighs: str, method: str) -> None:
     """Raises BadInput for settings of mcduff2019 without this method."""
     from transect.jobs.search.request import ALPHA_WANTS
 
     given = {"--alpha": alpha is not None, "--alpha-weighs": alpha_weighs != "diversity"}
-    if "mcduff2019" in [method.strip() for method in methods]:
+    if method == "mcduff2019":
         return
     for option in (name for name, is_given in given.items() if is_given):
-        raise BadInput(f"{option}: {ALPHA_WANTS}, got {', '.join(methods)}; name it, or leave {option} out")
+        raise BadInput(f"{option}: {ALPHA_WANTS}, got {method}; name it, or leave {option} out")
 
 
-def _alpha(text: str | None, compare: str | None) -> float:
-    """The weight of one search; that of a comparison is not used."""
-    from transect.jobs.search.request import DEFAULT_ALPHA
-    from transect.runs.inputs import parse_numbers
-
-    weights = parse_numbers(text, "--alpha", _WEIGHTS)
-    if len(weights) > 1 and compare is None:
-        raise BadInput(f"--alpha: expected one weight, got {text!r}; give several with --compare")
-    return weights[0] if weights and compare is None else DEFAULT_ALPHA
-
-
-def _comparison(
-    compare: str | None, alpha: str | None, repeats: int | None, goal: str | None, method: str
-) -> SearchComparison | None:
-    """What --compare asks for; None without it. Raises BadInput for options that do not belong together."""
-    from transect.jobs.search.comparison import SearchComparison
-    from transect.runs.inputs import parse_numbers
-
-    if compare is None:
-        if repeats is not None:
-            raise BadInput("--repeats: expected --compare with it, got none; name the methods to compare")
-        return None
-    if goal not in (None, "failures") or method != "ours":
-        raise BadInput("--compare counts failures of the methods that it names: leave --goal and --method out")
-    given: dict[str, Any] = {"alphas": parse_numbers(alpha, "--alpha", _WEIGHTS)} if alpha else {}
-    if repeats is not None:
-        given["repeats"] = repeats
-    return SearchComparison(tuple(name.strip() for name in compare.split(",")), **given)
-
-
-def _show_cost(target: str, arguments: dict[str, Any], as_json: bool, searches: int) -> None:
+def _show_cost(target: str, arguments: dict[str, Any], as_json: bool) -> None:
     from transect.experiment import costs
     from transect.jobs.search.request import prepare
 
     request = prepare(target, **arguments)
     try:
         side = int(request.world.image_size)
-        costs.show(costs.total(costs.quotes([request.target], searches * request.budget, side)), as_json)
+        costs.show(costs.total(costs.quotes([request.target], request.budget, side)), as_json)
     finally:
         costs.close([request.target])

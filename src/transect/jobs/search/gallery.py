@@ -28,16 +28,12 @@ _NAMED: Final = 4
 
 
 def failure_pictures(
-    space: Space,
-    history: History,
-    parts: int,
-    pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
-    most: int = SHOWN,
+    space: Space, history: History, parts: int, pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]]
 ) -> list[FailurePicture]:
-    """Up to `most` failures in the order of the calls: those far apart, then others. pixels: of a part, in order."""
+    """Up to `SHOWN` failures in the order of the calls: those far apart, then others. pixels: of a part, in order."""
     rows = np.flatnonzero(history.failed)
     first = rows[apart(history.found)]
-    chosen = np.sort(np.concatenate([first, np.setdiff1d(rows, first)])[:most])
+    chosen = np.sort(np.concatenate([first, np.setdiff1d(rows, first)])[:SHOWN])
     places = dict(zip(chosen[farthest(history.points[chosen])].tolist(), range(len(chosen)), strict=True))
     pictures: list[FailurePicture] = []
     values, start = space.values(history.points), 0
