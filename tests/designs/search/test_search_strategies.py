@@ -108,11 +108,6 @@ def test_images_without_an_answer_are_passed_over():
     assert not history.explored.all()
 
 
-def test_only_failures_everywhere():
-    history = search(ActiveSearch, lambda points: np.ones(len(points)), budget=48)
-    assert history.failed.all()
-
-
 @pytest.mark.parametrize("options", [{"earned": -1.0}, {"most": 1.5}, {"least": -0.1}])
 def test_settings_out_of_range_are_refused(options):
     with pytest.raises(BadInput, match="from 0 to 1"):
