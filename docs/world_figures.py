@@ -15,7 +15,7 @@ from transect.jobs.verify.visibility import rule
 HEAD = """# FaceWorld's figures
 
 Written by `python docs/generate.py` from what `transect verify world` measured; do not edit by hand. What the figures
-mean stands in [What FaceWorld can and cannot tell you](faceworld.md).
+mean stands in [What FaceWorld can and cannot tell you](../concepts/faceworld.md).
 """
 
 FIGURE = "../images/photometry.svg"
