@@ -9,6 +9,7 @@ from transect.errors import RunFolderError
 from transect.runs import mounts
 from transect.runs.folder import FinishedRun, RunFolder
 
+pytestmark = pytest.mark.integration
 SPEC = {"design": {"seed": 1}, "targets": ["opencv"]}
 PARTS = 3
 
@@ -44,7 +45,7 @@ def stored(bucket):
 def impatient(request, monkeypatch):
     """Where the server hangs, a request may take a second."""
     if "hang" in request.node.name:
-        monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=1))
+        monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=1))
 
 
 def of_parts(deed, times=1):

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
-from transect.runs import migrations, mounts, part_files, stored_parts
+from transect.runs import migrations, mounts, part_files
 from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.places import TEMPORARY
 from transect.runs.plain_json import dumps, loads
@@ -107,9 +107,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
     """The digest first: a part that is there has one."""
     path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    if (found := mounts.of(path)) and (beside := mounts.of(digest)):
-        stored_parts.write(found[0], found[1], beside[1], content)
-        return
+    mounts.keep_part(path, digest, content)
     write_atomically(digest, hashlib.sha256(content).hexdigest())
     write_atomically(path, content)
 
@@ -317,10 +315,8 @@ class FinishedRun:
             message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
             raise BadInput(message)
 
-        def rows(index: int) -> pa.Table:
-            return self.read_part(table, index, without=without)
-
-        return pa.concat_tables(mounts.mapped(self.path, rows, range(parts)))
+        part_files.fetch(self.path, table, range(parts))
+        return pa.concat_tables([self.read_part(table, index, without=without) for index in range(parts)])
 
 
 def read_spec(path: Path) -> RunSpec:

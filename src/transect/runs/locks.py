@@ -72,7 +72,7 @@ def lock_folder(folder: Path, name: str = LOCK) -> Lock:
     ...     lock = lock_folder(Path(folder))
     ...     lock.release()
     """
-    if found := mounts.of(folder):
+    if found := mounts.mount_of(folder):
         return claims.take(*found)
     file = folder / name
     if file.is_symlink():
