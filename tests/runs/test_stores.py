@@ -134,9 +134,10 @@ def refusal(store, said, monkeypatch):
     def broken(*_, **__):
         raise ValueError(said)
 
-    with monkeypatch.context() as patched, pytest.raises(RunFolderError) as error:
+    with monkeypatch.context() as patched:
         patched.setattr("obstore.get", broken)
-        store.read("a", 1)
+        with pytest.raises(RunFolderError) as error:
+            store.read("a", 1)
     assert error.value.__cause__ is None
     return str(error.value)
 

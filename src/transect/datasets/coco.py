@@ -40,11 +40,7 @@ _WORD: Final = re.compile(r"\b(?:(man|men)|(woman|women))\b", re.IGNORECASE)
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014".
-
-    Raises BadInput: annotations or pictures not found, no JSON of COCO's, an object on a picture that is not listed,
-    parts with other kinds of objects.
-    """
+    """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014"."""
     folder_of(path, "COCO's folder")
     names = [name.strip() for name in (request.split or _DEFAULT).split(",")]
     if bad := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
@@ -144,8 +140,8 @@ def objects_table(path: Path, part: str) -> Path:
 def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
 
-    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year.
-    Returns also how many pictures have no gender by their captions. Raises BadInput where a table is not there.
+    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year. Returns also
+    how many pictures have no gender by their captions.
     """
     folder_of(path, "COCO's folder")
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}

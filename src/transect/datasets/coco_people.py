@@ -41,10 +41,7 @@ class PeopleOnPictures:
     sizes: Mapping[str, tuple[int, int]]
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
-        """The pixels of that region, cut and sized as the pictures are.
-
-        Raises UnknownName for a region that COCO does not mark, as face.
-        """
+        """The pixels of that region, cut and sized as the pictures are."""
         return np.stack([self._mask(region, self.images.ids[int(row)]) for row in rows])
 
     def stored(self, region: str, name: str) -> Bool[np.ndarray, "height width"]:
@@ -70,10 +67,7 @@ class PeopleOnPictures:
 
 
 def people_on(images: LabelledImages) -> PeopleOnPictures:
-    """The people on the pictures of parts of COCO, as its tables of objects have them.
-
-    Raises BadInput where a table is another.
-    """
+    """The people on the pictures of parts of COCO, as its tables of objects have them."""
     people: dict[str, list[Mapping[str, Any]]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for part in sorted({Path(images.pictures.name(row)).parent.name for row in range(len(images))}):

@@ -58,11 +58,7 @@ def levels_in_order(
 
 
 def subjects_of(column: Sequence[object] | None, n: int) -> tuple[int, ...]:
-    """Who is on each image, as numbers in order of first use; every image without a name is its own subject.
-
-    >>> subjects_of(["ada", "", "ada", None], 4)
-    (0, 1, 0, 2)
-    """
+    """Who is on each image, as numbers in order of first use; every image without a name is its own subject."""
     if column is None:
         return tuple(range(n))
     order: dict[object, int] = {}

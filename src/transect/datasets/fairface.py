@@ -26,10 +26,7 @@ _NO_APPEARANCE: Final = "service_test"
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """FairFace below `path`; split: train or val, both by default. Ages are levels in their order.
-
-    Raises BadInput: no table, columns that are missing, an image outside the folder or named twice.
-    """
+    """FairFace below `path`; split: train or val, both by default. Ages are levels in their order."""
     folder_of(path, "FairFace's folder")
     if request.split not in (None, *_PARTS):
         raise UnknownName("part of FairFace", str(request.split), _PARTS)

@@ -34,10 +34,7 @@ _GLOSSES: Final = {"adult male": "man", "adult female": "woman"}
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """The data set below `path`. split: train, dev or test; all three by default.
-
-    Raises BadInput: no tables, no pictures, no meanings of nouns, no JSON of imSitu's.
-    """
+    """The data set below `path`. split: train, dev or test; all three by default."""
     folder_of(path, "imSitu's folder")
     if request.split not in (None, *PARTS):
         raise UnknownName("part of imSitu", str(request.split), PARTS)
@@ -75,7 +72,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and verb of the pictures with a gender; no picture is opened.
 
-    Returns also how many pictures have no gender by their frames. Raises BadInput where a table is not there.
+    Returns also how many pictures have no gender by their frames.
     """
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))

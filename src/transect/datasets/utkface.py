@@ -27,10 +27,7 @@ _SOURCE: Final = "UTKFace's file names"
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out.
-
-    Raises BadInput: no folder, no image of such a name, a part, which UTKFace lacks.
-    """
+    """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
     folder_of(path, "UTKFace's folder")
     if request.split is not None:
         raise BadInput(f"split: expected none for UTKFace, got {request.split!r}; leave it out")

@@ -30,28 +30,12 @@ _SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f\\@?#%]{1,255}")
 
 
 def is_address(place: str | Path) -> bool:
-    """Whether a text names a place by a scheme, as a folder of this machine does not.
-
-    >>> is_address("s3://bucket/run"), is_address("runs/demo"), is_address("C:/runs")
-    (True, False, False)
-    """
+    """Whether a text names a place by a scheme, as a folder of this machine does not."""
     return _SCHEME.match(str(place)) is not None
 
 
 def checked(address: str | Path) -> str:
-    """The address without a slash at its end.
-
-    Raises BadInput for one that holds credentials, a query or a step upwards, and for one that nothing can be written
-    to. The message never repeats more of it than its scheme.
-
-    >>> checked("s3://bucket/runs/demo/")
-    's3://bucket/runs/demo'
-    >>> checked("s3://key:secret@bucket/demo")
-    Traceback (most recent call last):
-    transect.errors.BadInput: s3://…: expected an address without credentials, got one with '@'; give them in the ...
-    >>> checked("abfss://container@account.dfs.core.windows.net/demo")
-    'abfss://container@account.dfs.core.windows.net/demo'
-    """
+    """The address without a slash at its end."""
     # A path of Python has one slash where an address has two.
     scheme, _, rest = str(address).partition(":")
     scheme, rest = scheme.lower(), re.sub("^/{1,2}", "", rest)

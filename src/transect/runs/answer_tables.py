@@ -65,25 +65,13 @@ def pairs_table(pairs: Sequence[tuple[int, int, int]], said: Sequence[Sequence[S
 
 
 def answers_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
-    """A row for each answer, image by image; a value that is none is null.
-
-    >>> one = Said(0, (), 0, "", "Smiling?", "Yes.", Status.ANSWERED, 1.0)
-    >>> answers_table(["17-0000"], [[one]])["text"].to_pylist()
-    ['Yes.']
-    """
+    """A row for each answer, image by image; a value that is none is null."""
     rows = [_row(name, one) for name, of_image in zip(ids, said, strict=True) for one in of_image]
     return pa.Table.from_pylist(rows, schema=ANSWERS)
 
 
 def said_of(table: pa.Table, ids: Sequence[str]) -> tuple[tuple[Said, ...], ...]:
-    """What was said about each image of `ids`, () of one without rows.
-
-    Raises ValueError for rows of another image, or of a status that there is not.
-
-    >>> one = Said(0, (1, 0), 0, "", "A or B?", "B", Status.ANSWERED, 0.0)
-    >>> said_of(answers_table(["1-0000", "2-0000"], [[one], []]), ["1-0000", "2-0000"]) == ((one,), ())
-    True
-    """
+    """What was said about each image of `ids`, () of one without rows."""
     found: dict[str, list[Said]] = {name: [] for name in ids}
     for row in _rows(table):
         if row["id"] not in found:

@@ -24,14 +24,7 @@ Bins: TypeAlias = Mapping[str, tuple[float, ...]]
 
 
 def parse(texts: Sequence[str], observed: Mapping[str, Attribute]) -> dict[str, tuple[float, ...]]:
-    """Cut points by attribute from texts such as "age=30,50". observed: attributes of images that set no level.
-
-    Raises BadInput for another syntax, an attribute named twice or with levels, and cut points that do not rise inside
-    the attribute's range; UnknownName for an attribute that was not observed.
-
-    >>> parse(["age=30,50"], {"age": Attribute("age", "continuous", "apparent age", low=18, high=80)})
-    {'age': (30.0, 50.0)}
-    """
+    """Cut points by attribute from texts such as "age=30,50". observed: attributes of images that set no level."""
     bins: dict[str, tuple[float, ...]] = {}
     for text in texts:
         name, _, values = text.partition("=")

@@ -116,11 +116,7 @@ class Claim:
 
 
 def take(mount: Mount, place: str) -> Claim:
-    """Claim a folder of a mount; what is in it is listed again, as another may have written it.
-
-    Raises FolderInUse where another run has it and lives; RunFolderError where the storage overwrites what it was told
-    not to overwrite, or cannot be reached.
-    """
+    """Claim a folder of a mount; what is in it is listed again, as another may have written it."""
     claim = Claim(mount, place)
     claim.take()
     try:

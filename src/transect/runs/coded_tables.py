@@ -41,12 +41,7 @@ Answer = tuple[str, int, int]
 
 
 def coded_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
-    """A row for each code that a judge gave and each number of a function, answer by answer.
-
-    >>> one = Said(0, (), 0, "", "Describe it.", "A hat.", Status.ANSWERED, scored=(Scored("toxicity", 0.25),))
-    >>> coded_table(["17-0000"], [[one]]).select(["by", "name", "value"]).to_pylist()
-    [{'by': 'scorer', 'name': 'toxicity', 'value': 0.25}]
-    """
+    """A row for each code that a judge gave and each number of a function, answer by answer."""
     rows = [
         row
         for name, of_image in zip(ids, said, strict=True)

@@ -63,14 +63,7 @@ def _link(place: Path) -> RunFolderError:
 def lock_folder(folder: Path, name: str = LOCK) -> Lock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
-    A link to the folder itself, or above it, is followed: it is yours. Raises FolderInUse where another process has
-    it; RunFolderError where there can be none, or where the folder is a link within another run. On object storage the
-    lock is a claim.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lock = lock_folder(Path(folder))
-    ...     lock.release()
+    A link to the folder itself, or above it, is followed: it is yours.
     """
     if found := mounts.mount_of(folder):
         return claims.take(*found)

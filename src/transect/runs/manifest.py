@@ -131,10 +131,7 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path.
-
-    Raises BadInput where a file is not as the manifest says, or the key cannot be read; MissingExtra as `check`.
-    """
+    """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path."""
     private = _private_key(key)
     found = check(folder)
     if not found.holds:

@@ -26,14 +26,7 @@ _EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
 
 
 def parse(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
-    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit).
-
-    Raises BadInput for another syntax, a margin that is not above 0, an outcome named twice; UnknownName for an outcome
-    that is not counted.
-
-    >>> parse(["0.03", "score=0.1"], ["answer", "score"])
-    {'': 0.03, 'score': 0.1}
-    """
+    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit)."""
     margins: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -69,11 +62,7 @@ def listed(margin: float | str | Sequence[str]) -> tuple[str, ...]:
 
 
 def margin_of(margins: Mapping[str, float], outcome: str, unit: str) -> float:
-    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own.
-
-    >>> margin_of({}, "miss", "proportion"), margin_of({}, "score", "score")
-    (0.02, nan)
-    """
+    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own."""
     if outcome in margins:
         return margins[outcome]
     return margins.get(_RATES, DEFAULT) if unit == "proportion" else math.nan

@@ -49,8 +49,7 @@ _mounts: dict[Path, Mount] = {}
 def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
     """The folder of a place: itself on this machine; of an address the working folder, with its small files.
 
-    wanted: which of them. What is on the storage now is fetched again when an address is opened again. Raises BadInput
-    for an address that cannot be used, RunFolderError where the storage cannot be reached.
+    wanted: which of them. What is on the storage now is fetched again when an address is opened again.
     """
     if not is_address(place):
         return Path(place)
@@ -85,11 +84,7 @@ def mount_of(path: Path) -> tuple[Mount, str] | None:
 
 
 def name_of(path: Path) -> str:
-    """What a path is called: the address of what it stands for, else itself.
-
-    >>> name_of(Path("runs/demo"))
-    'runs/demo'
-    """
+    """What a path is called: the address of what it stands for, else itself."""
     found = mount_of(path)
     return str(path) if found is None else found[0].store.place(found[1])
 
@@ -186,8 +181,7 @@ class Mount:
 
         A digest that is there already is that of a part that was never finished, of a run that was killed between the
         two, or that of another run, which writes at the same time. It is replaced only where no part is there, by the
-        run that holds the folder; should the other's part appear all the same, its digest is put back. Raises
-        RunFolderError where another run writes here.
+        run that holds the folder; should the other's part appear all the same, its digest is put back.
         """
         stated, earlier = hashlib.sha256(content).hexdigest().encode(), None
         self._check(name)

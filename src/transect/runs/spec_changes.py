@@ -107,9 +107,6 @@ def in_plain_words(was: Mapping[str, object], is_now: Mapping[str, object]) -> s
     """What differs and what to do, as the end of a sentence about a folder; at most six settings are named.
 
     "" where nothing differs; what is None is the same as what is not there.
-
-    >>> in_plain_words({"design": {"seed": 0}}, {"design": {"seed": 4}})
-    '--seed was 0 and is 4: choose another --out, or give what was given before'
     """
     found = list(changes(was, is_now))
     if not found:

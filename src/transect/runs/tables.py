@@ -197,10 +197,6 @@ def columns_of(table: pa.Table, prefix: str) -> dict[str, Float[np.ndarray, " n"
 
 
 def people_of(images: pa.Table) -> Int[np.ndarray, " n"]:
-    """Who is on each image: the person where photographs name one, else the subject.
-
-    >>> people_of(pa.table({"subject": [1, 2, 3], "true.subject": [7.0, 7.0, 8.0]})).tolist()
-    [7, 7, 8]
-    """
+    """Who is on each image: the person where photographs name one, else the subject."""
     column = _PERSON if _PERSON in images.column_names else "subject"
     return np.asarray(images[column].to_numpy().astype(np.int64))
