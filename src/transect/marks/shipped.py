@@ -87,7 +87,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:
 
 @final
 class NetworkMarks:
-    """Points, masks and confidence by the network. Raises BadInput for a file that docs/marks_network.py did not write."""
+    """Points, masks and confidence by the network. The file is one that docs/marks_network.py wrote."""
 
     name = "network"
 

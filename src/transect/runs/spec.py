@@ -315,7 +315,7 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, body: Mapping[str, object]) -> RunSpec:
-        """The spec that a run.json holds. Raises BadInput in one line for an unknown or missing key, or another type."""
+        """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
         if "design" not in body and "goal" in body:
             raise BadInput(_SEARCH)
         changed = dict(body)
