@@ -15,7 +15,7 @@ from transect.engines.settings import EngineSettings, opened
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
 psutil = pytest.importorskip("psutil", reason="needs psutil, which other libraries of the tests bring along")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 STRANGER = "import ray, sys; print(ray._raylet.GcsClient(address=sys.argv[1]).internal_kv_keys(b'', None))"
 

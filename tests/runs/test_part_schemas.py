@@ -13,7 +13,6 @@ import transect
 from transect.errors import BadInput, CorruptedPart, RunFolderError
 from transect.runs import bins, boundary, error_conditions, tables
 from transect.runs.folder import read_record
-from transect.runs.json_records import read_json
 from transect.runs.part_files import read_part
 from transect.runs.picture_files import pixels_of_png
 
@@ -108,11 +107,6 @@ def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, module,
         module.read(tmp_path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_value_is_read_as_it_is(tmp_path):
-    (tmp_path / "x.json").write_text('{"a": [1, null]}')
-    assert read_json(tmp_path / "x.json", "a value", "fix it") == {"a": [1, None]}
 
 
 def test_no_module_reads_parquet_past_the_bound():

@@ -42,4 +42,5 @@ def _read(stored: Any) -> tuple[float, float] | None:
 
 STORED: Final = SettingFile[tuple[float, float] | None]("boundary.json", "[low, high]", "--boundary", None, _read)
 FILE: Final = STORED.name
-read, write = STORED.read, STORED.write
+read = STORED.read
+write = STORED.write

@@ -27,4 +27,5 @@ def check(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
 
 STORED: Final = SettingFile[tuple[str, ...]]("covariates.json", "a list of attributes", "--covariate", (), texts_of)
 FILE: Final = STORED.name
-read, write = STORED.read, STORED.write
+read = STORED.read
+write = STORED.write

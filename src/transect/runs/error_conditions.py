@@ -39,4 +39,5 @@ def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, 
 
 STORED: Final = SettingFile[tuple[str, ...]]("error_conditions.json", "a list of attributes", "--by", (), texts_of)
 FILE: Final = STORED.name
-read, write = STORED.read, STORED.write
+read = STORED.read
+write = STORED.write

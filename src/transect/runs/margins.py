@@ -70,4 +70,5 @@ def _read(stored: Any) -> dict[str, float]:
 
 STORED: Final = SettingFile[Mapping[str, float]]("margins.json", "margins by outcome", "--margin", {}, _read)
 FILE: Final = STORED.name
-read, write = STORED.read, STORED.write
+read = STORED.read
+write = STORED.write
