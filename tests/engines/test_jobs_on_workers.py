@@ -30,7 +30,8 @@ def folder(tmp_path_factory):
     return portraits(tmp_path_factory.mktemp("jobs"))
 
 
-@pytest.mark.parametrize("start", ["mean", pytest.param("encoder", marks=pytest.mark.integration)])
+@pytest.mark.integration
+@pytest.mark.parametrize("start", ["mean", "encoder"])
 def test_an_inversion_is_the_same_from_workers(start, processes, folder, tmp_path, capsys):
     """Five images in parts of two; with an encoder that is fitted once, here, and sent as numbers."""
     invert.run(inversion(folder, start), tmp_path / "here", quiet=True)

@@ -17,9 +17,9 @@ from transect.reports.blocks import Answer, Page, summary
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs")
-    settings = {"vary": {"skin_tone": (1, 10)}, "subjects": 4, "image_size": 32, "control": False}
+    settings = {"vary": {"skin_tone": (1, 10)}, "subjects": 12, "image_size": 32, "control": False}
     auditing.audit("audited:brightness", out=path / "old", **settings)
-    auditing.audit("audited:brightness", out=path / "deep" / "new", observe=6, **settings)
+    auditing.audit("audited:brightness", out=path / "deep" / "new", observe=6, **{**settings, "subjects": 3})
     shutil.copytree(path / "old", path / "cut")
     for name in ("results.json", "report.html", "effects.parquet"):
         (path / "cut" / name).unlink()
@@ -44,7 +44,7 @@ def test_runs_are_listed_with_their_verdicts_the_newest_first(folder):
     assert cut.date == ""
     assert old.date == "2023-11-14 22:13"
     assert old.targets == ("audited:brightness",)
-    assert old.question == "skin tone varied, 4 subjects"
+    assert old.question == "skin tone varied, 12 subjects"
     assert "observed, 6 subjects" in new.question
     results = transect.open_run(folder / "old").results
     found = [row for row in results["verdicts"] if row["verdict"] == "found"]
