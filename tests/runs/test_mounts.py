@@ -216,18 +216,6 @@ def test_what_could_not_be_stored_is_not_here_and_is_stored_by_the_next_call_of_
     assert not (folder / "bins.json").exists()
 
 
-def test_what_could_not_replace_a_file_leaves_the_one_that_is_stored(address, store):
-    folder = mounts.opened(address)
-    write_json(folder / "bins.json", [1])
-    failed = failing(store, "put", "bins.json")
-    with pytest.raises(RunFolderError, match="did not answer"):
-        write_json(folder / "bins.json", [2])
-    failed.undo()
-    for _ in range(2):
-        assert (folder / "bins.json").read_bytes() == store.read("bins.json", 9)
-        mounts.opened(address)
-
-
 def test_what_this_process_wrote_goes_when_another_deleted_it(address, store):
     folder = mounts.opened(address)
     write_json(folder / "results.json", [1])
@@ -267,16 +255,6 @@ def test_what_could_not_be_deleted_is_still_here(address, store, deed):
     deed(folder / "edits" / "bins.json")
     assert names(store) == set()
     assert not (folder / "edits" / "bins.json").exists()
-
-
-def test_a_file_is_discarded_in_both_places(address, store):
-    folder = mounts.opened(address)
-    write_json(folder / "bins.json", {})
-    assert "bins.json" in names(store)
-    mounts.discard(folder / "bins.json")
-    mounts.discard(folder / "bins.json")
-    assert names(store) == set()
-    assert not (folder / "bins.json").exists()
 
 
 def test_overwriting_deletes_what_the_run_wrote(address, store, monkeypatch):

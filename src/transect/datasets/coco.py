@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.datasets.celeba import NO_IMAGE, NO_ROW
-from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
 from transect.datasets.files import find, folder_of, images_below
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
@@ -51,7 +51,8 @@ def read(path: Path, request: Request) -> LabelledImages:
     labels, skipped = _objects(parts[0].kinds, np.concatenate([part.there for part in parts]))
     genders = [gender for part in parts for gender in part.genders]
     if all(part.captioned for part in parts):
-        labels, skipped = _with(GENDER, _gender(genders), labels, skipped)
+        found, why = divided({GENDER: _gender(genders)})
+        labels, skipped = {**found, **labels}, {**skipped, **why}
     files = tuple(file for part in parts for file in part.files)
     left = {reason: sum(part.left_out[reason] for part in parts) for reason in (NO_IMAGE, NO_ROW)}
     rows = Rows(
@@ -210,14 +211,6 @@ def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]
         if words is not None:
             words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(row["caption"]))}
     return [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
-
-
-def _with(
-    name: str, label: Labelled | str, labels: dict[str, Labelled], skipped: dict[str, str]
-) -> tuple[dict[str, Labelled], dict[str, str]]:
-    if isinstance(label, str):
-        return labels, {**skipped, name: label}
-    return {name: label, **labels}, skipped
 
 
 def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ...] = (".",)) -> Path:

@@ -35,7 +35,10 @@ def refuse_links(path: Path) -> None:
     """
     path = path.absolute()
     for place in (path, *path.parents):
-        if place.is_symlink() and (_in_a_run(place) or (place == path and _beside_studies(place))):
+        if not place.is_symlink():
+            continue
+        in_a_run = any((above / mark).is_file() for above in place.parents for mark in _MARKS)
+        if in_a_run or (place == path and studies_of(place.parent)):
             raise _link(place)
 
 
@@ -46,14 +49,6 @@ def refuse_links_in(folder: Path, path: Path) -> None:
             return
         if place.is_symlink():
             raise _link(place)
-
-
-def _in_a_run(place: Path) -> bool:
-    return any((above / mark).is_file() for above in place.parents for mark in _MARKS)
-
-
-def _beside_studies(place: Path) -> bool:
-    return bool(studies_of(place.parent))
 
 
 def _link(place: Path) -> RunFolderError:

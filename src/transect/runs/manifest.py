@@ -211,14 +211,10 @@ def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
     if not path.is_file():
         raise BadInput(f"{folder}: expected {SIGNATURE}, got none; sign it: transect verify run {folder} --sign KEY")
     try:
-        key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + _content(folder))
+        key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + (folder / MANIFEST).read_bytes())
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _content(folder: Path) -> bytes:
-    return (folder / MANIFEST).read_bytes()
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:

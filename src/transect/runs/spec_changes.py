@@ -127,13 +127,10 @@ def _of_photographs(spec: Mapping[str, object]) -> bool:
 def _words(change: Change, spec: Mapping[str, object], options: Mapping[str, str]) -> str:
     name = options.get(change.path) or _name(change.path, spec)
     was, now = _value(change.path, change.was), _value(change.path, change.is_now)
-    if (change.of_model and not name.startswith("the library")) or _is_hash(change):
+    hashed = any(isinstance(value, str) and _HASH.fullmatch(value) for value in (change.was, change.is_now))
+    if (change.of_model and not name.startswith("the library")) or hashed:
         return f"{name} has changed"
     return f"{name} was {was} and is {now}"
-
-
-def _is_hash(change: Change) -> bool:
-    return any(isinstance(value, str) and _HASH.fullmatch(value) for value in (change.was, change.is_now))
 
 
 def _name(path: str, spec: Mapping[str, object]) -> str:

@@ -141,7 +141,7 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
     boxes: list[list[dict[str, float]] | None] = [None] * len(failed)
     if predictions.boxes is not None:
         boxes = [
-            None if lost else _box_rows(image_boxes)
+            None if lost else [dict(zip(BOX.names, row, strict=True)) for row in image_boxes.tolist()]
             for lost, image_boxes in zip(failed, predictions.boxes, strict=True)
         ]
     columns = [
@@ -153,10 +153,6 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
     ]
     schema = PREDICTIONS.with_metadata({"labels": json.dumps(predictions.labels)})
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, PREDICTIONS, strict=True)], schema=schema)
-
-
-def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
-    return [dict(zip(BOX.names, row, strict=True)) for row in boxes.tolist()]
 
 
 def predictions_of(table: pa.Table, task: Task) -> Predictions:

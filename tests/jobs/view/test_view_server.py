@@ -151,13 +151,6 @@ def test_an_image_has_all_columns_of_its_tables(http):
     assert "expected the id of an image, got '9-0000'" in missing.json()["detail"]
 
 
-def test_pairs_and_their_differences(http):
-    found = answer(http, "/api/pairs", target="one", by="smile", left="0", right="1")
-    assert (found["count"], found["alone"]) == (6, 0)
-    assert [line["difference"] for line in found["lines"]] == pytest.approx([0.8, 0.6, 0.1, None, -0.1, -0.2])
-    assert (found["lines"][0]["left"]["id"], found["lines"][0]["right"]["id"]) == ("0-0000", "0-0002")
-
-
 def shown(http, kind, line):
     reply = http.get(f"/{kind}/{line['row']}/{line['digest']}")
     assert reply.status_code == 200
