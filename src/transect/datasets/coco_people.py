@@ -13,7 +13,6 @@ from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Int
-from PIL import Image, ImageDraw
 
 from transect.datasets.coco import PERSON, objects_table, read_json, records
 from transect.datasets.coco_runs import pixels_of_runs
@@ -60,6 +59,8 @@ class PeopleOnPictures:
         return (drawn > _TOUCHED) & (whole > _WITHIN)
 
     def _framed(self, mask: Bool[np.ndarray, "h w"], name: str) -> Int[np.ndarray, "height width"]:
+        from PIL import Image
+
         content = io.BytesIO()
         Image.fromarray(np.where(mask, 255, 0).astype(np.uint8)).save(content, "PNG")
         side = self.images.image_size if self.images.fitted else None
@@ -99,6 +100,8 @@ def _box(person: Mapping[str, Any], width: int, height: int) -> Bool[np.ndarray,
 
 def _outline(person: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
     """The pixels of polygons, or of runs."""
+    from PIL import Image, ImageDraw
+
     marked = person["segmentation"]
     if isinstance(marked, dict):
         return pixels_of_runs(marked, width, height, name)
