@@ -143,9 +143,9 @@ def proxy(bucket, monkeypatch):
 
     from object_storage import faulty
 
-    monkeypatch.setattr("transect.runs.object_stores.RETRIES", 1)
-    monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=10))
-    monkeypatch.setattr("transect.runs.object_stores.WAIT", 0.0)
+    monkeypatch.setattr("transect.runs.stores.RETRIES", 1)
+    monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=10))
+    monkeypatch.setattr("transect.runs.stores.WAIT", 0.0)
     with faulty(bucket.port) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         yield proxy

@@ -155,8 +155,6 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
 
     On the reference generator, the shipped network reads what no target does; so it does where a learned model edits
     photographs and no target is given.
-
-    Raises BadInput where a check is requested and nothing is varied, and for further draws of photographs.
     """
     requested = check is not None and not check.empty
     if not design.levels:
@@ -186,8 +184,6 @@ def check_of(
     """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
 
     shipped: whether the network that ships reads what no target does.
-
-    Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
     readers = attributes if isinstance(attributes, Mapping) else named(attributes)
     return EditCheck(
