@@ -77,6 +77,23 @@ def test_where_an_interface_is_unless_the_file_says_so(tmp_path):
     assert (settings.limits.timeout, settings.limits.concurrency) == (1.0, 16)
 
 
+@pytest.mark.parametrize(
+    ("preset", "url", "request_", "structured"),
+    [
+        ("openai-chat", "http://127.0.0.1:1", "", False),
+        ("openai-chat", "http://127.0.0.1:1", "structured = true", True),
+        ("openai-chat", "https://api.openai.com", "", True),
+        ("gemini", "http://127.0.0.1:1", "", True),
+        ("gemini", "http://127.0.0.1:1", "structured = false", False),
+        ("anthropic-messages", "http://127.0.0.1:1", "json = { thinking = { type = 'enabled' } }", False),
+        ("bedrock-converse", "http://127.0.0.1:1", "", False),
+    ],
+)
+def test_where_answers_are_structured_unless_the_file_says_so(tmp_path, preset, url, request_, structured):
+    file = write_chat(tmp_path, url, preset, request=request_, more="[budget]\ncalls = 1")
+    assert read_chat_settings(file).request.structured is structured
+
+
 def test_a_secret_that_is_not_set(tmp_path, monkeypatch):
     monkeypatch.delenv("ACME_KEY")
     with pytest.raises(BadInput, match="environment variable ACME_KEY: expected a secret, found it unset or empty"):

@@ -112,7 +112,9 @@ def lettered(question: WordQuestion) -> bool:
 def _ask(question: WordQuestion, paraphrase: int, repeat: int, order: tuple[int, ...]) -> Ask:
     prompt = prompt_of(question, paraphrase, order)
     scored = _scored(question, order)
-    return Ask(question.system, prompt, repeat, question.temperature, question.max_tokens, scored)
+    return Ask(
+        question.system, prompt, repeat, question.temperature, question.max_tokens, scored, question.kind is Kind.NUMBER
+    )
 
 
 def _scored(question: WordQuestion, order: tuple[int, ...]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from transect.said import Ask, End, Spoken
+from transect.targets.http.chat.answer_forms import DESCRIPTION, NAME, form_of
 from transect.targets.http.chat.pictures import Picture
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.chat.shapes import at, count, items, no_answer, post, stated, texts
@@ -36,9 +37,20 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
             maxOutputTokens=limit(request, ask),
             temperature=ask.temperature if request.send_temperature else None,
             seed=ask.repeat if request.send_seed else None,
+            **_form(request, ask),
         ),
     )
     return post(request, address(request, "generateContent"), body)
+
+
+def _form(request: ChatRequest, ask: Ask) -> dict[str, Any]:
+    """The form of the answer in the dialect of the interface, which is OpenAPI's."""
+    if form_of(request, ask) is None:
+        return {}
+    kept = {"type": "STRING", "enum": [*ask.options]} if ask.options else {"type": "NUMBER"}
+    member = {**kept, "nullable": True, "description": DESCRIPTION}
+    schema = {"type": "OBJECT", "properties": {NAME: member}, "required": [NAME]}
+    return {"responseMimeType": "application/json", "responseSchema": schema}
 
 
 def address(request: ChatRequest, method: str) -> str:
