@@ -21,7 +21,7 @@ from transect.said import Speaker
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
 from transect.targets.fingerprint import fingerprint
-from transect.targets.hf import folder as open_models
+from transect.targets.hf.folder import CONFIG, PROCESSOR, is_folder
 from transect.targets.hf.options import Options as OpenOptions
 from transect.targets.isolated.target import IsolatedTarget
 from transect.targets.model import ModelTarget
@@ -166,11 +166,11 @@ def _with_prefix(spec: str) -> str:
         return spec
     if (folder / CARD).is_file():
         return f"{_CLASSIFIER}:{spec}"
-    if open_models.is_folder(folder):
+    if is_folder(folder):
         return f"hf:{spec}"
     raise BadInput(
-        f"target folder {spec}: expected a Hugging Face model ({open_models.CONFIG}, *.safetensors, "
-        f"{open_models.PROCESSOR}) or a trained classifier ({CARD}), found neither"
+        f"target folder {spec}: expected a Hugging Face model ({CONFIG}, *.safetensors, "
+        f"{PROCESSOR}) or a trained classifier ({CARD}), found neither"
     )
 
 

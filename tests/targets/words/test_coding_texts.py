@@ -14,8 +14,8 @@ from transect.targets.words.coding import (
     codes_of,
     length_in_words,
     matcher,
-    scored,
-    scorer,
+    scorer_named,
+    scores_by,
     share_of,
     shares_of,
     wordlist,
@@ -112,7 +112,7 @@ def test_words_are_counted_as_people_count_them():
 
 
 def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
-    values, reason = scored(lambda texts: np.array([len(text) for text in texts]), ["a", "bc"])
+    values, reason = scores_by(lambda texts: np.array([len(text) for text in texts]), ["a", "bc"])
     assert (values.tolist(), reason) == ([1.0, 2.0], "")
     for score, words in [
         (lambda texts: [1.0], "wrong shape: expected 2 numbers, got 1"),
@@ -121,18 +121,18 @@ def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
         (lambda texts: ["a", "b"], "raised ValueError"),
         (lambda texts: [[1, 2], [3, 4]], "wrong shape"),
     ]:
-        values, reason = scored(score, ["a", "bc"])
+        values, reason = scores_by(score, ["a", "bc"])
         assert np.isnan(values).all()
         assert reason.startswith(words)
 
 
 def test_a_scorer_that_hangs_is_left():
-    values, reason = scored(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
+    values, reason = scores_by(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
     assert np.isnan(values).all()
     assert reason == "timed out after 0.05 s"
 
 
 def test_a_scorer_is_named_as_other_functions_are():
-    assert scorer("math:fsum")([1.0, 2.0]) == 3.0
+    assert scorer_named("math:fsum")([1.0, 2.0]) == 3.0
     with pytest.raises(BadInput, match="scorer math:pi: expected a function of a list of texts, got float"):
-        scorer("math:pi")
+        scorer_named("math:pi")

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from transect.said import Said, Spoken, Status
-from transect.targets.words import coding
 from transect.targets.words.cleaning import LONGEST, clauses, is_foreign, json_answer, plain
+from transect.targets.words.coding import codes_of, length_in_words, phrase
 from transect.targets.words.declining import declined, said_part
 from transect.targets.words.extraction import EMPHATIC, STATUS, Reason, denies, stated
 from transect.targets.words.questions import Kind, WordQuestion
@@ -50,7 +50,7 @@ def read(question: WordQuestion, wording: Wording, spoken: Spoken) -> Said:
     (<Status.ANSWERED: 'answered'>, 1.0)
     """
     status, value, reason = _outcome(question, wording, spoken)
-    codes = coding.codes_of(question, said_part(plain(spoken.text))) if status is Status.ANSWERED else ()
+    codes = codes_of(question, said_part(plain(spoken.text))) if status is Status.ANSWERED else ()
     return Said(
         paraphrase=wording.paraphrase,
         order=wording.order,
@@ -118,7 +118,7 @@ def _of_text(question: WordQuestion, wording: Wording, spoken: Spoken) -> float 
 
 def _without_options(question: WordQuestion, text: str) -> str:
     for option in question.options:
-        text = coding.phrase(option).sub(" ", text)
+        text = phrase(option).sub(" ", text)
     return text
 
 
@@ -127,7 +127,7 @@ def _free(text: str, cut: bool) -> float | Reason:
     if cut or is_foreign(text):
         return Reason.CUT if cut else Reason.FOREIGN
     reasons = [reason for part in clauses(text) if (reason := declined(part)) is not None]
-    words = coding.length_in_words(said_part(text)) if reasons else 1
+    words = length_in_words(said_part(text)) if reasons else 1
     if Reason.REFUSAL in reasons and words < _SUBSTANCE:
         return Reason.REFUSAL
     return reasons[0] if reasons and not words else math.nan

@@ -28,7 +28,7 @@ _ENDS: Final[Mapping[str, End]] = {
 }
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def anthropic_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """The request: images before the question, as the provider advises."""
     images = [
         {"type": "image", "source": {"type": "base64", "media_type": one.media_type, "data": one.base64}}
@@ -47,7 +47,7 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
     return post(request, request.url, body, VERSION)
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
     """The texts of the content; thinking is none of them. Its stop reason says where the provider declines."""
     if not isinstance(content.get("content"), list):
         return no_answer(content, "content")

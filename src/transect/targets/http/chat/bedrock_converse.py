@@ -32,7 +32,7 @@ _ENDS: Final[Mapping[str, End]] = {
 }
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """What boto3's `converse` takes, as the body; images are bytes, which boto3 encodes."""
     images = [{"image": {"format": one.format, "source": {"bytes": one.content}}} for one in shown]
     form = form_of(request, ask)
@@ -49,7 +49,7 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
     return post(request, request.url, body)
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
     """The texts of the message; where a guardrail intervened they are the guardrail's."""
     said = at(content, "output", "message", "content")
     if not isinstance(said, list):

@@ -26,7 +26,7 @@ _ENDS: Final[Mapping[str, End]] = {
 }
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """The request: images before the question, in order."""
     images = [{"type": "image_url", "image_url": stated(url=one.data_url, detail=request.detail)} for one in shown]
     asked = {"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}
@@ -46,7 +46,7 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
     return post(request, request.url, {**body, name: limit(request, ask)})
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
     """The first choice. A refusal stands in a member of its own, or the filter has cut the text."""
     choice = at(content, "choices", 0)
     said = at(choice, "message")

@@ -19,7 +19,7 @@ from transect.targets.http.transport import Message
 _CUT: Final[Mapping[str, End]] = {"max_output_tokens": "length", "content_filter": "filter"}
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def openai_responses_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """The request, which the provider is asked not to store. Its least limit of tokens is 16."""
     images = [stated(type="input_image", image_url=one.data_url, detail=request.detail or "auto") for one in shown]
     asked = {"role": "user", "content": [*images, {"type": "input_text", "text": ask.prompt}]}
@@ -36,7 +36,7 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
     return post(request, request.url, body)
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
     """The texts of all messages of the output; reasoning is none of them."""
     output = content.get("output")
     if not isinstance(output, list):
