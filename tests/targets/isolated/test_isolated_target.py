@@ -64,7 +64,6 @@ def test_a_question_that_is_given_another_name_describes_itself_as_in_this_proce
     [
         (rough.LEAVES, "its process ended with exit code 0"),
         (rough.CRASHES, "its process was ended by SIGSEGV"),
-        (rough.RAISES, "raised ZeroDivisionError: division by zero"),
         (rough.EXITS, "raised SystemExit: 3"),
     ],
 )
@@ -116,8 +115,6 @@ def test_boxes_and_settings_come_through():
     [
         ("rough_targets:nothing", {}, "unknown attribute of rough_targets 'nothing'"),
         ("no_such_module_at_all:f", {}, "no_such_module_at_all"),
-        (BRIGHT, {"task": "poetry"}, "unknown task 'poetry'"),
-        (BRIGHT, {"colour": 1}, "colour"),
         (BRIGHT, {"labels": object()}, "--isolate: expected settings of texts and numbers"),
         ("rough_targets:Paid", {}, "counts its own calls"),
         ("leaves_on_import:f", {}, "its process ended with exit code 7 while it was loaded"),
@@ -129,11 +126,6 @@ def test_what_cannot_be_opened_there_is_refused_in_one_line(spec, options, expec
     with pytest.raises((BadInput, UnknownName), match=expected) as caught:
         resolve(spec, isolate=True, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_objects_of_this_process_stay_here():
-    with pytest.raises(BadInput, match="--isolate: expected the spec of a target"):
-        as_target(rough.brightness, isolate=True)
 
 
 @pytest.mark.isolated
@@ -259,8 +251,7 @@ def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
         resolve("hangs_on_import:f", isolate=True)
 
 
-@pytest.mark.parametrize("patience", [1e300, float("inf")])
-def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
+def test_endless_patience_is_the_longest_that_a_thread_can_wait():
     class Patient:
         name, task = "patient", "binary"
 
@@ -268,7 +259,7 @@ def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
             return [0.5] * len(images)
 
     target = as_target(Patient())
-    target.patience = patience
+    target.patience = float("inf")
     assert guarded(target, faces(0), timeout=1.0, batch=1).failures == ("",)
 
 

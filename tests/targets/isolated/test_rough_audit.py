@@ -81,11 +81,3 @@ def test_ctrl_c_ends_a_run_whose_target_ignores_it(folder):
     assert run.returncode == 130
     assert "rerun the command to resume" in said.lower()
     assert "Traceback" not in said
-
-
-def test_without_a_process_of_its_own_the_exit_is_the_programs(folder):
-    """What --isolate is for: here the target ends the program in the middle."""
-    words = ["audit", "rough:smile", "--subjects", "6", "--out", "run", "--no-isolate"]
-    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0
-    assert not (folder / "run" / "results.json").exists()

@@ -82,10 +82,6 @@ class TestWhatAnswersSay:
         assert len(failure) <= 200
         assert failure.isprintable()
 
-    def test_a_page_of_a_proxy(self):
-        said = spoken(reply_of(b"<html>", 413, "text/html"), INTERFACES["openai-chat"])
-        assert said == Spoken(failure="refused: HTTP 413")
-
 
 def damages(value):
     """The value with one of its parts replaced, each part by several."""
@@ -277,10 +273,6 @@ class TestWhatIsSent:
         for preset, place in (("openai-chat", lambda body: body), ("gemini", lambda body: body["generationConfig"])):
             request = ChatRequest(model="m", url=URLS[preset], send_seed=True)
             assert place(INTERFACES[preset].message(request, [], Ask("", "Q", 7, 1.0)).json)["seed"] == 7
-
-    def test_the_least_limit_of_responses(self):
-        request = ChatRequest(model="m", url=URLS["openai-responses"])
-        assert INTERFACES["openai-responses"].message(request, [], YES).json["max_output_tokens"] == 16
 
     def test_a_header_of_the_file_goes_before_the_interfaces_own(self):
         request = ChatRequest(model="m", url=URLS["anthropic-messages"], headers={"Anthropic-Version": "2030-01-01"})

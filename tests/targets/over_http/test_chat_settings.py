@@ -4,7 +4,6 @@ import re
 
 import pytest
 from chat_servers import PRESETS, write_chat
-from commands import refused
 from hostile_server import SECRET
 from places import ROOT
 
@@ -60,13 +59,6 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, url, changes, message):
 def test_keys_that_an_interface_lacks(tmp_path, preset, request_, message):
     with pytest.raises(BadInput, match=message):
         read_chat_settings(write_chat(tmp_path, LOCAL, preset, request=request_))
-
-
-def test_bedrock_needs_its_region(tmp_path):
-    file = write_chat(tmp_path, LOCAL, "bedrock-converse")
-    file.write_text(file.read_text().replace('region = "eu-west-1"', ""))
-    with pytest.raises(BadInput, match="request.region: expected the AWS region, e.g. 'eu-west-1': add it"):
-        read_chat_settings(file)
 
 
 def test_where_an_interface_is_unless_the_file_says_so(tmp_path):
@@ -125,8 +117,3 @@ def test_every_file_of_the_guide_is_read(tmp_path):
         path.write_text(text, encoding="utf-8")
         assert read_chat_settings(path).request.model
     assert {read_chat_settings(path).preset for path in tmp_path.glob("*.toml")} == set(PRESETS)
-
-
-def test_an_audit_says_so_too(tmp_path):
-    said = refused("audit", str(write_chat(tmp_path, LOCAL)), "--vary", "glasses=0,1", "--truth", "face", "--dry-run")
-    assert "answers in words: expected questions to ask it, got none; add --questions FILE" in said

@@ -14,7 +14,6 @@ from transect.targets.words.coding import (
     codes_of,
     length_in_words,
     matcher,
-    scorer_named,
     scores_by,
     share_of,
     shares_of,
@@ -74,22 +73,6 @@ def test_a_pattern_that_is_none_is_refused_in_one_line(pattern):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", WORDLISTS)
-def test_a_shipped_list_has_sources_and_words_in_small_letters_once(name):
-    made = wordlist(name)
-    assert made.sources
-    assert len(made.words) >= 40
-    assert list(made.words) == sorted(set(made.words)) or len(set(made.words)) == len(made.words)
-    for word in made.words:
-        assert word == word.lower().strip()
-        assert "*" not in word[:-1]
-
-
-def test_the_lists_share_no_word():
-    competence, warmth = (set(wordlist(name).words) for name in ("competence", "warmth"))
-    assert not competence & warmth
-
-
 def test_shares_are_of_all_words():
     assert share_of(wordlist("competence"), "A capable and intelligent man with a hat") == pytest.approx(2 / 8)
     assert share_of(wordlist("warmth"), "friendly friends") == 1.0
@@ -130,9 +113,3 @@ def test_a_scorer_that_hangs_is_left():
     values, reason = scores_by(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
     assert np.isnan(values).all()
     assert reason == "timed out after 0.05 s"
-
-
-def test_a_scorer_is_named_as_other_functions_are():
-    assert scorer_named("math:fsum")([1.0, 2.0]) == 3.0
-    with pytest.raises(BadInput, match="scorer math:pi: expected a function of a list of texts, got float"):
-        scorer_named("math:pi")

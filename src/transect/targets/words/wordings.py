@@ -138,9 +138,6 @@ def _permutation(number: int, n: int) -> tuple[int, ...]:
     """The permutation of 0 … n - 1 of that number, counted from 0 and modulo n!, in the order of a dictionary.
 
     Of the 2²⁵⁶ numbers of a digest each permutation of up to 26 options has the same share, to 1 part in 2¹⁶⁷.
-
-    >>> [_permutation(number, 3) for number in (0, 1, 5, 6)]
-    [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 1, 2)]
     """
     left = list(range(n))
     number %= math.factorial(n)

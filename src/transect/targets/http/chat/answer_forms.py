@@ -16,9 +16,9 @@ from transect.targets.http.chat.settings import ChatRequest
 NAME: Final = "answer"
 """Of the schema, of its member, and of the tool that stands for it where an interface has tools alone."""
 DESCRIPTION: Final = "The answer; null if you do not give one."
-TOKENS: Final = 32
+FORM_TOKENS: Final = 32
 """Tokens of the answer for what the form puts around it."""
-AROUND: Final = 400
+AROUND_FORM: Final = 400
 """Tokens sent for a tool, which a provider puts into words of its own; Anthropic documents up to 346."""
 
 

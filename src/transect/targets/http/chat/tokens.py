@@ -13,8 +13,7 @@ from math import ceil
 from typing import Final
 
 from transect.said import Ask
-from transect.targets.http.chat.answer_forms import AROUND as AROUND_FORM
-from transect.targets.http.chat.answer_forms import TOKENS, form_of
+from transect.targets.http.chat.answer_forms import AROUND_FORM, FORM_TOKENS, form_of
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings
 from transect.targets.http.money import Tokens
 
@@ -69,7 +68,7 @@ RULES: Final[Mapping[str, Callable[[int, int], int]]] = {
 
 def limit(request: ChatRequest, ask: Ask) -> int:
     """The most tokens that may come back, as the request states it: for the answer, its form, and reasoning."""
-    return ask.max_tokens + request.reasoning_tokens + (TOKENS if form_of(request, ask) else 0)
+    return ask.max_tokens + request.reasoning_tokens + (FORM_TOKENS if form_of(request, ask) else 0)
 
 
 def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
