@@ -150,7 +150,7 @@ def _closed(question: WordQuestion, order: tuple[int, ...], text: str, cut: bool
         return Reason.CUT
     reasons = {*declining, *every}
     first = (Reason.REFUSAL, Reason.HEDGE, Reason.CONFLICT, Reason.RANGE)
-    rest = Reason.SEVERAL if len(every) > 1 else Reason(value)
+    rest = Reason.SEVERAL if len(every) > 1 or isinstance(value, float) else value
     return next((reason for reason in first if reason in reasons), rest)
 
 
